@@ -1,0 +1,145 @@
+package ebssc
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"ebsscgo/internal/ops"
+)
+
+// Thresholds says which thresholds ŵ a block shrinks its drive with.
+type Thresholds string
+
+const (
+	// Zero thresholds: the halves of the drive are rectified and nothing else.
+	Zero Thresholds = "zero"
+	// Beta is one learned threshold β ≥ 0 for the whole block and both signs (spherical sparse coding).
+	Beta Thresholds = "beta"
+	// ClassSpecific thresholds ŵ_y ≥ 0, one for each hypothesis, position, filter and sign: [Y, H, W, 2K].
+	ClassSpecific Thresholds = "class"
+)
+
+// Coding says which parts of a block are on.
+type Coding struct {
+	// Thresholds of the shrinkage.
+	Thresholds Thresholds
+	// Rectified blocks drop the negative half, ŵ⁻ = ∞: K channels instead of 2K.
+	Rectified bool
+	// Spherical blocks project the code onto the unit sphere.
+	Spherical bool
+}
+
+// The codings of the paper's rows.
+var (
+	ReLU    = Coding{Thresholds: Zero, Rectified: true}
+	CReLU   = Coding{Thresholds: Zero}
+	CReLUSN = Coding{Thresholds: Zero, Spherical: true}
+	SSC     = Coding{Thresholds: Beta, Spherical: true}
+	EBC     = Coding{Thresholds: ClassSpecific, Spherical: true}
+)
+
+// Block is one coding block: cross-correlation with a dictionary, offset, asymmetric shrinkage, projection onto the sphere.
+type Block struct {
+	// Filters is K, the dictionary's size.
+	Filters int
+	// Kernel is the filters' side in pixels, Stride their spacing, Padding the zeros added on each side.
+	Kernel, Stride, Padding int
+	// Coding says which parts are on.
+	Coding Coding
+}
+
+// code is what a block or pool hands to the next: values [N, H, W, C] or, for each class hypothesis, [N, Y, H, W, C].
+type code struct {
+	values *Node
+	// classes is Y where the code depends on the hypothesis, else 0.
+	classes int
+	// unit is the size of one entry, to which offsets and thresholds above are proportioned: 1/√n in a code of n
+	// entries and unit norm, 1 in a code that was not normalised.
+	unit float64
+}
+
+// batchAxes is how many leading axes tell codes apart.
+func (c code) batchAxes() int {
+	if c.classes > 0 {
+		return 2
+	}
+	return 1
+}
+
+// flat merges images and hypotheses into one batch axis, as convolutions want it.
+func (c code) flat() *Node {
+	if c.classes == 0 {
+		return c.values
+	}
+	dims := c.values.Shape().Dimensions
+	return Reshape(c.values, append([]int{dims[0] * dims[1]}, dims[2:]...)...)
+}
+
+// unflat gives values computed from flat their hypothesis axis back.
+func (c code) unflat(values *Node) *Node {
+	if c.classes == 0 {
+		return values
+	}
+	dims := values.Shape().Dimensions
+	return Reshape(values, append([]int{dims[0] / c.classes, c.classes}, dims[1:]...)...)
+}
+
+// entryUnit is 1/√n for codes of n entries and unit norm.
+func entryUnit(values *Node, batchAxes int) float64 {
+	n := 1
+	for _, dim := range values.Shape().Dimensions[batchAxes:] {
+		n *= dim
+	}
+	return 1 / math.Sqrt(float64(n))
+}
+
+// Drive is u = d ⋆ x + b: x [N, H, W, C] gives [N, H', W', K]. Outside x are zeros, so the drive there is b.
+func (b Block) Drive(kernels ops.Kernels, x, dictionary, offset *Node) *Node {
+	return kernels.AddOffset(kernels.CrossCorrelate(x, dictionary, b.Stride, b.Padding), offset)
+}
+
+// apply codes what the block below hands over and returns the code and its energy ‖z̃‖₂: [N], or [N, Y] where the code
+// depends on the hypothesis, or nil where the block is not spherical.
+//
+// Variables, in scope: "dictionary" [k, k, C, K], "offset" [K], "thresholds" scalar or [Y, H, W, 2K]. All are in the
+// paper's units, where codes have unit norm.
+func (b Block) apply(scope *model.Scope, below code, classes int) (above code, energy *Node) {
+	g := below.values.Graph()
+	x := below.flat()
+	channels := x.Shape().Dim(-1)
+	dictionary := dictionaryVariable(scope, x.DType(), b.Kernel, channels, b.Filters)
+	offset := offsetVariable(scope, x.DType(), b.Filters)
+	learn(scope, offset, g, below.unit, false)
+
+	above = below
+	drive := below.unflat(b.Drive(kernels(scope), x, dictionary.NodeValue(g), offset.NodeValue(g)))
+	if b.Coding.Rectified {
+		above.values = rectify(drive)
+	} else {
+		drive = SplitDrive(drive)
+		switch b.Coding.Thresholds {
+		case Zero:
+			above.values = rectify(drive)
+		case Beta:
+			beta := betaVariable(scope, x.DType())
+			learn(scope, beta, g, below.unit, true)
+			above.values = ShrinkSplit(drive, beta.NodeValue(g))
+		case ClassSpecific:
+			spatial := drive.Shape().Dimensions[below.batchAxes():]
+			thresholds := classThresholdsVariable(scope, x.DType(), append([]int{classes}, spatial...))
+			learn(scope, thresholds, g, below.unit*model.GetParamOr(scope, ParamClassStep, 1.0), true)
+			if below.classes == 0 {
+				drive = InsertAxes(drive, 1)
+			}
+			above.classes = classes
+			above.values = ShrinkSplit(drive, InsertAxes(thresholds.NodeValue(g), 0))
+		}
+	}
+	if b.Coding.Spherical {
+		above.values, energy = Normalize(above.values, above.batchAxes())
+		above.unit = entryUnit(above.values, above.batchAxes())
+	}
+	return above, energy
+}

@@ -1,0 +1,48 @@
+package ebssc
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+)
+
+// Classifier turns codes into class scores.
+type Classifier string
+
+const (
+	// Linear is LC: a 1×1 convolution of the top code to the classes, averaged over the positions.
+	Linear Classifier = "LC"
+	// EnergySum is EBC: the sum of the energies of all class-specific blocks, Eqs. (energy_fn), (train_obj2), times
+	// ParamEnergyScale.
+	EnergySum Classifier = "EBC"
+)
+
+// apply returns scores [N, Y] from the top code and the layers' energies.
+func (c Classifier) apply(scope *model.Scope, top code, energies []*Node, classes int) *Node {
+	if c == EnergySum {
+		scale := model.GetParamOr(scope, ParamEnergyScale, 1.0)
+		return MulScalar(classEnergy(energies), scale)
+	}
+	g := top.values.Graph()
+	top = dropout(scope, top)
+	// Averaging first is the same, as both are linear, and cheaper.
+	pooled := ReduceMean(top.values, 1, 2)
+	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes, 1/top.unit)
+	learn(scope, weights, g, 1/top.unit, false)
+	return Dot(pooled, weights.NodeValue(g)).Product()
+}
+
+// classEnergy is E_y = Σ_ℓ ‖z̃_{ℓ,y}‖₂ [N, Y] over the blocks that depend on the hypothesis.
+func classEnergy(energies []*Node) *Node {
+	var sum *Node
+	for _, energy := range energies {
+		if energy == nil || energy.Rank() < 2 {
+			continue
+		}
+		if sum == nil {
+			sum = energy
+		} else {
+			sum = Add(sum, energy)
+		}
+	}
+	return sum
+}

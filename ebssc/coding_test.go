@@ -1,0 +1,221 @@
+package ebssc_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ebsscgo/ebssc"
+)
+
+// shrinkage is Shrink as a function of vectors v, β⁺, β⁻.
+func shrinkage() func(t require.TestingT, inputs ...[]float64) []float64 {
+	return compute64(func(in []*Node) *Node { return ebssc.Shrink(in[0], in[1], in[2]) })
+}
+
+// drawShrinkage draws v and thresholds with −β⁻ ≤ β⁺.
+func drawShrinkage(t *rapid.T) (v, plus, minus []float64) {
+	n := 16
+	v = rapid.SliceOfN(rapid.Float64Range(-3, 3), n, n).Draw(t, "v")
+	for range n {
+		p := rapid.Float64Range(-1, 2).Draw(t, "β⁺")
+		plus = append(plus, p)
+		minus = append(minus, rapid.Float64Range(-p, 2).Draw(t, "β⁻"))
+	}
+	return v, plus, minus
+}
+
+// Eq. (asym_shrink): the three cases.
+func TestShrinkIsPiecewise(t *testing.T) {
+	shrink := shrinkage()
+	rapid.Check(t, func(t *rapid.T) {
+		v, plus, minus := drawShrinkage(t)
+		got := shrink(t, v, plus, minus)
+		for i := range v {
+			want := 0.0
+			switch {
+			case v[i]-plus[i] > 0:
+				want = v[i] - plus[i]
+			case v[i]+minus[i] < 0:
+				want = v[i] + minus[i]
+			}
+			require.InDelta(t, want, got[i], 1e-12)
+		}
+	})
+}
+
+func TestShrinkIsMonotone(t *testing.T) {
+	shrink := shrinkage()
+	rapid.Check(t, func(t *rapid.T) {
+		v, plus, minus := drawShrinkage(t)
+		higher := make([]float64, len(v))
+		for i := range v {
+			higher[i] = v[i] + rapid.Float64Range(0, 2).Draw(t, "step")
+		}
+		low, high := shrink(t, v, plus, minus), shrink(t, higher, plus, minus)
+		for i := range v {
+			require.LessOrEqual(t, low[i], high[i]+1e-12)
+		}
+	})
+}
+
+// Sec. 2.3.1: shrinkage is the proximal operator of |·|_asym; here against a search that knows no closed form.
+func TestShrinkIsProximal(t *testing.T) {
+	shrink := shrinkage()
+	rapid.Check(t, func(t *rapid.T) {
+		v, plus, minus := drawShrinkage(t)
+		got := shrink(t, v, plus, minus)
+		for i := range v {
+			objective := func(z float64) float64 {
+				return (z-v[i])*(z-v[i])/2 + plus[i]*math.Max(z, 0) + minus[i]*math.Max(-z, 0)
+			}
+			for z := -6.0; z <= 6; z += 1e-2 {
+				require.LessOrEqual(t, objective(got[i]), objective(z)+1e-12)
+			}
+		}
+	})
+}
+
+// Settled slip 3: soft shrinkage is shrink_(β,β) and ReLU is shrink_(0,+∞).
+func TestShrinkSpecialCases(t *testing.T) {
+	shrink := shrinkage()
+	v := []float64{-2, -0.5, 0, 0.5, 2}
+	constant := func(value float64) []float64 { return []float64{value, value, value, value, value} }
+	require.InDeltaSlice(t, []float64{-1, 0, 0, 0, 1}, shrink(t, v, constant(1), constant(1)), 1e-12)
+	require.InDeltaSlice(t, []float64{0, 0, 0, 0.5, 2}, shrink(t, v, constant(0), constant(math.Inf(1))), 1e-12)
+}
+
+// The split code is the same shrinkage, with both halves kept: z⁺ − z⁻ = z̃, both halves ≥ 0.
+func TestSplitCodeIsShrinkage(t *testing.T) {
+	shrink := shrinkage()
+	shrinkSplit := compute64(func(in []*Node) *Node {
+		return ebssc.ShrinkSplit(ebssc.SplitDrive(in[0]), Concatenate([]*Node{in[1], in[2]}, -1))
+	})
+	toSigned := compute64(func(in []*Node) *Node { return ebssc.Signed(in[0]) })
+	rapid.Check(t, func(t *rapid.T) {
+		v, plus, minus := drawShrinkage(t)
+		split := shrinkSplit(t, v, plus, minus)
+		signed := toSigned(t, split)
+		want := shrink(t, v, plus, minus)
+		for i := range v {
+			require.InDelta(t, want[i], signed[i], 1e-12)
+		}
+		for _, half := range split {
+			require.GreaterOrEqual(t, half, 0.0)
+		}
+	})
+}
+
+// closedForm computes the closed-form split code of a drive and thresholds, and its norm.
+func closedForm() func(t require.TestingT, drive, thresholds []float64) (code []float64, norm float64) {
+	compute := compute64(func(in []*Node) *Node {
+		shrunk := ebssc.ShrinkSplit(ExpandAxes(in[0], 0), ExpandAxes(in[1], 0))
+		code, norm := ebssc.Normalize(shrunk, 1)
+		return Concatenate([]*Node{Reshape(code, -1), norm}, 0)
+	})
+	return func(t require.TestingT, drive, thresholds []float64) (code []float64, norm float64) {
+		both := compute(t, drive, thresholds)
+		return both[:len(drive)], both[len(drive)]
+	}
+}
+
+// energyOf is E' of Eq. (energy_fn2), written out.
+func energyOf(drive, thresholds, code []float64) (sum float64) {
+	for i := range code {
+		sum += (drive[i] - thresholds[i]) * code[i]
+	}
+	return sum
+}
+
+// drawProblem draws the drive [u, −u] and thresholds ŵ ≥ 0 of a coding problem.
+func drawProblem(t *rapid.T) (drive, thresholds []float64) {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	u := normals(rng, 12)
+	for _, value := range u {
+		drive = append(drive, value)
+	}
+	for _, value := range u {
+		drive = append(drive, -value)
+	}
+	scale := rapid.Float64Range(0, 1.5).Draw(t, "threshold")
+	for range drive {
+		thresholds = append(thresholds, scale*rng.Float64())
+	}
+	return drive, thresholds
+}
+
+// feasible projects onto {z ≥ 0, ‖z‖ ≤ 1}.
+func feasible(code []float64) []float64 {
+	var square float64
+	for i := range code {
+		code[i] = math.Max(code[i], 0)
+		square += code[i] * code[i]
+	}
+	if square > 1 {
+		for i := range code {
+			code[i] /= math.Sqrt(square)
+		}
+	}
+	return code
+}
+
+// Appendix B: E(z*) = ‖z̃‖₂, also by Energy, and no feasible code has more.
+func TestClosedFormIsOptimal(t *testing.T) {
+	optimal := closedForm()
+	energy := compute64(func(in []*Node) *Node {
+		return ebssc.Energy(ExpandAxes(in[0], 0), ExpandAxes(in[1], 0), ExpandAxes(in[2], 0), 1)
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		drive, thresholds := drawProblem(t)
+		code, norm := optimal(t, drive, thresholds)
+		require.InDelta(t, norm, energyOf(drive, thresholds, code), 1e-9)
+		require.InDelta(t, norm, energy(t, drive, thresholds, code)[0], 1e-9)
+
+		rng := rand.New(rand.NewPCG(uint64(len(drive)), 3))
+		for range 1000 {
+			require.LessOrEqual(t, energyOf(drive, thresholds, feasible(normals(rng, len(drive)))), norm+1e-9)
+		}
+	})
+}
+
+// Appendix B: projected gradient ascent arrives at the closed form.
+func TestClosedFormIsWhereGradientAscentEnds(t *testing.T) {
+	optimal := closedForm()
+	rapid.Check(t, func(t *rapid.T) {
+		drive, thresholds := drawProblem(t)
+		want, norm := optimal(t, drive, thresholds)
+		if norm < 0.05 {
+			t.Skip("nearly empty code: ascent needs more steps than the test takes")
+		}
+		code := make([]float64, len(drive))
+		for range 20000 {
+			for i := range code {
+				code[i] += 0.2 * (drive[i] - thresholds[i])
+			}
+			code = feasible(code)
+		}
+		require.InDeltaSlice(t, want, code, 1e-4)
+	})
+}
+
+// A code that is zero everywhere has energy 0 and a finite gradient; so has its neighbour in the batch.
+func TestZeroCodeHasFiniteGradient(t *testing.T) {
+	gradient := compute64(func(in []*Node) *Node {
+		shrunk := ebssc.ShrinkSplit(Reshape(in[0], 2, 3), Scalar(in[0].Graph(), in[0].DType(), 1))
+		code, norm := ebssc.Normalize(shrunk, 1)
+		return Gradient(Add(ReduceAllSum(norm), ReduceAllSum(code)), in[0])[0]
+	})(t, []float64{0, -1, 0.5, 2, 3, 0})
+	for i, value := range gradient {
+		require.False(t, math.IsNaN(value) || math.IsInf(value, 0), "gradient %d is %v", i, value)
+	}
+	require.Equal(t, []float64{0, 0, 0}, gradient[:3])
+	require.NotZero(t, gradient[3])
+
+	code, norm := closedForm()(t, []float64{0.5, -0.5}, []float64{1, 1})
+	require.Equal(t, []float64{0, 0}, code)
+	require.Zero(t, norm)
+}

@@ -1,0 +1,41 @@
+package ebssc
+
+// Count is how many parameters a network has, by what they are for.
+type Count struct {
+	// Dictionary entries of all blocks (the paper's "conv").
+	Dictionary int
+	// Classifier weights of LC, or class thresholds ŵ_y of EBC.
+	Classifier int
+	// Offsets b of all blocks, and the scalars β; the paper's figures round them away.
+	Offsets int
+}
+
+// Total number of parameters.
+func (c Count) Total() int { return c.Dictionary + c.Classifier + c.Offsets }
+
+// Count is the number of the network's parameters, from its description alone.
+func (n Network) Count() (Count, error) {
+	sizes, err := n.sizes()
+	if err != nil {
+		return Count{}, err
+	}
+	var count Count
+	for i, layer := range n.Layers {
+		if layer.Block == nil {
+			continue
+		}
+		below, above, block := sizes[i], sizes[i+1], layer.Block
+		count.Dictionary += block.Kernel * block.Kernel * below.channels * block.Filters
+		count.Offsets += block.Filters
+		switch block.Coding.Thresholds {
+		case Beta:
+			count.Offsets++
+		case ClassSpecific:
+			count.Classifier += n.Classes * above.height * above.width * above.channels
+		}
+	}
+	if n.Classifier == Linear {
+		count.Classifier += sizes[len(sizes)-1].channels * n.Classes
+	}
+	return count, nil
+}

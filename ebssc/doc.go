@@ -1,0 +1,41 @@
+// Package ebssc is the model of "Energy-Based Spherical Sparse Coding" (Kong & Fowlkes) as GoMLX graphs.
+//
+// All the maths of the paper lives here. Read the files in this order:
+//
+//	shrink.go    asymmetric shrinkage and the split code             Eq. (asym_shrink)
+//	code.go      drive, projection onto the sphere, energy           Eqs. (ebm_direction), (ebm_projection), (energy_fn2)
+//	block.go     one block, from which every row of the table is made by switching parts off
+//	network.go   networks as data: blocks and pools in a list, and the pass through them
+//	classify.go  linear classifier (LC) and energy-based classifier (EBC)
+//	learn.go     the regulariser of Eq. (train_obj2), step units, projection onto the non-negative orthant
+//	initial.go   initial dictionaries and thresholds
+//	count.go     parameter counts
+//
+// # Notation
+//
+//	symbol       here                paper                                             shape
+//	x            x, below            input signal, or the split code of the block below [N, H, W, C]
+//	d            dictionary          filter bank, d ⋆ x is a cross-correlation          [k, k, C, K]
+//	b            offset              central offset of Eq. (class_bias2)                [K]
+//	ŵ⁺, ŵ⁻       thresholds          Eq. (class_bias2); both halves in one, never < 0   scalar or [Y, H, W, 2K]
+//	u            drive               d ⋆ x + b                                          [N, H, W, K]
+//	z⁺, z⁻       split code          ReLU(u − ŵ⁺), ReLU(−u − ŵ⁻), as magnitudes         [N, (Y,) H, W, 2K]
+//	z̃            z⁺ − z⁻             asymmetric shrinkage of u, Eq. (ebm_direction)
+//	z*           code                z̃ / ‖z̃‖₂, Eq. (ebm_projection)
+//	E            energy              max over ‖z‖ ≤ 1 of E'(x, y, z) = ‖z̃‖₂ (App. B)    [N, (Y)]
+//	y            hypothesis          class label that the code is computed for          Y classes
+//	α            alpha               regulariser of Eq. (train_obj2)
+//
+// The norm runs over all positions and channels of one image (and one class hypothesis), the paper's "global
+// normalization". A code that is zero everywhere stays zero, has energy 0 and a finite gradient.
+//
+// # What this package settles
+//
+// The paper contradicts itself in places; these readings are pinned by tests:
+//
+//  1. Thresholds ŵ are parameters themselves, so nothing depends on the sign of w⁻ in Eq. (energy_tpdw).
+//  2. With u = d ⋆ x + b the thresholds are ŵ⁺ = β⁺ + b and ŵ⁻ = β⁻ − b (the signs of b in Eq. (class_bias2) are swapped).
+//  3. shrink is written shrink_(β⁺,β⁻) throughout; soft shrinkage is shrink_(β,β) and ReLU is shrink_(0,+∞).
+//  4. The last case of Eq. (shrink_derv) is v < −β.
+//  5. Learning is a softmax over class energies: exp is monotone, so the max may leave the exponent.
+package ebssc

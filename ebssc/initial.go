@@ -1,0 +1,102 @@
+package ebssc
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"gonum.org/v1/gonum/mat"
+)
+
+// dictionaryGain makes up for the half of the drive's power that each half of a split code keeps.
+const dictionaryGain = math.Sqrt2
+
+// dictionaryVariable is d [k, k, C, K]: orthonormal filters times √2 (where there are more filters than pixels in one,
+// the pixels' rows are orthonormal instead).
+func dictionaryVariable(scope *model.Scope, dtype dtypes.DType, kernel, channels, filters int) *model.Variable {
+	return variable(scope, "dictionary", dtype, []int{kernel, kernel, channels, filters}, func(rng *rand.Rand, values []float64) {
+		orthogonal(rng, values, kernel*kernel*channels, filters, dictionaryGain)
+	})
+}
+
+// offsetVariable is b [K], starting at 0.
+func offsetVariable(scope *model.Scope, dtype dtypes.DType, filters int) *model.Variable {
+	return variable(scope, "offset", dtype, []int{filters}, func(*rand.Rand, []float64) {})
+}
+
+// betaVariable is the scalar threshold β of spherical sparse coding, starting at ParamBeta.
+func betaVariable(scope *model.Scope, dtype dtypes.DType) *model.Variable {
+	return variable(scope, "thresholds", dtype, nil, func(_ *rand.Rand, values []float64) {
+		values[0] = model.GetParamOr(scope, ParamBeta, 0.001)
+	})
+}
+
+// classThresholdsVariable is ŵ_y = [ŵ_y⁺, ŵ_y⁻] [Y, H, W, 2K], starting near ParamBeta.
+func classThresholdsVariable(scope *model.Scope, dtype dtypes.DType, dims []int) *model.Variable {
+	beta := model.GetParamOr(scope, ParamBeta, 0.001)
+	spread := model.GetParamOr(scope, ParamClassSpread, 0.0)
+	return variable(scope, "thresholds", dtype, dims, func(rng *rand.Rand, values []float64) {
+		for i := range values {
+			values[i] = beta * (1 + spread*(2*rng.Float64()-1))
+		}
+	})
+}
+
+// classifierVariable is the linear classifier's weights [C, Y]: orthonormal columns times gain.
+func classifierVariable(scope *model.Scope, dtype dtypes.DType, channels, classes int, gain float64) *model.Variable {
+	return variable(scope, "weights", dtype, []int{channels, classes}, func(rng *rand.Rand, values []float64) {
+		orthogonal(rng, values, channels, classes, gain)
+	})
+}
+
+// variable returns the scope's variable, made at the first call. Its random numbers depend on the seed
+// (model.ParamInitialSeed) and its path alone, so adding a layer leaves the others' initial values as they are.
+func variable(scope *model.Scope, name string, dtype dtypes.DType, dims []int, fill func(*rand.Rand, []float64)) *model.Variable {
+	if v := scope.GetVariable(name); v != nil {
+		return v
+	}
+	path := fnv.New64a()
+	path.Write([]byte(model.JoinPath(scope.Scope(), name)))
+	seed := model.GetParamOr(scope, model.ParamInitialSeed, int64(0))
+	values := make([]float64, shapes.Make(dtype, dims...).Size())
+	fill(rand.New(rand.NewPCG(uint64(seed), path.Sum64())), values)
+	if dtype == dtypes.Float64 {
+		return scope.VariableWithValue(name, tensors.FromFlatDataAndDimensions(values, dims...))
+	}
+	single := make([]float32, len(values))
+	for i, value := range values {
+		single[i] = float32(value)
+	}
+	return scope.VariableWithValue(name, tensors.FromFlatDataAndDimensions(single, dims...))
+}
+
+// orthogonal fills a rows×cols matrix, row by row, with gain times a random matrix that has orthonormal columns, or
+// orthonormal rows if it is wider than high.
+func orthogonal(rng *rand.Rand, values []float64, rows, cols int, gain float64) {
+	long, short := max(rows, cols), min(rows, cols)
+	normal := mat.NewDense(long, short, nil)
+	for i := range long {
+		for j := range short {
+			normal.Set(i, j, rng.NormFloat64())
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(normal)
+	var q, r mat.Dense
+	qr.QTo(&q)
+	qr.RTo(&r)
+	for i := range rows {
+		for j := range cols {
+			row, col := i, j
+			if rows < cols {
+				row, col = j, i
+			}
+			// The signs of R's diagonal make the matrix uniformly distributed.
+			values[i*cols+j] = gain * q.At(row, col) * math.Copysign(1, r.At(col, col))
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package ebssc
+
+import (
+	"strings"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
+)
+
+// learn says how a variable moves in a training step: the optimizer's step is taken `unit` times as long, and then, if
+// nonNegative, the variable is projected onto the non-negative orthant (the constraint of Eq. (train_obj2)).
+//
+// Adam's steps are about as long as the learning rate, whatever the gradient's size. Entries of a unit-norm code of n
+// entries are near 1/√n, so thresholds and offsets that meet them must move in steps of that unit (and the linear
+// classifier, which divides by it, in steps of √n), or codes go dead within a few steps. This is the same as learning
+// them in rescaled units, but the variables stay in the paper's.
+//
+// It is compiled into the training step, and does nothing outside training.
+func learn(scope *model.Scope, v *model.Variable, g *Graph, unit float64, nonNegative bool) {
+	if !scope.IsTraining(g) || (unit == 1 && !nonNegative) {
+		return
+	}
+	before := v.NodeValue(g)
+	train.AddPerStepUpdateGraphFn(scope.In("learn_%s", v.Name()), g, func(_ *model.Scope, g *Graph) {
+		after := Add(before, MulScalar(Sub(v.NodeValue(g), before), unit))
+		if nonNegative {
+			after = MaxScalar(after, 0)
+		}
+		v.SetNodeValue(after)
+	})
+}
+
+// regularize adds α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2) to the trainer's loss: dictionaries, class thresholds and the
+// linear classifier, but not the offsets.
+func regularize(scope *model.Scope, g *Graph) {
+	alpha := model.GetParamOr(scope, ParamAlpha, 0.0)
+	if alpha == 0 || !scope.IsTraining(g) {
+		return
+	}
+	var sum *Node
+	for v := range scope.IterVariables() {
+		if !v.Trainable || !v.InUseByGraph(g) || strings.HasSuffix(v.Path(), "/offset") {
+			continue
+		}
+		square := ReduceAllSum(Square(v.NodeValue(g)))
+		if sum == nil {
+			sum = square
+		} else {
+			sum = Add(sum, square)
+		}
+	}
+	train.AddRegularizationLoss(MulScalar(sum, alpha/2))
+}

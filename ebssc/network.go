@@ -1,0 +1,221 @@
+package ebssc
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"ebsscgo/internal/ops"
+)
+
+// Hyperparameters that the model reads from its scope (GoMLX's model.Store parameters).
+const (
+	// ParamDropout is the probability (float64) that an entry of a code is dropped in training, before every
+	// convolution but the first. All hypotheses of an image share one mask.
+	ParamDropout = "dropout_rate"
+	// ParamBeta is the thresholds' initial value (float64), in the paper's units.
+	ParamBeta = "beta"
+	// ParamClassSpread is the relative spread (float64) of the initial class thresholds: uniform in
+	// β·[1−spread, 1+spread]. With 0 all hypotheses start equal and the first gradient of everything but the thresholds
+	// is exactly zero.
+	ParamClassSpread = "class_spread"
+	// ParamClassStep multiplies the optimizer's steps (float64) on class thresholds.
+	ParamClassStep = "class_step"
+	// ParamEnergyScale is the softmax's inverse temperature (float64): class scores are the energies times this factor.
+	ParamEnergyScale = "energy_scale"
+	// ParamAlpha is α of Eq. (train_obj2) (float64).
+	ParamAlpha = "alpha"
+	// ParamPlainOps, if true, computes convolutions and pools with GoMLX's own operations instead of the fast ones.
+	ParamPlainOps = "plain_ops"
+)
+
+// Pool takes the largest value, or the average, in windows of a code, each channel by itself.
+type Pool struct {
+	// Window is the window's side, Stride the windows' spacing, Padding the border on each side, in pixels.
+	Window, Stride, Padding int
+	// Average pools in place of taking the maximum.
+	Average bool
+}
+
+// Layer is a block or a pool, with its name in the paper's table.
+type Layer struct {
+	Name  string
+	Block *Block `json:",omitempty"`
+	Pool  *Pool  `json:",omitempty"`
+}
+
+// Network is a stack of layers with a classifier on top. It is data: a new row of the table needs no new graph code.
+type Network struct {
+	// Height, Width and Channels of the images.
+	Height, Width, Channels int
+	// Classes is Y, how many hypotheses there are.
+	Classes int
+	// Layers from the image upwards.
+	Layers []Layer
+	// Classifier on top.
+	Classifier Classifier
+}
+
+// Validate says what keeps the network from being built, before anything is compiled.
+func (n Network) Validate() error {
+	if n.Height < 1 || n.Width < 1 || n.Channels < 1 {
+		return fmt.Errorf("images of %d×%d×%d: every side must be at least 1", n.Height, n.Width, n.Channels)
+	}
+	if n.Classes < 2 {
+		return fmt.Errorf("%d classes: at least 2 are needed", n.Classes)
+	}
+	sizes, err := n.sizes()
+	if err != nil {
+		return err
+	}
+	classSpecific := sizes[len(sizes)-1].classes > 0
+	switch {
+	case n.Classifier == Linear && classSpecific:
+		return fmt.Errorf("classifier %s: the top code depends on the hypothesis, use %s", n.Classifier, EnergySum)
+	case n.Classifier == EnergySum && !classSpecific:
+		return fmt.Errorf("classifier %s: no block is class-specific, use %s", n.Classifier, Linear)
+	case n.Classifier != Linear && n.Classifier != EnergySum:
+		return fmt.Errorf("classifier %q is unknown: use %s or %s", n.Classifier, Linear, EnergySum)
+	}
+	return nil
+}
+
+// size is the shape of one layer's code: hypotheses (0 if it does not depend on them), height, width, channels.
+type size struct{ classes, height, width, channels int }
+
+// sizes are the shapes of the image and of each layer's code. It finds every inconsistency of the layers.
+func (n Network) sizes() ([]size, error) {
+	at := size{0, n.Height, n.Width, n.Channels}
+	sizes := []size{at}
+	names := map[string]bool{}
+	for _, layer := range n.Layers {
+		var window, stride, padding int
+		switch {
+		case names[layer.Name] || layer.Name == "":
+			return nil, fmt.Errorf("layer %q: names must differ and not be empty", layer.Name)
+		case layer.Block != nil && layer.Pool == nil:
+			block := layer.Block
+			window, stride, padding = block.Kernel, block.Stride, block.Padding
+			if block.Filters < 1 {
+				return nil, fmt.Errorf("%s: %d filters, at least 1 is needed", layer.Name, block.Filters)
+			}
+			if at.classes > 0 && block.Coding.Thresholds != ClassSpecific {
+				return nil, fmt.Errorf("%s: a block above class-specific ones must be class-specific", layer.Name)
+			}
+			if block.Coding.Rectified && block.Coding.Thresholds != Zero {
+				return nil, fmt.Errorf("%s: a rectified block has no thresholds", layer.Name)
+			}
+			switch block.Coding.Thresholds {
+			case Zero, Beta:
+			case ClassSpecific:
+				if !block.Coding.Spherical {
+					return nil, fmt.Errorf("%s: a class-specific block must be spherical, or its energy has no bound", layer.Name)
+				}
+				at.classes = n.Classes
+			default:
+				return nil, fmt.Errorf("%s: thresholds %q are unknown: use %s, %s or %s",
+					layer.Name, block.Coding.Thresholds, Zero, Beta, ClassSpecific)
+			}
+			at.channels = block.Filters
+			if !block.Coding.Rectified {
+				at.channels *= 2
+			}
+		case layer.Pool != nil && layer.Block == nil:
+			window, stride, padding = layer.Pool.Window, layer.Pool.Stride, layer.Pool.Padding
+		default:
+			return nil, fmt.Errorf("%s: a layer is either a block or a pool", layer.Name)
+		}
+		if window < 1 || stride < 1 || padding < 0 {
+			return nil, fmt.Errorf("%s: window %d, stride %d, padding %d do not make a layer", layer.Name, window, stride, padding)
+		}
+		at.height = (at.height+2*padding-window)/stride + 1
+		at.width = (at.width+2*padding-window)/stride + 1
+		if at.height < 1 || at.width < 1 {
+			return nil, fmt.Errorf("%s: its input is smaller than its window of %d", layer.Name, window)
+		}
+		names[layer.Name] = true
+		sizes = append(sizes, at)
+	}
+	return sizes, nil
+}
+
+// Pass is what one pass through the network computed.
+type Pass struct {
+	// Scores of the classes [N, Y]: the logits of the softmax.
+	Scores *Node
+	// Codes of each layer, [N, H, W, C] or, where they depend on the hypothesis, [N, Y, H, W, C].
+	Codes []*Node
+	// Energies of each layer, [N] or [N, Y]; nil for pools and for blocks that are not spherical.
+	Energies []*Node
+}
+
+// Forward is one bottom-up pass (T = 0): images [N, H, W, C], whitened, give class scores and the codes on the way.
+//
+// A network whose first block is spherical sees images of unit norm, as every block sees the codes below it. In training,
+// dropout is applied and the updates of thresholds and offsets are registered with the trainer.
+// It panics where the graph cannot be built, as GoMLX's graph functions do.
+func (n Network) Forward(scope *model.Scope, images *Node) Pass {
+	images.AssertDims(-1, n.Height, n.Width, n.Channels)
+	at := code{values: images, unit: 1}
+	var pass Pass
+	first := true
+	for _, layer := range n.Layers {
+		var energy *Node
+		if layer.Pool != nil {
+			at = layer.Pool.apply(kernels(scope), at)
+		} else {
+			if first && layer.Block.Coding.Spherical {
+				at.values, _ = Normalize(at.values, 1)
+				at.unit = entryUnit(at.values, 1)
+			}
+			if !first {
+				at = dropout(scope, at)
+			}
+			first = false
+			at, energy = layer.Block.apply(scope.In("%s", layer.Name), at, n.Classes)
+		}
+		pass.Codes = append(pass.Codes, at.values)
+		pass.Energies = append(pass.Energies, energy)
+	}
+	pass.Scores = n.Classifier.apply(scope.In("classifier"), at, pass.Energies, n.Classes)
+	pass.Scores.AssertDims(-1, n.Classes)
+	regularize(scope, images.Graph())
+	return pass
+}
+
+func (p Pool) apply(kernels ops.Kernels, below code) code {
+	pool := kernels.MaxPool
+	if p.Average {
+		pool = kernels.AvgPool
+	}
+	above := below
+	above.values = below.unflat(pool(below.flat(), p.Window, p.Stride, p.Padding))
+	if below.unit != 1 {
+		above.unit = entryUnit(above.values, above.batchAxes())
+	}
+	return above
+}
+
+// dropout sets entries to zero in training and scales the others so that the mean stays.
+// The hypotheses of an image share one mask: with masks of their own, the noise would look like evidence for a class.
+func dropout(scope *model.Scope, below code) code {
+	g := below.values.Graph()
+	rate := model.GetParamOr(scope, ParamDropout, 0.0)
+	if rate <= 0 || !scope.IsTraining(g) {
+		return below
+	}
+	mask := below.values.Shape().Clone()
+	if below.classes > 0 {
+		mask.Dimensions[1] = 1
+	}
+	keep := GreaterOrEqual(scope.RandomUniform(g, mask), Scalar(g, mask.DType, rate))
+	scale := MulScalar(ConvertDType(keep, mask.DType), 1/(1-rate))
+	below.values = Mul(below.values, scale)
+	return below
+}
+
+// kernels are the operations that the scope's hyperparameters ask for.
+func kernels(scope *model.Scope) ops.Kernels {
+	return ops.Kernels{Plain: model.GetParamOr(scope, ParamPlainOps, false)}
+}

@@ -1,0 +1,327 @@
+package ebssc_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
+	"github.com/gomlx/gomlx/ml/train/loss"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
+	"ebsscgo/experiments/backend"
+)
+
+// The parameter counts that the paper rounds to 1.3M, 2.6M and 3.2M, and those of its commented-out rows.
+func TestParameterCounts(t *testing.T) {
+	offsets := 2*96 + 5*192
+	cases := map[string]ebssc.Count{
+		"relu-lc7":     {Dictionary: 1_283_616, Classifier: 1_920, Offsets: offsets},
+		"crelu-lc7":    {Dictionary: 2_564_640, Classifier: 3_840, Offsets: offsets},
+		"crelu-sn-lc7": {Dictionary: 2_564_640, Classifier: 3_840, Offsets: offsets},
+		"ssc-lc7":      {Dictionary: 2_564_640, Classifier: 3_840, Offsets: offsets + 7},
+		"ssc-ebc67":    {Dictionary: 2_564_640, Classifier: 245_760 + 384_000, Offsets: offsets + 5},
+	}
+	for _, row := range experiments.Table {
+		count, err := row.Network(experiments.PaperWidth).Count()
+		require.NoError(t, err)
+		require.Equal(t, cases[row.Name], count, row.Name)
+	}
+	for first, thresholds := range map[int]int{7: 384_000, 1: 7_511_040} {
+		count, err := experiments.Row{Body: ebssc.SSC, EBC: first}.Network(experiments.PaperWidth).Count()
+		require.NoError(t, err)
+		require.Equal(t, thresholds, count.Classifier, "EBC from block %d", first)
+		require.Equal(t, 2_564_640, count.Dictionary)
+	}
+}
+
+// Count agrees with the variables that the graph makes.
+func TestCountIsWhatTheGraphMakes(t *testing.T) {
+	for _, row := range experiments.Table {
+		network := tiny(row, 3)
+		store := newStore(nil)
+		scores(t, xla, store, network, images[float32](1, 2))
+		count, err := network.Count()
+		require.NoError(t, err)
+		made := 0
+		for v := range store.IterVariables() {
+			if v.Trainable {
+				made += v.Shape().Size()
+			}
+		}
+		require.Equal(t, count.Total(), made, row.Name)
+	}
+}
+
+// scores runs a network forward.
+func scores(t require.TestingT, on compute.Backend, store *model.Store, network ebssc.Network, images *tensors.Tensor) *tensors.Tensor {
+	output, err := model.CallOnce(on, store, func(scope *model.Scope, images *Node) *Node {
+		return network.Forward(scope, images).Scores
+	}, images)
+	require.NoError(t, err)
+	return output
+}
+
+// lossGraph is the training loss of a network in a scope: images and labels to a scalar.
+func lossGraph(network ebssc.Network, scope *model.Scope, images, labels *Node) *Node {
+	scores := network.Forward(scope, images).Scores
+	return ReduceAllMean(loss.SparseCategoricalCrossEntropyLogits([]*Node{labels}, []*Node{scores}))
+}
+
+// Gradients of the loss against finite differences, in float64, with the fast operations and the plain ones.
+func TestGradientsAgainstFiniteDifferences(t *testing.T) {
+	labels := tensors.FromValue([][]int32{{3}, {8}})
+	for _, row := range experiments.Table {
+		for _, plain := range []bool{false, true} {
+			network := tiny(row, 2)
+			store := newStore(experiments.Settings{ebssc.ParamEnergyScale: 5.0, ebssc.ParamBeta: 0.01, ebssc.ParamPlainOps: plain})
+			input := images[float64](2, 2)
+			loss, err := model.NewExec(xla, store, func(scope *model.Scope, images, labels *Node) *Node {
+				return lossGraph(network, scope, images, labels)
+			})
+			require.NoError(t, err)
+			lossAt := func() float64 {
+				output, err := loss.Call1(input, labels)
+				require.NoError(t, err)
+				return output.Value().(float64)
+			}
+			lossAt() // makes the variables
+			// Where conv7's drive is its offset alone, an offset of 0 would lie on the kink of the rectification.
+			for v := range store.IterVariables() {
+				if v.Name() == "offset" {
+					offsets := normals(rand.New(rand.NewPCG(1, 2)), v.Shape().Size())
+					for i := range offsets {
+						offsets[i] *= 0.05
+					}
+					require.NoError(t, v.SetValue(tensors.FromValue(offsets)))
+				}
+			}
+			gradients, err := model.CallOnceN(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
+				return scope.BuildTrainableVariablesGradientsGraph(lossGraph(network, scope, images, labels))
+			}, input, labels)
+			require.NoError(t, err)
+			i := 0
+			for v := range store.IterVariables() {
+				if !v.Trainable {
+					continue
+				}
+				// The three entries with the largest gradients say most.
+				gradient := tensors.MustCopyFlatData[float64](gradients[i])
+				i++
+				for _, entry := range largest(gradient, 3) {
+					numeric := derivative(t, v, entry, lossAt)
+					require.InDelta(t, numeric, gradient[entry], 1e-6+1e-4*math.Abs(numeric),
+						"%s (plain %v): %s[%d]", row.Name, plain, v.Path(), entry)
+				}
+			}
+			require.Equal(t, len(gradients), i)
+		}
+	}
+}
+
+// largest returns the indices of the n entries with the largest magnitudes.
+func largest(values []float64, n int) (indices []int) {
+	taken := map[int]bool{}
+	for range min(n, len(values)) {
+		best := -1
+		for i, value := range values {
+			if !taken[i] && (best < 0 || math.Abs(value) > math.Abs(values[best])) {
+				best = i
+			}
+		}
+		taken[best] = true
+		indices = append(indices, best)
+	}
+	return indices
+}
+
+// derivative of f by one entry of a variable, by central differences.
+func derivative(t *testing.T, v *model.Variable, entry int, f func() float64) float64 {
+	const step = 1e-6
+	dims := v.Shape().Dimensions
+	original := tensors.MustCopyFlatData[float64](v.MustValue())
+	at := func(shift float64) float64 {
+		moved := append([]float64(nil), original...)
+		moved[entry] += shift
+		require.NoError(t, v.SetValue(tensors.FromFlatDataAndDimensions(moved, dims...)))
+		return f()
+	}
+	slope := (at(step) - at(-step)) / (2 * step)
+	require.NoError(t, v.SetValue(tensors.FromFlatDataAndDimensions(original, dims...)))
+	return slope
+}
+
+// With equal thresholds for all classes, EBC's code is SSC's for each of them, and so is its energy.
+func TestEqualClassThresholdsGiveSSC(t *testing.T) {
+	row := experiments.Row{Body: ebssc.SSC, EBC: 6}
+	ebc, ssc := tiny(row, 3), tiny(experiments.Row{Body: ebssc.SSC}, 3)
+	settings := experiments.Settings{ebssc.ParamClassSpread: 0.0, ebssc.ParamBeta: 0.02}
+	codes := func(network ebssc.Network, layer int) (code, energy *tensors.Tensor) {
+		outputs, err := model.CallOnceN(xla, newStore(settings), func(scope *model.Scope, images *Node) []*Node {
+			pass := network.Forward(scope, images)
+			return []*Node{pass.Codes[layer], pass.Energies[layer]}
+		}, images[float32](3, 2))
+		require.NoError(t, err)
+		return outputs[0], outputs[1]
+	}
+	for layer := 7; layer < 9; layer++ {
+		shared, sharedEnergy := codes(ssc, layer)
+		byClass, classEnergy := codes(ebc, layer)
+		require.Equal(t, append([]int{2, 10}, shared.Shape().Dimensions[1:]...), byClass.Shape().Dimensions)
+		want, got := tensors.MustCopyFlatData[float32](shared), tensors.MustCopyFlatData[float32](byClass)
+		size := len(want) / 2
+		for hypothesis := range 20 {
+			image := hypothesis / 10
+			require.InDeltaSlice(t, want[image*size:(image+1)*size], got[hypothesis*size:(hypothesis+1)*size], 1e-5)
+			require.InDelta(t, tensors.MustCopyFlatData[float32](sharedEnergy)[image],
+				tensors.MustCopyFlatData[float32](classEnergy)[hypothesis], 1e-5)
+		}
+	}
+}
+
+// Codes of spherical blocks have unit norm, and codes are never negative.
+func TestCodesOnTheSphere(t *testing.T) {
+	for _, row := range experiments.Table[2:] {
+		network := tiny(row, 3)
+		outputs, err := model.CallOnceN(xla, newStore(nil), func(scope *model.Scope, images *Node) []*Node {
+			var norms, lowest []*Node
+			for i, code := range network.Forward(scope, images).Codes {
+				lowest = append(lowest, ReduceAllMin(code))
+				if network.Layers[i].Block != nil {
+					batch := 1
+					if code.Rank() == 5 {
+						batch = 2
+					}
+					_, norm := ebssc.Normalize(code, batch)
+					norms = append(norms, Reshape(norm, -1))
+				}
+			}
+			return []*Node{Concatenate(norms, 0), Stack(lowest, 0)}
+		}, images[float32](4, 2))
+		require.NoError(t, err)
+		for _, norm := range tensors.MustCopyFlatData[float32](outputs[0]) {
+			require.InDelta(t, 1, norm, 1e-5, row.Name)
+		}
+		for _, lowest := range tensors.MustCopyFlatData[float32](outputs[1]) {
+			require.GreaterOrEqual(t, lowest, float32(0), row.Name)
+		}
+	}
+}
+
+// The Go backend and XLA agree on scores and gradients of every row.
+func TestBackendsAgree(t *testing.T) {
+	plainGo, _, err := backend.Open(context.Background(), "go")
+	require.NoError(t, err)
+	defer plainGo.Finalize()
+	for _, row := range experiments.Table {
+		network := tiny(row, 2)
+		run := func(on compute.Backend) [][]float32 {
+			// Energies times 1, not 100: agreement is asked of the model, not of the factor.
+			store := newStore(experiments.Settings{ebssc.ParamEnergyScale: 1.0})
+			outputs, err := model.CallOnceN(on, store, func(scope *model.Scope, images, labels *Node) []*Node {
+				value := lossGraph(network, scope, images, labels)
+				scores := network.Forward(scope.Store().RootScope().ResetVisited(), images).Scores
+				return append([]*Node{scores}, scope.BuildTrainableVariablesGradientsGraph(value)...)
+			}, images[float32](5, 2), [][]int32{{1}, {4}})
+			require.NoError(t, err)
+			var flat [][]float32
+			for _, output := range outputs {
+				flat = append(flat, tensors.MustCopyFlatData[float32](output))
+			}
+			return flat
+		}
+		want, got := run(xla), run(plainGo)
+		require.Equal(t, len(want), len(got))
+		for i := range want {
+			// Gradients by offsets and thresholds are √n as large as the others: compare on the scale of each.
+			scale := 1.0
+			for _, value := range want[i] {
+				scale = math.Max(scale, math.Abs(float64(value)))
+			}
+			for j := range want[i] {
+				require.InDelta(t, want[i][j], got[i][j], 1e-4*scale, "%s output %d", row.Name, i)
+			}
+		}
+	}
+}
+
+// Eq. (train_obj2): after each training step β and ŵ are not negative, however far the optimizer stepped.
+func TestThresholdsStayNonNegative(t *testing.T) {
+	for _, row := range experiments.Table[3:] {
+		store := newStore(experiments.Settings{experiments.ParamLearningRate: 0.5, ebssc.ParamDropout: 0.3})
+		require.NoError(t, store.SetRNGStateFromSeed(1))
+		network := tiny(row, 3)
+		trainer := train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
+			return network.Forward(scope, images).Scores
+		}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
+		atZero := false
+		for step := range 5 {
+			batch := train.Batch{Inputs: []*tensors.Tensor{images[float32](uint64(step), 4)},
+				Labels: []*tensors.Tensor{tensors.FromValue([][]int32{{0}, {1}, {2}, {3}})}}
+			_, err := trainer.TrainStep(batch)
+			require.NoError(t, err)
+			for v := range store.IterVariables() {
+				if v.Name() != "thresholds" {
+					continue
+				}
+				for _, value := range tensors.MustCopyFlatData[float32](v.MustValue()) {
+					require.GreaterOrEqual(t, value, float32(0), "%s %s at step %d", row.Name, v.Path(), step)
+					atZero = atZero || value == 0
+				}
+			}
+		}
+		require.True(t, atZero, "%s: the projection was never needed, so the test says nothing", row.Name)
+	}
+}
+
+// Adding a block leaves the other blocks' initial values as they are; another seed changes them.
+func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
+	dictionary := func(row experiments.Row, seed int64) []float32 {
+		store := newStore(nil)
+		store.SetParam(model.ParamInitialSeed, seed)
+		scores(t, xla, store, tiny(row, 2), images[float32](1, 1))
+		return tensors.MustCopyFlatData[float32](store.GetVariable("/conv1/dictionary").MustValue())
+	}
+	require.Equal(t, dictionary(experiments.Table[1], 1), dictionary(experiments.Table[4], 1))
+	require.NotEqual(t, dictionary(experiments.Table[1], 1), dictionary(experiments.Table[1], 2))
+}
+
+// A network that cannot be built is refused before anything is compiled.
+func TestValidate(t *testing.T) {
+	good := tiny(experiments.Table[4], 2)
+	require.NoError(t, good.Validate())
+	for name, spoil := range map[string]func(*ebssc.Network){
+		"at least 1 is needed": func(n *ebssc.Network) { n.Layers[0].Block.Filters = 0 },
+		"smaller than":         func(n *ebssc.Network) { n.Height = 1; n.Layers[2].Pool.Padding = 0 },
+		"must be class-specific": func(n *ebssc.Network) {
+			n.Layers[8].Block.Coding = ebssc.SSC
+		},
+		"depends on the hypothesis": func(n *ebssc.Network) { n.Classifier = ebssc.Linear },
+		"at least 2":                func(n *ebssc.Network) { n.Classes = 1 },
+		"names must differ":         func(n *ebssc.Network) { n.Layers[1].Name = "conv1" },
+	} {
+		network := tiny(experiments.Table[4], 2)
+		spoil(&network)
+		require.ErrorContains(t, network.Validate(), name)
+	}
+}
+
+// A shape that the images do not have is an error, not a wrong result.
+func TestForwardRefusesOtherImages(t *testing.T) {
+	exec, err := model.NewExec(xla, newStore(nil), func(scope *model.Scope, images *Node) *Node {
+		return tiny(experiments.Table[0], 2).Forward(scope, images).Scores
+	})
+	require.NoError(t, err)
+	_, err = exec.Compile(shapes.Make(dtypes.Float32, 1, 9, 8, 3))
+	require.Error(t, err)
+}

@@ -1,0 +1,77 @@
+package ebssc_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/gomlx/compute"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
+	"ebsscgo/experiments/backend"
+)
+
+// xla is the backend that trains: XLA on the CPU.
+var xla compute.Backend
+
+func TestMain(m *testing.M) {
+	var err error
+	if xla, _, err = backend.Open(context.Background(), "cpu"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// compute64 compiles a graph function of float64 vectors, once for each shape it is called with.
+func compute64(f func(inputs []*Node) *Node) func(t require.TestingT, inputs ...[]float64) []float64 {
+	exec := MustNewExec(xla, f)
+	return func(t require.TestingT, inputs ...[]float64) []float64 {
+		args := make([]any, len(inputs))
+		for i, input := range inputs {
+			args[i] = input
+		}
+		output, err := exec.Call1(args...)
+		require.NoError(t, err)
+		return tensors.MustCopyFlatData[float64](output)
+	}
+}
+
+// normals are n values of a standard normal distribution.
+func normals(rng *rand.Rand, n int) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = rng.NormFloat64()
+	}
+	return values
+}
+
+// tiny is a row's network for images of 8×8×3.
+func tiny(row experiments.Row, width int) ebssc.Network {
+	network := row.Network(width)
+	network.Height, network.Width = 8, 8
+	return network
+}
+
+// newStore is a model with hyperparameters at which every part of the model matters.
+func newStore(settings experiments.Settings) *model.Store {
+	store := model.NewStore()
+	store.SetParams(experiments.Recipe.With(experiments.Settings{ebssc.ParamDropout: 0.0}, settings))
+	store.SetParam(model.ParamInitialSeed, int64(7))
+	return store
+}
+
+// images are n random images of 8×8×3.
+func images[T float32 | float64](seed uint64, n int) *tensors.Tensor {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	values := make([]T, n*8*8*3)
+	for i := range values {
+		values[i] = T(rng.NormFloat64())
+	}
+	return tensors.FromFlatDataAndDimensions(values, n, 8, 8, 3)
+}

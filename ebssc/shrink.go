@@ -1,0 +1,44 @@
+package ebssc
+
+import . "github.com/gomlx/gomlx/core/graph"
+
+// Shrink is the asymmetric shrinkage of Eq. (asym_shrink), shrink_(β⁺,β⁻)(v), as the sum of two ReLUs:
+// ReLU(v − β⁺) − ReLU(−v − β⁻). It is a proper function where −β⁻ ≤ β⁺.
+//
+// The thresholds broadcast to v; the result has v's shape. Soft shrinkage is Shrink(v, β, β).
+func Shrink(v, betaPlus, betaMinus *Node) *Node {
+	return Sub(rectify(Sub(v, betaPlus)), rectify(Sub(Neg(v), betaMinus)))
+}
+
+// SplitDrive writes a signed signal u [..., K] as the drive of a split code, [u, −u] [..., 2K].
+func SplitDrive(u *Node) *Node {
+	return Concatenate([]*Node{u, Neg(u)}, -1)
+}
+
+// ShrinkSplit is the asymmetric shrinkage that keeps both halves as magnitudes, [z⁺, z⁻]:
+// z⁺ = ReLU(u − ŵ⁺) and z⁻ = ReLU(−u − ŵ⁻). Shrink is z⁺ − z⁻.
+//
+// It takes the drive of the split code, SplitDrive(u) [..., 2K], and thresholds [ŵ⁺, ŵ⁻] that broadcast to it.
+func ShrinkSplit(drive, thresholds *Node) *Node {
+	return rectify(Sub(drive, thresholds))
+}
+
+// Signed is z⁺ − z⁻ [..., K] of a split code [z⁺, z⁻] [..., 2K].
+func Signed(split *Node) *Node {
+	halves := SplitHalves(split)
+	return Sub(halves[0], halves[1])
+}
+
+// SplitHalves returns z⁺ and z⁻, each [..., K], of a split code [..., 2K].
+func SplitHalves(split *Node) [2]*Node {
+	filters := split.Shape().Dim(-1) / 2
+	return [2]*Node{
+		SliceAxis(split, -1, AxisRange(0, filters)),
+		SliceAxis(split, -1, AxisRange(filters)),
+	}
+}
+
+// rectify is ReLU with gradient 0 at 0. (Max passes a gradient of 1 there, which would train dead codes.)
+func rectify(v *Node) *Node {
+	return Where(IsPositive(v), v, ZerosLike(v))
+}

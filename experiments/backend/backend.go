@@ -1,0 +1,85 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gomlx/compute"
+	_ "github.com/gomlx/compute/gobackend" // registers "go"
+	"github.com/gomlx/go-xla/compute/xla"  // registers "xla"
+	"github.com/gomlx/gomlx/support/exceptions"
+)
+
+// Choice is a backend that was decided on, and why.
+type Choice struct {
+	// Config is what compute.NewWithConfig takes. Plugins are given in it by their absolute path, so that GoMLX
+	// never searches for or installs one itself.
+	Config string
+
+	// Name is recorded in results: "xla-cpu", "xla-cuda", "go", or "xla" for a plugin whose kind is unknown.
+	Name string
+
+	// Plugin is the absolute path of the PJRT plugin; empty for the Go backend.
+	Plugin string
+
+	// Why says in a few words what decided.
+	Why string
+
+	// Warning is one line that the user should see; empty if all is as it should be.
+	Warning string
+}
+
+// The names recorded in results.
+const (
+	nameCPU  = "xla-cpu"
+	nameCUDA = "xla-cuda"
+	nameGo   = "go"
+	nameXLA  = "xla"
+)
+
+func init() {
+	// Plugins are resolved here and given by their paths. Code that asks GoMLX for a backend by name shall not make
+	// it download one behind the user's back either.
+	xla.EnableAutoInstall(false)
+}
+
+// Resolve decides on the backend, installing the CPU plugin if it is needed and missing.
+//
+// spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as "xla:/path/plugin.so" or
+// "xla:cuda,tf32=false". If it is empty, $GOMLX_BACKEND is taken; if that is empty too, the best that is there.
+//
+// What was asked for is had or is an error; the fall-back to the Go backend happens only if nothing was asked for.
+func Resolve(ctx context.Context, spec string) (Choice, error) {
+	return thisMachine().resolve(ctx, spec)
+}
+
+// Open resolves spec (see Resolve) and starts the backend, which the caller finalizes.
+func Open(ctx context.Context, spec string) (compute.Backend, Choice, error) {
+	choice, err := Resolve(ctx, spec)
+	if err != nil {
+		return nil, Choice{}, err
+	}
+	if choice.Name == nameCUDA {
+		if err := setCUDAFolder(choice.Plugin); err != nil {
+			return nil, Choice{}, err
+		}
+	}
+	var opened compute.Backend
+	err = try(func() (err error) {
+		opened, err = compute.NewWithConfig(choice.Config)
+		return err
+	})
+	if err != nil {
+		return nil, Choice{}, fmt.Errorf("backend %q does not start: %w", choice.Config, err)
+	}
+	return opened, choice, nil
+}
+
+// try runs f and returns its error, or the error that it panicked with: GoMLX panics about a backend that it does
+// not know, and go-xla about a plugin that it cannot load.
+func try(f func() error) (err error) {
+	if panicked := exceptions.TryCatch[error](func() { err = f() }); panicked != nil {
+		return panicked
+	}
+	return err
+}

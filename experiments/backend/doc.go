@@ -1,0 +1,20 @@
+// Package backend decides on what the experiments compute, and finds or installs the PJRT plugin for it.
+//
+// The order is: what the caller asks for, else $GOMLX_BACKEND, else CUDA if a GPU and its plugin are there,
+// else XLA on the CPU, else GoMLX's pure-Go backend, which is about 100 times slower.
+//
+// # Where the plugins come from
+//
+// XLA is a shared library, the PJRT plugin, loaded at run time. It is taken from where go-xla looks:
+// $PJRT_PLUGIN_LIBRARY_PATH, ~/.local/lib/go-xla, /usr/local/lib/go-xla and the system's library folders.
+//
+// A CPU plugin that is not there is installed once. On linux/amd64 it comes out of a Python wheel pinned by
+// version and SHA-256 (an unmodified build of zml/pjrt-artifacts) into the user's cache, because go-xla's own
+// installer does not verify the CPU plugin which it downloads (its sources pass an empty hash, go-xla 0.4.2).
+// No such wheel is known for the other systems: there go-xla's installer does it, trusting the release page
+// that it downloads from, into the folder that go-xla searches.
+//
+// The CUDA plugin is never installed: with NVIDIA's libraries it is several gigabytes, and must match the driver.
+// `pip install "jax[cuda13]"` (or cuda12) brings one, and it is found in the site-packages of the python3 on the
+// PATH, so an active virtual environment is honoured.
+package backend

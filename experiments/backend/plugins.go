@@ -1,0 +1,159 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gomlx/go-xla/installer"
+	"github.com/gomlx/go-xla/pjrt"
+
+	"ebsscgo/internal/wheel"
+)
+
+// cpuWheel is the CPU plugin for linux/amd64, 273,768,800 bytes, PJRT API 0.106.
+var cpuWheel = wheel.File{
+	Requirement:  "fastatomstruct-xla-cpu==2026.6.23",
+	WheelSHA256:  "88b1c430b341b4bea40a37420311c9c75db6e22b46d2ff95b6986577bee6afe9",
+	Member:       "fastatomstruct_xla_cpu/libpjrt_cpu.so",
+	MemberSHA256: "0a0fe56ca17be9efc7b942e89e534e5e0ad4a0f1e369b66d27b62184509015b9",
+}
+
+// hasCPUWheel says whether cpuWheel is built for this system.
+const hasCPUWheel = runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
+
+// installCUDA is what to do about a missing CUDA plugin.
+const installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
+
+// askTimeout bounds the questions to other programs; nvidia-smi hangs when a driver does.
+const askTimeout = 20 * time.Second
+
+// findPlugins returns the absolute paths of the plugins where go-xla looks, by name. It installs nothing.
+func findPlugins() (map[string]string, error) {
+	var found map[string]string
+	err := try(func() error {
+		found = pjrt.AvailablePlugins()
+		return nil
+	})
+	if err != nil {
+		// go-xla has written which one to standard error.
+		return nil, fmt.Errorf("a plugin in the folders that go-xla searches cannot be loaded; remove it, or set "+
+			"PJRT_PLUGIN_LIBRARY_PATH to another folder (%w)", err)
+	}
+	for name, path := range found {
+		if found[name], err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// installCPU returns the path of the CPU plugin, installing it if it is not there yet. The package's documentation
+// says from where, and why.
+func installCPU(ctx context.Context) (string, error) {
+	if hasCPUWheel {
+		path, err := wheel.Fetch(ctx, cpuWheel)
+		if err != nil {
+			return "", fmt.Errorf("no XLA CPU plugin: %w", err)
+		}
+		return path, nil
+	}
+	system := runtime.GOOS + "_" + runtime.GOARCH
+	if !slices.Contains(installer.CPUSupportedPlatforms, system) {
+		return "", fmt.Errorf("no XLA CPU plugin is known for %s; build one and give its path, xla:/path/plugin.so", system)
+	}
+	return installReleased()
+}
+
+// installReleased has go-xla's installer put the CPU plugin into the user's library folder, once.
+func installReleased() (string, error) {
+	lib, err := installer.DefaultHomeLibPath()
+	if err != nil {
+		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
+	}
+	dir := filepath.Join(lib, "go-xla")
+	if err := installer.CPUAutoInstall(dir, true, installer.Quiet); err != nil {
+		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "pjrt_c_api_cpu_*_plugin.*"))
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", fmt.Errorf("no XLA CPU plugin: go-xla's installer left none in %s", dir)
+	}
+	return slices.Max(found), nil
+}
+
+// hasGPU reports whether there is an NVIDIA GPU: its device file, or nvidia-smi (under WSL there is no such file).
+func hasGPU(ctx context.Context) bool {
+	nodes, err := filepath.Glob("/dev/nvidia[0-9]*")
+	if err == nil && len(nodes) > 0 {
+		return true
+	}
+	listed, err := ask(ctx, "nvidia-smi", "-L")
+	return err == nil && strings.HasPrefix(listed, "GPU ")
+}
+
+// listCUDAWheels prints the CUDA plugins of Python's packages, newest first.
+const listCUDAWheels = `
+import importlib.util, os
+spec = importlib.util.find_spec("jax_plugins")
+for name in "xla_cuda13", "xla_cuda12":
+    for folder in spec.submodule_search_locations if spec else ():
+        path = os.path.join(folder, name, "xla_cuda_plugin.so")
+        if os.path.exists(path):
+            print(os.path.abspath(path))
+`
+
+// findCUDAWheel returns the path of the CUDA plugin that pip installed for the python3 on the PATH, if there is one.
+func findCUDAWheel(ctx context.Context) (path string, ok bool) {
+	listed, err := ask(ctx, "python3", "-c", listCUDAWheels)
+	if err != nil {
+		return "", false
+	}
+	path, _, _ = strings.Cut(listed, "\n")
+	return path, path != ""
+}
+
+// ask runs a program and returns what it wrote to standard output, trimmed. The error is one line.
+func ask(ctx context.Context, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, args...).Output()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		message, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+		err = fmt.Errorf("%s: %w: %s", program, err, message)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// setCUDAFolder tells XLA, through the environment, where the CUDA tools and device library are that pip installed
+// beside the plugin: site-packages/nvidia/cu13 for site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so. go-xla
+// does this for a plugin in its own folder only, and warns about any other. Flags of the user are left as they are.
+func setCUDAFolder(plugin string) error {
+	const folderFlag = "--xla_gpu_cuda_data_dir="
+	flags := os.Getenv("XLA_FLAGS")
+	if filepath.Base(plugin) != "xla_cuda_plugin.so" || strings.Contains(flags, folderFlag) {
+		return nil
+	}
+	packages := filepath.Dir(filepath.Dir(filepath.Dir(plugin)))
+	for _, tools := range []string{"cu13", "cuda_nvcc"} {
+		folder := filepath.Join(packages, "nvidia", tools)
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			continue
+		}
+		return errors.Join(
+			os.Setenv("XLA_FLAGS", strings.TrimSpace(flags+" "+folderFlag+folder)),
+			os.Setenv("GOPJRT_CUDA_CHECKS", "no"), // go-xla's warning; the folder is found
+		)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package experiments
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ui/commandline"
+
+	"ebsscgo/ebssc"
+)
+
+// Hyperparameters of training; those of the model are in package ebssc.
+const (
+	// ParamLearningRate is Adam's learning rate (float64) at the start, GoMLX's own name for it; it falls to 0 along half a cosine.
+	ParamLearningRate = "learning_rate"
+	// ParamBatch is the number of images in a batch (int).
+	ParamBatch = "batch_size"
+	// ParamCrop is how far a random crop shifts an image, at most, in each direction, in pixels (int).
+	ParamCrop = "crop"
+	// ParamFlip is the probability of a horizontal flip (float64).
+	ParamFlip = "flip"
+)
+
+// Settings are hyperparameters by name, each a float64, int or bool. What a setting means is said at its Param constant.
+type Settings map[string]any
+
+// Recipe is how every row is trained. Where it is not from the paper, it was chosen on held-out training images.
+var Recipe = Settings{
+	ParamLearningRate:      0.003,
+	ParamBatch:             128,
+	ParamCrop:              4,
+	ParamFlip:              0.5,
+	ebssc.ParamDropout:     0.3,
+	ebssc.ParamBeta:        0.001,
+	ebssc.ParamClassSpread: 0.5,
+	ebssc.ParamClassStep:   10.0,
+	ebssc.ParamEnergyScale: 100.0,
+	ebssc.ParamAlpha:       0.0,
+	ebssc.ParamPlainOps:    false,
+}
+
+// With returns the settings with others put over them.
+func (s Settings) With(others ...Settings) Settings {
+	merged := maps.Clone(s)
+	for _, other := range others {
+		maps.Copy(merged, other)
+	}
+	return merged
+}
+
+// ParseSettings reads GoMLX's form "key=value;key=value" ("file:PATH" reads a file of such lines). Keys are those of
+// Recipe, and values have the types they have there.
+func ParseSettings(text string) (Settings, error) {
+	store := model.NewStore()
+	store.SetParams(Recipe)
+	names, err := commandline.ParseSettings(store, text)
+	if err != nil {
+		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(Recipe)), ", "))
+	}
+	changed := Settings{}
+	for _, name := range names {
+		name = strings.TrimPrefix(name, model.RootScopePath)
+		changed[name], _ = store.GetParam(name)
+	}
+	return changed, nil
+}
+
+// UnmarshalJSON reads settings with the types that they have in Recipe; JSON itself has only one kind of number.
+func (s *Settings) UnmarshalJSON(text []byte) error {
+	var plain map[string]any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return err
+	}
+	*s = plain
+	for name, value := range plain {
+		number, isNumber := value.(float64)
+		if _, isInt := Recipe[name].(int); isInt && isNumber {
+			plain[name] = int(number)
+		}
+	}
+	return nil
+}
+
+// Validate says which setting cannot be trained with, before anything is compiled.
+func (s Settings) Validate() error {
+	ranges := []struct {
+		name     string
+		min, max float64
+	}{
+		{ParamLearningRate, 1e-9, 1},
+		{ParamBatch, 1, 1 << 16},
+		{ParamCrop, 0, 16},
+		{ParamFlip, 0, 1},
+		{ebssc.ParamDropout, 0, 0.95},
+		{ebssc.ParamBeta, 0, 10},
+		{ebssc.ParamClassSpread, 0, 1},
+		{ebssc.ParamClassStep, 0, 1e6},
+		{ebssc.ParamEnergyScale, 1e-6, 1e6},
+		{ebssc.ParamAlpha, 0, 1e3},
+	}
+	for _, r := range ranges {
+		var value float64
+		switch v := s[r.name].(type) {
+		case float64:
+			value = v
+		case int:
+			value = float64(v)
+		default:
+			return fmt.Errorf("%s=%v is not a number", r.name, s[r.name])
+		}
+		if !(value >= r.min && value <= r.max) {
+			return fmt.Errorf("%s=%v is out of range: choose %g to %g", r.name, s[r.name], r.min, r.max)
+		}
+	}
+	return nil
+}

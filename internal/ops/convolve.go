@@ -1,0 +1,89 @@
+package ops
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// CrossCorrelate returns d ⋆ x, what deep-learning libraries call a convolution, for x [N, H, W, C] and d [kh, kw, C, K]
+// with the same stride along both spatial axes and pad zeros on each side: [N, H', W', K] with
+// H' = (H + 2·pad − kh)/stride + 1, rounded down. It is differentiable in both.
+func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
+	// GoMLX has no gradient for a padding wider than the kernel's overhang: what is beyond it becomes part of an operand.
+	if size := d.Shape().Dim(0); pad >= size {
+		if size == 1 && stride == 1 {
+			return border(k.CrossCorrelate(x, d, 1, 0), pad)
+		}
+		return k.CrossCorrelate(border(x, pad), d, stride, 0)
+	}
+	return convolve(x, d, stride, pad)
+}
+
+// Transpose returns d * z, the exact adjoint of [Kernels.CrossCorrelate] in x: ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩ for all x
+// [N, height, width, C]. z is [N, H', W', K], d [kh, kw, C, K], the result [N, height, width, C]. It is differentiable
+// in both.
+func (k Kernels) Transpose(z, d *Node, stride, pad, height, width int) *Node {
+	if size := d.Shape().Dim(0); pad >= size {
+		bordered := k.Transpose(z, d, stride, 0, height+2*pad, width+2*pad)
+		return Slice(bordered, AxisRange(), AxisRange(pad, pad+height), AxisRange(pad, pad+width), AxisRange())
+	}
+	return withGradients(transpose(z, d, stride, pad, height, width),
+		operand{z, func(v *Node) *Node { return k.CrossCorrelate(v, d, stride, pad) }},
+		operand{d, func(v *Node) *Node { return kernelGradient(v, z, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1)) }})
+}
+
+// convolve is GoMLX's convolution in this package's terms.
+func convolve(x, d *Node, stride, pad int) *Node {
+	return Convolve(x, d).Strides(stride).PaddingPerDim([][2]int{{pad, pad}, {pad, pad}}).Done()
+}
+
+// transpose is the adjoint of convolve in x, for x [N, height, width, C]: the flipped kernel slides over z with
+// stride−1 zeros between its positions.
+func transpose(z, d *Node, stride, pad, height, width int) *Node {
+	paddings := [][2]int{
+		adjointPadding(d.Shape().Dim(0), z.Shape().Dim(1), stride, pad, height),
+		adjointPadding(d.Shape().Dim(1), z.Shape().Dim(2), stride, pad, width),
+	}
+	return Convolve(z, TransposeAllAxes(Reverse(d, 0, 1), 0, 1, 3, 2)).
+		InputDilationPerAxis(stride, stride).PaddingPerDim(paddings).Done()
+}
+
+// adjointPadding returns the padding along an axis with which the flipped kernel turns `positions` of z into `size` of x.
+func adjointPadding(kernel, positions, stride, pad, size int) [2]int {
+	before := kernel - 1 - pad
+	spread := (positions-1)*stride + 1
+	return [2]int{before, size + kernel - 1 - spread - before}
+}
+
+// kernelGradient returns the gradient [kh, kw, C, K] with respect to the kernel of convolve, for its input x and the
+// gradient v with respect to its result.
+func kernelGradient(x, v *Node, stride, pad, kh, kw int) *Node {
+	// The batch is what is summed over, so it takes the place of the channels; the stride dilates v.
+	axes := ConvolveAxesConfig{
+		InputBatch: 3, InputSpatial: []int{1, 2}, InputChannels: 0,
+		KernelInputChannels: 0, KernelSpatial: []int{1, 2}, KernelOutputChannels: 3,
+		OutputBatch: 2, OutputSpatial: []int{0, 1}, OutputChannels: 3,
+	}
+	paddings := [][2]int{
+		kernelPadding(kh, v.Shape().Dim(1), stride, pad, x.Shape().Dim(1)),
+		kernelPadding(kw, v.Shape().Dim(2), stride, pad, x.Shape().Dim(2)),
+	}
+	return Convolve(x, v).AxesConfig(axes).DilationPerAxis(stride, stride).PaddingPerDim(paddings).Done()
+}
+
+// kernelPadding returns the padding of x along an axis with which v, spread by the stride, finds room at `kernel`
+// places. It is negative after the end where the stride does not reach x's last entries.
+func kernelPadding(kernel, positions, stride, pad, size int) [2]int {
+	spread := (positions-1)*stride + 1
+	return [2]int{pad, kernel - 1 + spread - size - pad}
+}
+
+// border puts `width` zeros around the spatial axes of x [N, H, W, C].
+func border(x *Node, width int) *Node {
+	for _, axis := range []int{1, 2} {
+		side := x.Shape().Clone()
+		side.Dimensions[axis] = width
+		zeros := Zeros(x.Graph(), side)
+		x = Concatenate([]*Node{zeros, x, zeros}, axis)
+	}
+	return x
+}

@@ -1,0 +1,22 @@
+// Package ops holds the graph operations that a training step spends its time in: convolutions, their adjoints,
+// offsets and pooling. Each has two implementations with the same values and gradients: the plain one, GoMLX's own
+// operations, and a fast one with its own gradients for the shapes where that was measured to pay on a CPU.
+//
+// Images are channels last, [N, H, W, C]; kernels are [kh, kw, C, K]. All operations panic on shapes that do not fit,
+// as GoMLX's do: they are called while a graph is built.
+package ops
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Kernels chooses the implementation of the operations. Its zero value takes the fast one wherever it pays;
+// Plain switches all fast paths off.
+type Kernels struct {
+	Plain bool
+}
+
+// AddOffset adds the offset b [K] to each position of u [N, H, W, K].
+func (k Kernels) AddOffset(u, b *Node) *Node {
+	return Add(u, ExpandLeftToRank(b, u.Rank()))
+}

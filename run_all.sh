@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Trains every row of the paper's Table 2 and writes results/<profile>/table.md: `ebssc run all` with the flags given
+# here (try --help), in this folder, from which relative paths count. Needs Go, a C compiler (GoMLX reaches XLA
+# through cgo) and Python 3 with pip (which downloads XLA); the rest is fetched once into the user's cache folder.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+die() {
+  echo "run_all.sh: $*" >&2
+  exit 1
+}
+
+want=go$(sed -n 's/^go //p' go.mod)
+command -v go >/dev/null || die "go is not on the PATH; install $want or newer"
+# Go 1.21 and newer fetch the version that go.mod asks for by themselves, and fail here if they cannot.
+have=$(go env GOVERSION) || die "this project needs $want or newer"
+[[ $(printf '%s\n' "$want" "$have" | sort -V | head -n 1) == "$want" ]] || die "found $have; install $want or newer"
+
+read -r -a compiler <<<"$(go env CC)" # may carry flags: CC="gcc -m64"
+command -v "${compiler[0]}" >/dev/null || die "no C compiler (${compiler[0]}), which cgo needs; install gcc or clang, or set CC"
+command -v python3 >/dev/null || die "python3 is not on the PATH; install Python 3 with pip"
+
+CGO_ENABLED=1 go build -o bin/ebssc ./cmd/ebssc
+exec bin/ebssc run all "$@"
