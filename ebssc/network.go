@@ -3,6 +3,8 @@ package ebssc
 import (
 	"fmt"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -205,13 +207,12 @@ func dropout(scope *model.Scope, below code) code {
 	if rate <= 0 || !scope.IsTraining(g) {
 		return below
 	}
-	mask := below.values.Shape().Clone()
+	var shared []int
 	if below.classes > 0 {
-		mask.Dimensions[1] = 1
+		shared = []int{1}
 	}
-	keep := GreaterOrEqual(scope.RandomUniform(g, mask), Scalar(g, mask.DType, rate))
-	scale := MulScalar(ConvertDType(keep, mask.DType), 1/(1-rate))
-	below.values = Mul(below.values, scale)
+	key := scope.Store().RandomIntN(g, uint64(1)<<32, shapes.Make(dtypes.Uint32, 2))
+	below.values = ops.Dropout(below.values, key, rate, shared...)
 	return below
 }
 

@@ -1,0 +1,17 @@
+// Command ebssc trains the networks of “Energy-Based Spherical Sparse Coding” and writes the paper's tables anew.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"ebsscgo/internal/cli"
+	"ebsscgo/internal/hugepages"
+)
+
+func main() {
+	if err := hugepages.Reexec(); err != nil {
+		fmt.Fprintln(os.Stderr, "warning:", err)
+	}
+	os.Exit(cli.Run(os.Stdout, os.Stderr, os.Args[1:]))
+}

@@ -1,0 +1,38 @@
+package data
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments/backend"
+)
+
+func TestDiagnose(t *testing.T) {
+	t.Setenv("EBSSC_CACHE", t.TempDir())
+	t.Setenv(EnvVar, "")
+	for _, finding := range Diagnose("") {
+		require.Equal(t, backend.Missing, finding.Status)
+		require.NotEmpty(t, finding.Do)
+	}
+
+	folder := filepath.Dir(blackCIFAR10(t))
+	colours, digits := both(t, folder)
+	require.Equal(t, backend.OK, colours.Status)
+	require.Contains(t, colours.Detail, Title(CIFAR10UnknownName))
+	require.Equal(t, backend.Missing, digits.Status)
+
+	require.NoError(t, os.Remove(filepath.Join(folder, cifarFolder, cifarFiles[2])))
+	colours, _ = both(t, folder)
+	require.Equal(t, backend.Missing, colours.Status)
+	require.Contains(t, colours.Detail, cifarFiles[2])
+}
+
+func both(t *testing.T, folder string) (colours, digits backend.Finding) {
+	t.Helper()
+	findings := Diagnose(folder)
+	require.Len(t, findings, 2)
+	return findings[0], findings[1]
+}

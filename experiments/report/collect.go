@@ -1,0 +1,79 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ebsscgo/experiments/training"
+)
+
+// RunsFolder is the folder of recorded runs in a profile's results.
+const RunsFolder = "runs"
+
+// Group are finished runs that differ in their seed alone, in the order of their seeds.
+type Group []training.Result
+
+// finished is when the last of them ended.
+func (g Group) finished() (last time.Time) {
+	for _, result := range g {
+		if result.Finished.After(last) {
+			last = result.Finished
+		}
+	}
+	return last
+}
+
+// Collect reads all finished runs below a profile's results folder, grouped, oldest group first.
+func Collect(profileFolder string) ([]Group, error) {
+	runs := filepath.Join(profileFolder, RunsFolder)
+	entries, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading recorded runs: %w", err)
+	}
+	groups := map[string]Group{}
+	for _, entry := range entries {
+		result, ok, err := training.Load(filepath.Join(runs, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		description := result.Run
+		description.Seed = 0
+		key, err := json.Marshal(description)
+		if err != nil {
+			return nil, fmt.Errorf("describing run %s: %w", result.ID, err)
+		}
+		groups[string(key)] = append(groups[string(key)], result)
+	}
+	var all []Group
+	for _, group := range groups {
+		slices.SortFunc(group, func(a, b training.Result) int { return a.Run.Seed - b.Run.Seed })
+		all = append(all, group)
+	}
+	slices.SortFunc(all, func(a, b Group) int {
+		if order := a.finished().Compare(b.finished()); order != 0 {
+			return order
+		}
+		return strings.Compare(a[0].ID, b[0].ID)
+	})
+	return all, nil
+}
+
+// latest is the newest group of an experiment that was measured on the test set; nil if there is none.
+func latest(groups []Group, experiment string) Group {
+	for _, group := range slices.Backward(groups) {
+		if group[0].Run.Experiment == experiment && group[0].Run.HeldOut == 0 {
+			return group
+		}
+	}
+	return nil
+}

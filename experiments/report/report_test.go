@@ -1,0 +1,131 @@
+package report_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments"
+	"ebsscgo/experiments/report"
+	"ebsscgo/experiments/training"
+)
+
+// record writes a finished run as training does.
+func record(t *testing.T, results string, row experiments.Row, seed int, change func(*training.Result)) {
+	result := training.Result{
+		Run: experiments.Run{
+			Version: experiments.Version, Experiment: row.Name, Profile: "smoke", Network: row.Network(6),
+			Settings: experiments.Recipe, Dataset: "cifar10-jpeg", SHA256: "0123456789abcdef", TrainImages: 100, TestImages: 50,
+			Epochs: 3, Seed: seed, Backend: "xla-cpu",
+		},
+		Parameters: 1234, TrainErr: 10, TestErr: 20, Seconds: 5, Commit: "abc",
+		Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
+	change(&result)
+	id, err := result.Run.ID()
+	require.NoError(t, err)
+	result.ID = id
+	folder := filepath.Join(results, "smoke", report.RunsFolder, id)
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	text, err := json.Marshal(result)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "result.json"), text, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, training.CurveFile), []byte("epoch,step,train_loss,train_err,seconds\n"), 0o644))
+}
+
+func unchanged(*training.Result) {}
+
+func read(t *testing.T, elements ...string) string {
+	text, err := os.ReadFile(filepath.Join(elements...))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A line a row: means and deviations over seeds, the paper's numbers and the difference from them.
+func TestTable(t *testing.T) {
+	results := t.TempDir()
+	record(t, results, experiments.Table[0], 1, unchanged)
+	record(t, results, experiments.Table[0], 2, func(r *training.Result) { r.TestErr, r.Seconds = 22, 7 })
+	record(t, results, experiments.Table[3], 1, unchanged)
+	require.NoError(t, report.Write(results, "smoke"))
+	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,params,paper_params,train_err,train_err_std,test_err,test_err_std,paper_train_err,paper_test_err,delta_test_err,seconds,commit
+relu-lc7,cifar10-jpeg,0123456789abcdef,smoke,xla-cpu,2,3,1234,1.3M,10.00,0.00,21.00,1.41,1.20,11.40,9.60,12,abc
+ssc-lc7,cifar10-jpeg,0123456789abcdef,smoke,xla-cpu,1,3,1234,2.6M,10.00,,20.00,,0.99,9.77,10.23,5,abc
+`, read(t, results, "smoke", "table.csv"))
+	markdown := read(t, results, "smoke", "table.md")
+	require.Contains(t, markdown, "| ReLU+LC₇ | 10.00 ± 0.00 | 21.00 ± 1.41 | 1234 | 1.20 | 11.40 | 1.3M |")
+	require.Contains(t, markdown, "CIFAR-10 (JPEG copy)")
+	require.FileExists(t, filepath.Join(results, "smoke", "curves", "relu-lc7-2.csv"))
+
+	before := read(t, results, "smoke", "table.csv")
+	require.NoError(t, report.Write(results, "smoke"))
+	require.Equal(t, before, read(t, results, "smoke", "table.csv"), "a report changes nothing that is up to date")
+}
+
+// A row's newest runs count, whatever else was tried; a line whose runs are gone stays.
+func TestTableKeepsAndReplaces(t *testing.T) {
+	results := t.TempDir()
+	record(t, results, experiments.Table[0], 1, unchanged)
+	record(t, results, experiments.Table[1], 1, unchanged)
+	require.NoError(t, report.Write(results, "smoke"))
+	require.NoError(t, os.RemoveAll(filepath.Join(results, "smoke", report.RunsFolder)))
+	record(t, results, experiments.Table[1], 1, func(r *training.Result) {
+		r.Run.Epochs, r.TestErr, r.Finished = 9, 15, r.Finished.Add(time.Hour)
+	})
+	record(t, results, experiments.Table[1], 1, unchanged)
+	require.NoError(t, report.Write(results, "smoke"))
+	lines, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
+	require.NoError(t, err)
+	require.Equal(t, "20.00", lines["relu-lc7"]["test_err"])
+	require.Equal(t, "15.00", lines["crelu-lc7"]["test_err"])
+	require.Equal(t, "9", lines["crelu-lc7"]["epochs"])
+}
+
+// MNIST in CIFAR's clothes is not compared with the paper.
+func TestOtherImagesAreNotCompared(t *testing.T) {
+	results := t.TempDir()
+	record(t, results, experiments.Table[0], 1, func(r *training.Result) { r.Run.Dataset = "mnist32" })
+	require.NoError(t, report.Write(results, "smoke"))
+	lines, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
+	require.NoError(t, err)
+	for _, column := range []string{"paper_params", "paper_train_err", "paper_test_err", "delta_test_err"} {
+		require.Empty(t, lines["relu-lc7"][column])
+	}
+	require.Equal(t, "mnist32", lines["relu-lc7"]["dataset"])
+}
+
+// What was measured on held-out images never enters the table.
+func TestHeldOutStaysApart(t *testing.T) {
+	results := t.TempDir()
+	record(t, results, experiments.Table[0], 1, func(r *training.Result) {
+		r.Run.HeldOut = 50
+		r.Run.Settings = experiments.Recipe.With(experiments.Settings{experiments.ParamLearningRate: 0.5})
+	})
+	require.NoError(t, report.Write(results, "smoke"))
+	require.NoFileExists(t, filepath.Join(results, "smoke", "table.csv"))
+	require.Contains(t, read(t, results, "smoke", "heldout.csv"), "relu-lc7,learning_rate=0.5,cifar10-jpeg,6,100,50,3,1,xla-cpu,10.00,20.00,5,abc")
+}
+
+// A damaged result or table is named, and what was there stays as it is.
+func TestDamagedFilesAreNamed(t *testing.T) {
+	results := t.TempDir()
+	record(t, results, experiments.Table[0], 1, unchanged)
+	require.NoError(t, report.Write(results, "smoke"))
+	before := read(t, results, "smoke", "table.csv")
+	files, err := filepath.Glob(filepath.Join(results, "smoke", report.RunsFolder, "*", "result.json"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o644))
+	require.ErrorContains(t, report.Write(results, "smoke"), files[0])
+	require.Equal(t, before, read(t, results, "smoke", "table.csv"))
+}
+
+// results/paper.csv in the repository is what the declarations say.
+func TestPaperCSVIsUpToDate(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, report.WritePaper(folder))
+	require.Equal(t, read(t, folder, "paper.csv"), read(t, "..", "..", "results", "paper.csv"), "run: ebssc report")
+}

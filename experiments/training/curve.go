@@ -1,0 +1,70 @@
+package training
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/google/renameio/v2"
+)
+
+var curveHeader = []string{"epoch", "step", "train_loss", "train_err", "seconds"}
+
+// LoadCurve reads the learning curve in a run's folder; a run that has not finished an epoch has none.
+func LoadCurve(folder string) ([]Epoch, error) {
+	path := filepath.Join(folder, CurveFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a learning curve: %w", err)
+	}
+	return parseCurve(path, text)
+}
+
+func parseCurve(path string, text []byte) ([]Epoch, error) {
+	reader := csv.NewReader(bytes.NewReader(text))
+	reader.FieldsPerRecord = len(curveHeader)
+	records, err := reader.ReadAll()
+	if err != nil || len(records) == 0 {
+		return nil, fmt.Errorf("%s is not a learning curve (%w): remove its folder to run again", path, errors.Join(err, errors.ErrUnsupported))
+	}
+	var curve []Epoch
+	for _, record := range records[1:] {
+		var numbers [5]float64
+		for i, field := range record {
+			if numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
+				return nil, fmt.Errorf("%s: %w: remove its folder to run again", path, err)
+			}
+		}
+		curve = append(curve, Epoch{int(numbers[0]), int(numbers[1]), numbers[2], numbers[3], numbers[4]})
+	}
+	return curve, nil
+}
+
+// saveCurve writes the learning curve so far.
+func saveCurve(folder string, curve []Epoch) error {
+	var text bytes.Buffer
+	writer := csv.NewWriter(&text)
+	records := [][]string{curveHeader}
+	for _, e := range curve {
+		records = append(records, []string{
+			strconv.Itoa(e.Epoch), strconv.Itoa(e.Step),
+			strconv.FormatFloat(e.TrainLoss, 'f', 5, 64), strconv.FormatFloat(e.TrainErr, 'f', 3, 64),
+			strconv.FormatFloat(e.Seconds, 'f', 2, 64),
+		})
+	}
+	if err := writer.WriteAll(records); err != nil {
+		return fmt.Errorf("writing a learning curve: %w", err)
+	}
+	if err := renameio.WriteFile(filepath.Join(folder, CurveFile), text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing a learning curve: %w", err)
+	}
+	return nil
+}

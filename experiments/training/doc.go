@@ -1,0 +1,5 @@
+// Package training carries out the runs that package experiments declares: it prepares the images, trains with GoMLX's
+// Trainer and Loop, saves a checkpoint every epoch, goes on from it after an interruption, measures, and records.
+//
+// A newcomer reads lab.go (what a run needs), train.go (a run from start to end), augment.go, evaluate.go, record.go.
+package training

@@ -1,0 +1,281 @@
+package training
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/dataset"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/model/checkpoint"
+	"github.com/gomlx/gomlx/ml/train"
+	"github.com/gomlx/gomlx/ml/train/loss"
+	"github.com/gomlx/gomlx/ml/train/metric"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
+	"github.com/gomlx/gomlx/ml/train/optimizer/cosineschedule"
+	"github.com/gomlx/gomlx/support/exceptions"
+	"github.com/gomlx/gomlx/ui/commandline"
+
+	"ebsscgo/experiments"
+)
+
+// Train carries out a run in its folder below `runs` and returns its result. A finished run is not trained again; one
+// that was interrupted goes on from its last epoch. When ctx ends it stops after the current step with ctx's cause.
+func (l *Lab) Train(ctx context.Context, run experiments.Run, runs string) (Result, error) {
+	id, err := run.ID()
+	if err != nil {
+		return Result{}, err
+	}
+	folder := filepath.Join(runs, id)
+	if result, ok, err := Load(folder); ok || err != nil {
+		return result, err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return Result{}, fmt.Errorf("a folder for run %s: %w", id, err)
+	}
+	images, err := l.prepare(ctx, run)
+	if err != nil {
+		return Result{}, err
+	}
+	s := &session{lab: l, ctx: ctx, run: run, id: id, folder: folder, images: images}
+	var result Result
+	// Graph building panics; here is the one place where that becomes an error.
+	panicked := exceptions.TryCatch[error](func() {
+		if err = s.train(); err == nil {
+			result, err = s.measure()
+		}
+	})
+	if err = errors.Join(panicked, err); err != nil {
+		return Result{}, fmt.Errorf("%s: %w", id, err)
+	}
+	return result, result.save(folder)
+}
+
+// session is a run in progress.
+type session struct {
+	lab     *Lab
+	ctx     context.Context
+	run     experiments.Run
+	id      string
+	folder  string
+	images  *prepared
+	store   *model.Store
+	handler *checkpoint.Handler
+	curve   []Epoch
+
+	// Sums over the current epoch's steps, and when it began.
+	loss, err float64
+	began     time.Time
+}
+
+// newStore is an empty model with the run's hyperparameters.
+func newStore(run experiments.Run) *model.Store {
+	store := model.NewStore()
+	store.SetParams(run.Settings)
+	store.SetParam(model.ParamInitialSeed, int64(run.Seed))
+	store.SetParam(cosineschedule.ParamPeriodSteps, run.Epochs*run.StepsPerEpoch())
+	return store
+}
+
+// train trains what is left of the run's epochs.
+func (s *session) train() error {
+	if err := s.restore(); err != nil {
+		return err
+	}
+	total := s.run.Epochs * s.run.StepsPerEpoch()
+	step := int(optimizer.GetGlobalStep(s.store))
+	if step >= total {
+		return nil
+	}
+	trainer := train.NewTrainer(s.lab.Backend, s.store, s.graph, loss.SparseCategoricalCrossEntropyLogits,
+		optimizer.Adam().Done(), []metric.Interface{
+			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
+			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
+		}, nil)
+	loop := train.NewLoop(trainer)
+	loop.OnStep("epoch", 0, s.onStep)
+	if s.lab.Terminal {
+		fmt.Fprintf(s.lab.Log, "%s: epoch %d of %d\n", s.id, step/s.run.StepsPerEpoch()+1, s.run.Epochs)
+		commandline.AttachProgressBar(loop, func() (name, value string) {
+			return "Images/s", fmt.Sprintf("%.0f", float64(s.run.Batch())/loop.MedianTrainStepDuration().Seconds())
+		})
+	}
+	s.began = time.Now()
+	_, err := loop.RunToGlobalStep(&epochs{images: s.images.train, run: s.run, from: step / s.run.StepsPerEpoch()}, total)
+	return err
+}
+
+// graph is the training graph: images [N, H, W, C] to class scores [N, Y].
+func (s *session) graph(scope *model.Scope, images *Node) *Node {
+	cosineschedule.New(scope, images.Graph(), dtypes.Float32).FromScope().Done()
+	return s.run.Network.Forward(scope, augment(scope, images)).Scores
+}
+
+// errorGraph is the share of a batch's images, in percent, whose highest score is not their label's.
+func errorGraph(scope *model.Scope, labels, scores []*Node) *Node {
+	return MulScalar(OneMinus(metric.SparseCategoricalAccuracyGraph(scope, labels, scores)), 100)
+}
+
+// onStep keeps the learning curve, and at the end of an epoch saves it and a checkpoint.
+func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) error {
+	batchLoss := shapes.ConvertTo[float64](metrics[0].Value())
+	if math.IsNaN(batchLoss) || math.IsInf(batchLoss, 0) {
+		return fmt.Errorf("the loss is %f at step %d, learning rate %v: try a smaller one with --set=%s=…",
+			batchLoss, loop.LoopStep, s.run.Settings[experiments.ParamLearningRate], experiments.ParamLearningRate)
+	}
+	s.loss += batchLoss
+	s.err += shapes.ConvertTo[float64](metrics[2].Value())
+	steps := s.run.StepsPerEpoch()
+	if done := loop.LoopStep + 1; done%steps == 0 {
+		if err := s.endEpoch(done, float64(steps)); err != nil {
+			return err
+		}
+	}
+	return context.Cause(s.ctx)
+}
+
+// endEpoch saves the curve first and the checkpoint then: a curve is cut to its checkpoint, not the other way round.
+func (s *session) endEpoch(step int, steps float64) error {
+	seconds := time.Since(s.began).Seconds()
+	epoch := Epoch{Epoch: step / int(steps), Step: step, TrainLoss: s.loss / steps, TrainErr: s.err / steps, Seconds: seconds}
+	s.curve = append(s.curve, epoch)
+	s.loss, s.err, s.began = 0, 0, time.Now()
+	if err := saveCurve(s.folder, s.curve); err != nil {
+		return err
+	}
+	for v := range s.store.IterVariables() {
+		// Moving averages of the display have a new random name in each process.
+		if strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
+			s.handler.ExcludeVarsFromSaving(v)
+		}
+	}
+	if err := s.handler.Save(); err != nil {
+		return fmt.Errorf("saving a checkpoint: %w", err)
+	}
+	if !s.lab.Terminal {
+		left := time.Duration(seconds * float64(s.run.Epochs-epoch.Epoch) * float64(time.Second))
+		fmt.Fprintf(s.lab.Log, "%s: epoch %d/%d: loss %.4f, error %.2f%%, %.0f images/s, %s left\n", s.id, epoch.Epoch, s.run.Epochs,
+			epoch.TrainLoss, epoch.TrainErr, steps*float64(s.run.Batch())/seconds, left.Round(time.Second))
+	}
+	return nil
+}
+
+// restore makes the model: from the last checkpoint that can be read, or new.
+func (s *session) restore() error {
+	folder := filepath.Join(s.folder, checkpointFolder)
+	for {
+		s.store = newStore(s.run)
+		// The run's description decides the hyperparameters, not the checkpoint.
+		handler, err := checkpoint.Build(s.store).Dir(folder).Keep(2).ExcludeAllParams().WithCompression(checkpoint.BinUncompressed).Done()
+		if err == nil {
+			s.handler = handler
+			break
+		}
+		set, moveErr := setAside(folder)
+		if moveErr != nil || set == "" {
+			return errors.Join(fmt.Errorf("reading checkpoints in %s: %w", folder, err), moveErr)
+		}
+		fmt.Fprintf(s.lab.Log, "%s: checkpoint %s cannot be read and was set aside (%v); going on from the one before\n", s.id, set, err)
+	}
+	has, err := s.handler.HasCheckpoints()
+	if err != nil {
+		return fmt.Errorf("listing checkpoints: %w", err)
+	}
+	if !has {
+		return s.store.SetRNGStateFromSeed(int64(s.run.Seed))
+	}
+	// GoMLX takes what it loads for trainable, and Adam would round the generator's state to float32.
+	s.store.GetVariable(model.RNGStateVariableName).SetTrainable(false)
+	curve, err := LoadCurve(s.folder)
+	if err != nil {
+		return err
+	}
+	step := int(optimizer.GetGlobalStep(s.store))
+	for _, epoch := range curve {
+		if epoch.Step <= step {
+			s.curve = append(s.curve, epoch)
+		}
+	}
+	return nil
+}
+
+// setAside renames the newest checkpoint so that it is not found again, and returns its name; "" if there is none.
+func setAside(folder string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "checkpoint-*"+checkpoint.JsonNameSuffix))
+	if err != nil || len(files) == 0 {
+		return "", err
+	}
+	newest := strings.TrimSuffix(files[len(files)-1], checkpoint.JsonNameSuffix)
+	for _, suffix := range []string{checkpoint.JsonNameSuffix, checkpoint.BinDataSuffix} {
+		err := os.Rename(newest+suffix, newest+suffix+".broken")
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+	}
+	return filepath.Base(newest), nil
+}
+
+// measure evaluates the trained model.
+func (s *session) measure() (Result, error) {
+	began := time.Now()
+	count, err := s.run.Network.Count()
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Run: s.run, ID: s.id, Parameters: count.Total(), Commit: s.lab.Commit}
+	trained, err := Predict(s.lab.Backend, s.store, s.run.Network, s.images.train)
+	if err != nil {
+		return Result{}, err
+	}
+	result.TrainErr, result.TrainObjective = trained.ErrorRate(s.images.trainLabels), trained.Objective(s.images.trainLabels)
+	tested, err := Predict(s.lab.Backend, s.store, s.run.Network, s.images.test)
+	if err != nil {
+		return Result{}, err
+	}
+	result.TestErr, result.TestObjective = tested.ErrorRate(s.images.testLabels), tested.Objective(s.images.testLabels)
+	for _, class := range tested.Predictions() {
+		result.Predictions += string('0' + rune(class))
+	}
+	for _, epoch := range s.curve {
+		result.Seconds += epoch.Seconds
+	}
+	result.Seconds += time.Since(began).Seconds()
+	result.Finished = time.Now().UTC().Truncate(time.Second)
+	return result, nil
+}
+
+// epochs are the training batches from an epoch onwards, without end. The order of the images depends on the run's seed
+// and the epoch alone, so a run that goes on sees what it would have seen.
+type epochs struct {
+	images *dataset.InMemoryDataset
+	run    experiments.Run
+	from   int
+}
+
+// Name of the data set.
+func (e *epochs) Name() string { return "training" }
+
+// Iter yields batches of images [B, H, W, C] and labels [B, 1].
+func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
+	return func(yield func(train.Batch, error) bool) {
+		for epoch := e.from; ; epoch++ {
+			order := rand.New(rand.NewSource(int64(e.run.Seed)<<32 + int64(epoch)))
+			for batch, err := range e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Batch(), true).Iter() {
+				if !yield(batch, err) {
+					return
+				}
+			}
+		}
+	}
+}

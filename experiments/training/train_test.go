@@ -1,0 +1,231 @@
+package training_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/tensors/numpy"
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
+	"ebsscgo/experiments/backend"
+	"ebsscgo/experiments/data"
+	"ebsscgo/experiments/training"
+)
+
+var xla compute.Backend
+
+func TestMain(m *testing.M) {
+	var err error
+	if xla, _, err = backend.Open(context.Background(), "cpu"); err != nil {
+		panic(err)
+	}
+	cache, err := os.MkdirTemp("", "ebssc-test-*")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("EBSSC_CACHE", cache)
+	status := m.Run()
+	os.RemoveAll(cache)
+	os.Exit(status)
+}
+
+// madeSet has images of ten classes, each a coarse pattern of its own under noise: easy, but not linear in single pixels.
+func madeSet(trainImages, testImages int) *data.Set {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var patterns [10][4 * 4 * 3]float64
+	for class := range patterns {
+		for i := range patterns[class] {
+			patterns[class][i] = rng.NormFloat64()
+		}
+	}
+	draw := func(n int) data.Images {
+		images := data.Images{Height: 32, Width: 32, Channels: 3}
+		for i := range n {
+			class := i % 10
+			for y := range 32 {
+				for x := range 32 {
+					for c := range 3 {
+						value := 128 + 40*patterns[class][(y/8*4+x/8)*3+c] + 5*rng.NormFloat64()
+						images.Pixels = append(images.Pixels, uint8(max(0, min(255, value))))
+					}
+				}
+			}
+			images.Labels = append(images.Labels, uint8(class))
+		}
+		return images
+	}
+	set := &data.Set{Name: "made", SHA256: "made", Train: draw(trainImages), Test: draw(testImages)}
+	for class := range 10 {
+		set.Classes = append(set.Classes, string('0'+rune(class)))
+	}
+	return set
+}
+
+// plan makes one run of a row on a made set, at a scale for tests.
+func plan(t *testing.T, row experiments.Row, set *data.Set, epochs int) experiments.Run {
+	profile := experiments.Profile{Name: "test", Width: 4, Epochs: epochs, Seeds: 1, Settings: experiments.Settings{
+		experiments.ParamBatch: 20, ebssc.ParamDropout: 0.05,
+		// Programs of plain operations compile faster, which is most of the time here.
+		ebssc.ParamPlainOps: true,
+	}}
+	runs, err := experiments.Plan(row, profile, describe(set), "xla-cpu", nil, 0)
+	require.NoError(t, err)
+	return runs[0]
+}
+
+func describe(set *data.Set) experiments.Dataset {
+	return experiments.Dataset{Name: set.Name, SHA256: set.SHA256, Train: set.Train.Len(), Test: set.Test.Len()}
+}
+
+// A run trained for real learns far beyond chance (90 % error); it is recorded, not trained again, and exported.
+func TestTrainEndToEnd(t *testing.T) {
+	set := madeSet(800, 200)
+	run := plan(t, experiments.Table[4], set, 8)
+	var log bytes.Buffer
+	lab := &training.Lab{Backend: xla, Set: set, Log: &log, Commit: "test"}
+	results := t.TempDir()
+	runs := filepath.Join(results, "test", "runs")
+	result, err := lab.Train(context.Background(), run, runs)
+	require.NoError(t, err)
+	require.Less(t, result.TestErr, 45.0, log.String())
+	require.Less(t, result.TrainErr, 45.0)
+	require.Len(t, result.Predictions, 200)
+	require.Equal(t, 8, strings.Count(log.String(), "images/s"), "a line an epoch")
+
+	wrong := 0
+	for i, label := range set.Test.Labels {
+		if result.Predictions[i] != '0'+label {
+			wrong++
+		}
+	}
+	require.InDelta(t, result.TestErr, float64(wrong)/2, 1e-9, "the recorded predictions are what the error rate counts")
+
+	log.Reset()
+	again, err := lab.Train(context.Background(), run, runs)
+	require.NoError(t, err)
+	require.Equal(t, result.TestErr, again.TestErr)
+	require.Equal(t, result.Predictions, again.Predictions)
+	require.Empty(t, log.String(), "a finished run is not trained again")
+
+	found, folder, err := training.FindRun(results, result.ID)
+	require.NoError(t, err)
+	require.Equal(t, run, found, "a description survives being recorded")
+	file := filepath.Join(t.TempDir(), "model.npz")
+	require.NoError(t, lab.Export(context.Background(), found, folder, file))
+	exported, err := numpy.FromNpzFile(file)
+	require.NoError(t, err)
+	require.Equal(t, []int{10, 8, 8, 16}, exported["conv6/thresholds"].Shape().Dimensions)
+	require.Equal(t, []int{64, 32, 32, 3}, exported["images"].Shape().Dimensions)
+	logits := exported["logits"].Value().([][]float32)
+	require.Len(t, logits, 64)
+	for i, class := range training.Scores(logits).Predictions() {
+		require.Equal(t, result.Predictions[i], '0'+class)
+	}
+}
+
+// stopAfter is a log that ends a context at a given line.
+type stopAfter struct {
+	lines int
+	stop  context.CancelCauseFunc
+}
+
+var errStopped = errors.New("stopped by the test")
+
+func (s *stopAfter) Write(text []byte) (int, error) {
+	if s.lines--; s.lines == 0 {
+		s.stop(errStopped)
+	}
+	return len(text), nil
+}
+
+// A run that was stopped and goes on ends with the same bits as one that was not; also when the newest checkpoint was
+// only half written.
+func TestResumeIsBitForBit(t *testing.T) {
+	set := madeSet(200, 100)
+	run := plan(t, experiments.Table[4], set, 4)
+	train := func(ctx context.Context, log io.Writer, runs string) (training.Result, error) {
+		lab := &training.Lab{Backend: xla, Set: set, Log: log}
+		return lab.Train(ctx, run, runs)
+	}
+	whole := t.TempDir()
+	want, err := train(context.Background(), io.Discard, whole)
+	require.NoError(t, err)
+
+	stopped := t.TempDir()
+	ctx, stop := context.WithCancelCause(context.Background())
+	_, err = train(ctx, &stopAfter{lines: 2, stop: stop}, stopped)
+	require.ErrorIs(t, err, errStopped)
+
+	for _, truncate := range []bool{false, true} {
+		runs := t.TempDir()
+		require.NoError(t, os.CopyFS(runs, os.DirFS(stopped)))
+		if truncate {
+			newest := checkpoints(t, runs, run)
+			require.NoError(t, os.Truncate(newest[len(newest)-1], 1000))
+		}
+		var log bytes.Buffer
+		result, err := train(context.Background(), &log, runs)
+		require.NoError(t, err)
+		if truncate {
+			require.Contains(t, log.String(), "set aside")
+			require.Contains(t, log.String(), "epoch 2/4")
+		} else {
+			require.NotContains(t, log.String(), "epoch 2/4", "finished epochs are not trained again")
+		}
+		require.Equal(t, want.TrainObjective, result.TrainObjective)
+		require.Equal(t, want.TestObjective, result.TestObjective)
+		require.Equal(t, variables(t, run, whole), variables(t, run, runs))
+		curve, err := training.LoadCurve(filepath.Join(runs, result.ID))
+		require.NoError(t, err)
+		require.Len(t, curve, 4)
+	}
+}
+
+// checkpoints are the data files of a run's checkpoints, oldest first.
+func checkpoints(t *testing.T, runs string, run experiments.Run) []string {
+	id, err := run.ID()
+	require.NoError(t, err)
+	files, err := filepath.Glob(filepath.Join(runs, id, "checkpoint", "*.bin"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
+
+// variables are the values of all variables of a trained model, by name.
+func variables(t *testing.T, run experiments.Run, runs string) map[string]any {
+	id, err := run.ID()
+	require.NoError(t, err)
+	store, err := training.LoadModel(run, filepath.Join(runs, id))
+	require.NoError(t, err)
+	values := map[string]any{}
+	for v := range store.IterVariables() {
+		values[v.Path()] = v.MustValue().Value()
+	}
+	require.Greater(t, len(values), 20)
+	return values
+}
+
+// A description that cannot be trained is refused before anything is compiled.
+func TestPlanRefuses(t *testing.T) {
+	set := madeSet(20, 10)
+	profile := experiments.Profile{Name: "test", Width: 2, Epochs: 1, Seeds: 1}
+	for message, settings := range map[string]experiments.Settings{
+		"does not fit":   {experiments.ParamBatch: 21},
+		"out of range":   {experiments.ParamLearningRate: -1.0},
+		"not a number":   {experiments.ParamCrop: "wide"},
+		"beta=-1 is out": {"beta": -1.0},
+	} {
+		_, err := experiments.Plan(experiments.Table[0], profile, describe(set), "go", settings, 0)
+		require.ErrorContains(t, err, message)
+	}
+}

@@ -1,0 +1,91 @@
+// Package cli is the command line of ebssc.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Run carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, or 128 and
+// the signal's number after an interruption.
+func Run(stdout, stderr io.Writer, args []string) int {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	root := command(stdout, stderr)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var signalled interrupted
+	if errors.As(err, &signalled) {
+		fmt.Fprintf(stderr, "ebssc: %v\n", signalled)
+		return 128 + int(signalled.signal)
+	}
+	fmt.Fprintf(stderr, "ebssc: %s\n", oneLine(err))
+	return 1
+}
+
+// interrupted is the cause with which a command ends after a signal.
+type interrupted struct{ signal syscall.Signal }
+
+// Error says how to go on.
+func (i interrupted) Error() string {
+	return fmt.Sprintf("stopped by signal %d; the same command goes on from the last epoch", int(i.signal))
+}
+
+// interruptible is a context that SIGINT and SIGTERM end. A second signal ends the process at once.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		received, ok := <-signals
+		if !ok {
+			return
+		}
+		signal.Stop(signals)
+		cancel(interrupted{received.(syscall.Signal)})
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}
+
+// oneLine is an error without the stack traces and line breaks that libraries add.
+func oneLine(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// command is the tree of commands.
+func command(stdout, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ebssc",
+		Short: "Reproduce “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes)",
+		Long: "ebssc trains the networks of “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes) and writes the\n" +
+			"paper's tables with its own numbers beside the paper's.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(listCommand(), runCommand(stdout), reportCommand(), doctorCommand(), dataCommand(stderr), exportCommand())
+	return root
+}

@@ -1,0 +1,145 @@
+package cli_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments/report"
+	"ebsscgo/internal/cli"
+)
+
+// run carries out a command line.
+func run(args ...string) (status int, stdout, stderr string) {
+	var out, errors bytes.Buffer
+	status = cli.Run(&out, &errors, args)
+	return status, out.String(), errors.String()
+}
+
+// madeCIFAR writes a data set in CIFAR-10's layout: ten classes, each a coarse pattern under noise.
+func madeCIFAR(t *testing.T) string {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var patterns [10][48]float64
+	for class := range patterns {
+		for i := range patterns[class] {
+			patterns[class][i] = rng.NormFloat64()
+		}
+	}
+	record := make([]byte, 0, 3073)
+	folder := filepath.Join(t.TempDir(), "cifar-10-batches-bin")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	for _, name := range []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"} {
+		var text bytes.Buffer
+		for i := range 10000 {
+			class := i % 10
+			record = append(record[:0], byte(class))
+			for c := range 3 {
+				for y := range 32 {
+					for x := range 32 {
+						value := 128 + 40*patterns[class][c*16+y/8*4+x/8]
+						// The smoke profile reads the first images alone.
+						if i < 2000 {
+							value += 20 * rng.NormFloat64()
+						}
+						record = append(record, byte(max(0, min(255, value))))
+					}
+				}
+			}
+			text.Write(record)
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text.Bytes(), 0o644))
+	}
+	names := "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "batches.meta.txt"), []byte(names), 0o644))
+	return filepath.Dir(folder)
+}
+
+// The smoke profile from the command line to the table, trained for real: far beyond chance (90 % error).
+func TestSmokeRunEndToEnd(t *testing.T) {
+	data, results := madeCIFAR(t), t.TempDir()
+	args := []string{"run", "table", "--profile", "smoke", "--rows", "relu-lc7,ssc-ebc67", "--epochs", "3",
+		"--backend", "cpu", "--data", data, "--results", results}
+	status, stdout, stderr := run(args...)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "images/s")
+	lines, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
+	require.NoError(t, err)
+	require.Len(t, lines, 2)
+	for name, line := range lines {
+		testErr, err := strconv.ParseFloat(line["test_err"], 64)
+		require.NoError(t, err)
+		require.Less(t, testErr, 60.0, "%s\n%s", name, stdout)
+		require.Equal(t, "cifar10-unknown", line["dataset"])
+		require.Len(t, line["dataset_sha256"], 64)
+		require.Equal(t, "xla-cpu", line["backend"])
+	}
+
+	before, err := os.ReadFile(filepath.Join(results, "smoke", "table.csv"))
+	require.NoError(t, err)
+	status, stdout, stderr = run(args...)
+	require.Zero(t, status, stderr)
+	require.NotContains(t, stdout, "images/s", "finished runs are not trained again")
+	after, err := os.ReadFile(filepath.Join(results, "smoke", "table.csv"))
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
+}
+
+// Bad input ends in one line that says what to do, with status 1, before anything is trained.
+func TestBadInputIsOneLine(t *testing.T) {
+	empty := t.TempDir()
+	for _, c := range []struct{ args, says string }{
+		{"run table --rows alexnet", "choose from relu-lc7"},
+		{"run table --profile huge", "choose from smoke"},
+		{"run table --set dropuot_rate=1", "dropout_rate"},
+		{"run table --set beta=much", "beta"},
+		{"run table --set beta=-1 --backend go --data DATA", "out of range"},
+		{"run table --seeds -1", "must not be negative"},
+		{"run table --data " + empty, empty},
+		{"run table --data /does/not/exist", "/does/not/exist"},
+		{"run table --bakend cpu", "bakend"},
+		{"run tabel", "tabel"},
+		{"tabel", "tabel"},
+		{"export", "--run and --out"},
+		{"export --run none --out x.npz --results " + empty, "no run"},
+	} {
+		if strings.Contains(c.args, "DATA") {
+			c.args = strings.Replace(c.args, "DATA", madeCIFAR(t), 1)
+		}
+		status, _, stderr := run(strings.Fields(c.args)...)
+		require.Equal(t, 1, status, c.args)
+		require.Equal(t, 1, strings.Count(stderr, "\n"), "%s: %s", c.args, stderr)
+		require.Contains(t, stderr, c.says)
+	}
+	entries, err := os.ReadDir(empty)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// list shows each row with the paper's numbers and its parameters.
+func TestList(t *testing.T) {
+	status, stdout, _ := run("list")
+	require.Zero(t, status)
+	for _, text := range []string{"ssc-ebc67", "SSC+EBC₆₋₇", "3194400", "3.2M", "9.23", "quick"} {
+		require.Contains(t, stdout, text)
+	}
+}
+
+// doctor names what it looked at, and installs nothing.
+func TestDoctor(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("EBSSC_CACHE", cache)
+	status, stdout, stderr := run("doctor")
+	require.Zero(t, status, stderr)
+	for _, text := range []string{"CPU plugin", "CIFAR-10", "MNIST", "C compiler"} {
+		require.Contains(t, stdout, text)
+	}
+	entries, err := os.ReadDir(cache)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ebsscgo/experiments/backend"
+	"ebsscgo/experiments/data"
+	"ebsscgo/experiments/training"
+)
+
+func exportCommand() *cobra.Command {
+	var flags struct{ run, out, results, data, backend string }
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write a trained model to an .npz file, with images and their scores, to check against another implementation",
+		Long: "Write a trained model to an .npz file: every variable under its name (conv1/dictionary, …), and the first 64\n" +
+			"preprocessed test images (images), their labels (labels) and the model's class scores (logits).",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.run == "" || flags.out == "" {
+				return errors.New("--run and --out are needed; runs are the folders in results/<profile>/runs")
+			}
+			run, folder, err := training.FindRun(flags.results, flags.run)
+			if err != nil {
+				return err
+			}
+			read := data.CIFAR10
+			if strings.HasPrefix(run.Dataset, data.MNIST32Name) {
+				read = func(ctx context.Context, dir string, w io.Writer) (*data.Set, error) {
+					set, err := data.MNIST(ctx, dir, w)
+					if err != nil {
+						return nil, err
+					}
+					return set.Padded32(), nil
+				}
+			}
+			set, err := read(cmd.Context(), flags.data, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if set.SHA256 != run.SHA256 {
+				return fmt.Errorf("run %s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
+					flags.run, run.Dataset, run.SHA256, set.Name, set.SHA256)
+			}
+			opened, _, err := backend.Open(cmd.Context(), flags.backend)
+			if err != nil {
+				return err
+			}
+			defer opened.Finalize()
+			lab := &training.Lab{Backend: opened, Set: set, Log: cmd.ErrOrStderr()}
+			return lab.Export(cmd.Context(), run, folder, flags.out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.run, "run", "", "the run's ID")
+	f.StringVar(&flags.out, "out", "", "the .npz file to write")
+	f.StringVar(&flags.results, "results", "results", "folder of the results")
+	f.StringVar(&flags.data, "data", "", "folder with the data (default: $"+data.EnvVar+" or the cache)")
+	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
+	return cmd
+}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"ebsscgo/experiments"
+	"ebsscgo/experiments/report"
+)
+
+func reportCommand() *cobra.Command {
+	var results string
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Rewrite tables and curves from recorded runs; trains nothing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := report.WritePaper(results); err != nil {
+				return err
+			}
+			for _, profile := range experiments.Profiles {
+				if err := report.Write(results, profile.Name); err != nil {
+					return err
+				}
+				path := filepath.Join(results, profile.Name, "table.md")
+				if _, err := os.Stat(path); err == nil {
+					fmt.Fprintln(cmd.OutOrStdout(), path)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
+	return cmd
+}

@@ -1,0 +1,50 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Dropout returns x with each entry set to zero with probability rate, 0 ≤ rate < 1, independently, and the others
+// divided by 1−rate. Along the shared axes all entries are dropped together. key holds two random uint32 numbers, [2];
+// the same key and shape drop the same entries.
+//
+// It replaces layers.Dropout, whose random numbers take longer on a CPU than the convolution behind it: XLA generates
+// them one at a time. Here entry i is dropped by a hash of i and the key, which is computed in vectors along with what
+// is done to x, and anew for the gradient instead of being kept for it. The hash is the 32-bit mixing function
+// "lowbias32" (github.com/skeeto/hash-prospector), once for each number of the key.
+func Dropout(x, key *Node, rate float64, shared ...int) *Node {
+	key.AssertDims(2)
+	if rate == 0 {
+		return x
+	}
+	g := x.Graph()
+	mask := shapes.Make(dtypes.Uint32, x.Shape().Dimensions...)
+	for _, axis := range shared {
+		mask.Dimensions[axis] = 1
+	}
+	h := Reshape(Iota(g, shapes.Make(dtypes.Uint32, mask.Size()), 0), mask.Dimensions...)
+	h = mix(Add(h, entryOf(key, 0)))
+	h = mix(BitwiseXor(h, entryOf(key, 1)))
+	kept := LessThan(h, Const(g, uint32(math.Round((1-rate)*math.MaxUint32))))
+	kept = BroadcastToDims(kept, x.Shape().Dimensions...)
+	return Where(kept, DivScalar(x, 1-rate), ZerosLike(x))
+}
+
+// mix returns a bijective hash of each uint32 of x.
+func mix(x *Node) *Node {
+	g := x.Graph()
+	for _, round := range []struct{ shift, factor uint32 }{{16, 0x7feb352d}, {15, 0x846ca68b}} {
+		x = BitwiseXor(x, BitwiseShiftRightLogicalScalar(x, round.shift))
+		x = Mul(x, Const(g, round.factor))
+	}
+	return BitwiseXor(x, BitwiseShiftRightLogicalScalar(x, 16))
+}
+
+// entryOf returns an entry of the vector x as a scalar.
+func entryOf(x *Node, i int) *Node {
+	return Reshape(Slice(x, AxisElem(i)))
+}
