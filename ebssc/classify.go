@@ -26,8 +26,9 @@ func (c Classifier) apply(scope *model.Scope, top code, energies []*Node, classe
 	top = dropout(scope, top)
 	// Averaging first is the same, as both are linear, and cheaper.
 	pooled := ReduceMean(top.values, 1, 2)
-	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes, 1/top.unit)
-	learn(scope, weights, g, 1/top.unit, false)
+	scale := model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.unit
+	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes, scale)
+	learn(scope, weights, g, scale, false)
 	return Dot(pooled, weights.NodeValue(g)).Product()
 }
 

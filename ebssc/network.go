@@ -26,6 +26,9 @@ const (
 	ParamClassStep = "class_step"
 	// ParamEnergyScale is the softmax's inverse temperature (float64): class scores are the energies times this factor.
 	ParamEnergyScale = "energy_scale"
+	// ParamClassifierScale is the size (float64) of the linear classifier's initial weights and of its steps, beside those
+	// of a dictionary: what ParamEnergyScale is to energies.
+	ParamClassifierScale = "classifier_scale"
 	// ParamAlpha is α of Eq. (train_obj2) (float64).
 	ParamAlpha = "alpha"
 	// ParamPlainOps, if true, computes convolutions and pools with GoMLX's own operations instead of the fast ones.

@@ -54,7 +54,7 @@ type Dataset struct {
 func Plan(row Row, profile Profile, set Dataset, backend string, overrides Settings, heldOut int) ([]Run, error) {
 	run := Run{
 		Version: Version, Experiment: row.Name, Profile: profile.Name, Network: row.Network(profile.Width),
-		Settings: Recipe.With(profile.Settings, row.Settings, overrides),
+		Settings: Recipe.With(profile.Settings, row.Settings, backendSettings(backend), overrides),
 		Dataset:  set.Name, SHA256: set.SHA256,
 		HeldOut: heldOut, TestImages: atMost(profile.TestImages, set.Test),
 		Epochs: profile.Epochs, Backend: backend,
@@ -72,6 +72,11 @@ func Plan(row Row, profile Profile, set Dataset, backend string, overrides Setti
 		runs = append(runs, run)
 	}
 	return runs, nil
+}
+
+// backendSettings are what a backend needs: the fast operations were measured on XLA's CPU alone.
+func backendSettings(backend string) Settings {
+	return Settings{ebssc.ParamPlainOps: backend != "xla-cpu"}
 }
 
 // atMost is limit, or all where the limit is 0 or larger.

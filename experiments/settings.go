@@ -30,17 +30,18 @@ type Settings map[string]any
 
 // Recipe is how every row is trained. Where it is not from the paper, it was chosen on held-out training images.
 var Recipe = Settings{
-	ParamLearningRate:      0.003,
-	ParamBatch:             128,
-	ParamCrop:              4,
-	ParamFlip:              0.5,
-	ebssc.ParamDropout:     0.3,
-	ebssc.ParamBeta:        0.001,
-	ebssc.ParamClassSpread: 0.5,
-	ebssc.ParamClassStep:   10.0,
-	ebssc.ParamEnergyScale: 100.0,
-	ebssc.ParamAlpha:       0.0,
-	ebssc.ParamPlainOps:    false,
+	ParamLearningRate:          0.001,
+	ParamBatch:                 128,
+	ParamCrop:                  4,
+	ParamFlip:                  0.5,
+	ebssc.ParamDropout:         0.3,
+	ebssc.ParamBeta:            0.001,
+	ebssc.ParamClassSpread:     0.5,
+	ebssc.ParamClassStep:       10.0,
+	ebssc.ParamEnergyScale:     100.0,
+	ebssc.ParamClassifierScale: 3.0,
+	ebssc.ParamAlpha:           0.0,
+	ebssc.ParamPlainOps:        false,
 }
 
 // With returns the settings with others put over them.
@@ -100,6 +101,7 @@ func (s Settings) Validate() error {
 		{ebssc.ParamClassSpread, 0, 1},
 		{ebssc.ParamClassStep, 0, 1e6},
 		{ebssc.ParamEnergyScale, 1e-6, 1e6},
+		{ebssc.ParamClassifierScale, 1e-6, 1e6},
 		{ebssc.ParamAlpha, 0, 1e3},
 	}
 	for _, r := range ranges {

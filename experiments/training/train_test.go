@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// madeSet has images of ten classes, each a coarse pattern of its own under noise: easy, but not linear in single pixels.
+// madeSet has images of ten classes, each a coarse pattern of its own under noise.
 func madeSet(trainImages, testImages int) *data.Set {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var patterns [10][4 * 4 * 3]float64
@@ -133,7 +133,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	}
 }
 
-// stopAfter is a log that ends a context at a given line.
+// stopAfter is a log that ends a context at a given line: the first is about whitening, then there is one an epoch.
 type stopAfter struct {
 	lines int
 	stop  context.CancelCauseFunc
@@ -163,7 +163,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 
 	stopped := t.TempDir()
 	ctx, stop := context.WithCancelCause(context.Background())
-	_, err = train(ctx, &stopAfter{lines: 2, stop: stop}, stopped)
+	_, err = train(ctx, &stopAfter{lines: 3, stop: stop}, stopped)
 	require.ErrorIs(t, err, errStopped)
 
 	for _, truncate := range []bool{false, true} {

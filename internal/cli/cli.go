@@ -75,6 +75,14 @@ func oneLine(err error) string {
 	return strings.Join(lines, "; ")
 }
 
+// group makes a command that only has subcommands: without one it prints its help, and a wrong one is an error.
+func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
 // command is the tree of commands.
 func command(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
@@ -86,6 +94,5 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(listCommand(), runCommand(stdout), reportCommand(), doctorCommand(), dataCommand(stderr), exportCommand())
-	return root
+	return group(root, listCommand(), runCommand(stdout), reportCommand(), doctorCommand(), dataCommand(stderr), exportCommand())
 }

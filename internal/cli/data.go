@@ -43,6 +43,5 @@ func dataCommand(stderr io.Writer) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.AddCommand(fetch, verify)
-	return cmd
+	return group(cmd, fetch, verify)
 }

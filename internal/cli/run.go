@@ -33,9 +33,9 @@ func runCommand(stdout io.Writer) *cobra.Command {
 			"A run that was stopped goes on from its last epoch; one that is finished is not trained again. A run is\n" +
 			"identified by everything that decides its result, so changing a setting makes another run beside it.",
 	}
-	run.AddCommand(runTableCommand(stdout, "table", "Train the rows of the paper's table"))
-	run.AddCommand(runTableCommand(stdout, "all", "Train everything that the paper reports"))
-	return run
+	return group(run,
+		runTableCommand(stdout, "table", "Train the rows of the paper's table"),
+		runTableCommand(stdout, "all", "Train everything that the paper reports"))
 }
 
 func runTableCommand(stdout io.Writer, use, short string) *cobra.Command {
