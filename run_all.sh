@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains every row of the paper's Table 2 and writes results/<profile>/table.md: `ebssc run all` with the flags given
+# Trains every row of the paper's Table 2 and writes results/<profile>/table.md: `ebssc run table` with the flags given
 # here (try --help), in this folder, from which relative paths count. Needs Go, a C compiler (GoMLX reaches XLA
 # through cgo) and Python 3 with pip (which downloads XLA); the rest is fetched once into the user's cache folder.
 set -euo pipefail
@@ -21,4 +21,4 @@ command -v "${compiler[0]}" >/dev/null || die "no C compiler (${compiler[0]}), w
 command -v python3 >/dev/null || die "python3 is not on the PATH; install Python 3 with pip"
 
 CGO_ENABLED=1 go build -o bin/ebssc ./cmd/ebssc
-exec bin/ebssc run all "$@"
+exec bin/ebssc run table "$@"

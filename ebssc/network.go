@@ -2,6 +2,7 @@ package ebssc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -134,15 +135,23 @@ func (n Network) sizes() ([]size, error) {
 		if window < 1 || stride < 1 || padding < 0 {
 			return nil, fmt.Errorf("%s: window %d, stride %d, padding %d do not make a layer", layer.Name, window, stride, padding)
 		}
+		if min(at.height, at.width)+2*padding < window {
+			return nil, fmt.Errorf("%s: its input of %d×%d is smaller than its window of %d", layer.Name, at.height, at.width, window)
+		}
 		at.height = (at.height+2*padding-window)/stride + 1
 		at.width = (at.width+2*padding-window)/stride + 1
-		if at.height < 1 || at.width < 1 {
-			return nil, fmt.Errorf("%s: its input is smaller than its window of %d", layer.Name, window)
-		}
 		names[layer.Name] = true
 		sizes = append(sizes, at)
 	}
 	return sizes, nil
+}
+
+// classifierScope is the scope of the linear classifier's weights; a block's variables are in the scope of its name.
+const classifierScope = "classifier"
+
+// HasScope says whether the model's variables, and not the trainer's, are in a scope of this name.
+func (n Network) HasScope(name string) bool {
+	return name == classifierScope || slices.ContainsFunc(n.Layers, func(layer Layer) bool { return layer.Name == name })
 }
 
 // Pass is what one pass through the network computed.
@@ -183,7 +192,7 @@ func (n Network) Forward(scope *model.Scope, images *Node) Pass {
 		pass.Codes = append(pass.Codes, at.values)
 		pass.Energies = append(pass.Energies, energy)
 	}
-	pass.Scores = n.Classifier.apply(scope.In("classifier"), at, pass.Energies, n.Classes)
+	pass.Scores = n.Classifier.apply(scope.In(classifierScope), at, pass.Energies, n.Classes)
 	pass.Scores.AssertDims(-1, n.Classes)
 	regularize(scope, images.Graph())
 	return pass

@@ -2,6 +2,6 @@
 // a row of the table says which codings its blocks use, a profile says how large everything is, and a Run, which joins
 // the two with a seed, says everything that decides a result.
 //
-// To add a row, append a Row to Table (or to the ablations). Nothing else is needed: parameter counts, training, resuming
+// To add a row, append a Row to Table. Nothing else is needed: parameter counts, training, resuming
 // and reports follow from the declaration.
 package experiments

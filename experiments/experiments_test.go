@@ -50,7 +50,7 @@ func TestIDs(t *testing.T) {
 		plan(0, same, "xla-cpu", nil, 0),
 		plan(0, func(p *experiments.Profile) { p.Epochs++ }, "go", nil, 0),
 		plan(0, func(p *experiments.Profile) { p.Width++ }, "go", nil, 0),
-		plan(0, func(p *experiments.Profile) { p.TrainImages-- }, "go", nil, 0),
+		plan(0, func(p *experiments.Profile) { p.TrainImages = 100 }, "go", nil, 0),
 		plan(0, same, "go", experiments.Settings{ebssc.ParamBeta: 0.01}, 0),
 		plan(0, same, "go", nil, 5000),
 	}

@@ -40,6 +40,9 @@ var otherNumbers = []Number{
 // PaperNumbers are all numbers that the paper reports of its experiments, the commented-out ones of its source included.
 func PaperNumbers() (numbers []Number) {
 	for _, row := range append(append([]Row(nil), Table...), commentedOut...) {
+		if row.Paper == (Paper{}) {
+			continue
+		}
 		numbers = append(numbers,
 			Number{row.Name, "train_err_percent", strconv.FormatFloat(row.Paper.TrainErr, 'f', 2, 64), row.Paper.Where},
 			Number{row.Name, "test_err_percent", strconv.FormatFloat(row.Paper.TestErr, 'f', 2, 64), row.Paper.Where},

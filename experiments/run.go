@@ -37,7 +37,7 @@ type Run struct {
 	Epochs int
 	// Seed of the initial values, the order of the images, augmentation and dropout.
 	Seed int
-	// Backend that computes: xla-cpu, xla-cuda or go.
+	// Backend that computes: xla-cpu, xla-cuda, xla (a plugin of another kind) or go.
 	Backend string
 }
 
@@ -54,7 +54,7 @@ type Dataset struct {
 func Plan(row Row, profile Profile, set Dataset, backend string, overrides Settings, heldOut int) ([]Run, error) {
 	run := Run{
 		Version: Version, Experiment: row.Name, Profile: profile.Name, Network: row.Network(profile.Width),
-		Settings: Recipe.With(profile.Settings, row.Settings, backendSettings(backend), overrides),
+		Settings: Recipe.With(backendSettings(backend), profile.Settings, row.Settings, overrides),
 		Dataset:  set.Name, SHA256: set.SHA256,
 		HeldOut: heldOut, TestImages: atMost(profile.TestImages, set.Test),
 		Epochs: profile.Epochs, Backend: backend,
@@ -77,6 +77,24 @@ func Plan(row Row, profile Profile, set Dataset, backend string, overrides Setti
 // backendSettings are what a backend needs: the fast operations were measured on XLA's CPU alone.
 func backendSettings(backend string) Settings {
 	return Settings{ebssc.ParamPlainOps: backend != "xla-cpu"}
+}
+
+// Changed are the settings in which the run differs from what its row and profile declare.
+func (r Run) Changed() Settings {
+	declared := Recipe.With(backendSettings(r.Backend))
+	if profile, err := FindProfile(r.Profile); err == nil {
+		declared = declared.With(profile.Settings)
+	}
+	if rows, err := Find(Table, []string{r.Experiment}); err == nil {
+		declared = declared.With(rows[0].Settings)
+	}
+	changed := Settings{}
+	for name, value := range r.Settings {
+		if value != declared[name] {
+			changed[name] = value
+		}
+	}
+	return changed
 }
 
 // atMost is limit, or all where the limit is 0 or larger.

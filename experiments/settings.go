@@ -53,6 +53,15 @@ func (s Settings) With(others ...Settings) Settings {
 	return merged
 }
 
+// String writes settings as ParseSettings reads them, in alphabetical order.
+func (s Settings) String() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, s[name]))
+	}
+	return strings.Join(parts, ";")
+}
+
 // ParseSettings reads GoMLX's form "key=value;key=value" ("file:PATH" reads a file of such lines). Keys are those of
 // Recipe, and values have the types they have there.
 func ParseSettings(text string) (Settings, error) {

@@ -22,7 +22,7 @@ type Row struct {
 	AveragePool bool
 	// Settings are hyperparameters in which the row differs from its profile's recipe.
 	Settings Settings
-	// Paper is what the paper reports.
+	// Paper is what the paper reports; empty for a row of your own.
 	Paper Paper
 }
 

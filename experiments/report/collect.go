@@ -20,17 +20,17 @@ const RunsFolder = "runs"
 // Group are finished runs that differ in their seed alone, in the order of their seeds.
 type Group []training.Result
 
-// finished is when the last of them ended.
-func (g Group) finished() (last time.Time) {
+// asked is when one of them was last asked for.
+func (g Group) asked() (last time.Time) {
 	for _, result := range g {
-		if result.Finished.After(last) {
-			last = result.Finished
+		if result.Asked.After(last) {
+			last = result.Asked
 		}
 	}
 	return last
 }
 
-// Collect reads all finished runs below a profile's results folder, grouped, oldest group first.
+// Collect reads all finished runs below a profile's results folder, grouped, the group that was last asked for at the end.
 func Collect(profileFolder string) ([]Group, error) {
 	runs := filepath.Join(profileFolder, RunsFolder)
 	entries, err := os.ReadDir(runs)
@@ -39,6 +39,9 @@ func Collect(profileFolder string) ([]Group, error) {
 	}
 	groups := map[string]Group{}
 	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
 		result, ok, err := training.Load(filepath.Join(runs, entry.Name()))
 		if err != nil {
 			return nil, err
@@ -60,7 +63,7 @@ func Collect(profileFolder string) ([]Group, error) {
 		all = append(all, group)
 	}
 	slices.SortFunc(all, func(a, b Group) int {
-		if order := a.finished().Compare(b.finished()); order != 0 {
+		if order := a.asked().Compare(b.asked()); order != 0 {
 			return order
 		}
 		return strings.Compare(a[0].ID, b[0].ID)
@@ -68,7 +71,7 @@ func Collect(profileFolder string) ([]Group, error) {
 	return all, nil
 }
 
-// latest is the newest group of an experiment that was measured on the test set; nil if there is none.
+// latest is the group of an experiment that was last asked for, of those measured on the test set; nil if there is none.
 func latest(groups []Group, experiment string) Group {
 	for _, group := range slices.Backward(groups) {
 		if group[0].Run.Experiment == experiment && group[0].Run.HeldOut == 0 {

@@ -12,9 +12,9 @@ import (
 )
 
 // markdown is the paper's table with ours beside it.
-func markdown(table []Line) string {
+func markdown(profile string, table []Line) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Table 2 at profile `%s`\n\n", table[0]["profile"])
+	fmt.Fprintf(&b, "# Table 2 at profile `%s`\n\n", profile)
 	b.WriteString("| Model | train err. % | test err. % | # params | paper: train | paper: test | paper: # params |\n")
 	b.WriteString("|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, l := range table {
@@ -23,18 +23,18 @@ func markdown(table []Line) string {
 			orDash(l["paper_train_err"]), orDash(l["paper_test_err"]), orDash(l["paper_params"]))
 	}
 	b.WriteString("\n")
-	for _, text := range provenance(table) {
+	for _, text := range provenance(profile, table) {
 		fmt.Fprintf(&b, "- %s\n", text)
 	}
 	return b.String()
 }
 
 // provenance says how the lines were got, once for all lines that share it.
-func provenance(table []Line) (texts []string) {
+func provenance(profile string, table []Line) (texts []string) {
 	var names [][]string
 	for _, l := range table {
-		text := fmt.Sprintf("%s (SHA-256 %.12s…), %s epochs, %s seed(s), backend %s, commit %s",
-			data.Title(l["dataset"]), l["dataset_sha256"], l["epochs"], l["seeds"], l["backend"], l["commit"])
+		text := fmt.Sprintf("%s (SHA-256 %.12s…), profile `%s`, %s epochs, %s seed(s), backend %s, commit %s",
+			data.Title(l["dataset"]), l["dataset_sha256"], l["profile"], l["epochs"], l["seeds"], l["backend"], l["commit"])
 		i := slices.Index(texts, text)
 		if i < 0 {
 			i = len(texts)
@@ -45,7 +45,7 @@ func provenance(table []Line) (texts []string) {
 	for i := range texts {
 		texts[i] = texts[i] + ": " + strings.Join(names[i], ", ") + "."
 	}
-	if slices.ContainsFunc(table, func(l Line) bool { return l["profile"] != "paper" && l["paper_test_err"] != "" }) {
+	if slices.ContainsFunc(table, func(l Line) bool { return profile != "paper" && l["paper_test_err"] != "" }) {
 		texts = append(texts, "The paper's numbers are of its full width, all 50,000 official images and training to convergence; "+
 			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
 	}

@@ -19,11 +19,11 @@ func record(t *testing.T, results string, row experiments.Row, seed int, change 
 	result := training.Result{
 		Run: experiments.Run{
 			Version: experiments.Version, Experiment: row.Name, Profile: "smoke", Network: row.Network(6),
-			Settings: experiments.Recipe, Dataset: "cifar10-jpeg", SHA256: "0123456789abcdef", TrainImages: 100, TestImages: 50,
+			Settings: declared(t, row), Dataset: "cifar10-jpeg", SHA256: "0123456789abcdef", TrainImages: 100, TestImages: 50,
 			Epochs: 3, Seed: seed, Backend: "xla-cpu",
 		},
 		Parameters: 1234, TrainErr: 10, TestErr: 20, Seconds: 5, Commit: "abc",
-		Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Asked: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
 	change(&result)
 	id, err := result.Run.ID()
@@ -38,6 +38,15 @@ func record(t *testing.T, results string, row experiments.Row, seed int, change 
 }
 
 func unchanged(*training.Result) {}
+
+// declared are the settings that a row has at profile smoke.
+func declared(t *testing.T, row experiments.Row) experiments.Settings {
+	profile, err := experiments.FindProfile("smoke")
+	require.NoError(t, err)
+	runs, err := experiments.Plan(row, profile, experiments.Dataset{Train: 5000, Test: 5000}, "xla-cpu", nil, 0)
+	require.NoError(t, err)
+	return runs[0].Settings
+}
 
 func read(t *testing.T, elements ...string) string {
 	text, err := os.ReadFile(filepath.Join(elements...))
@@ -66,7 +75,7 @@ ssc-lc7,cifar10-jpeg,0123456789abcdef,smoke,xla-cpu,1,3,1234,2.6M,10.00,,20.00,,
 	require.Equal(t, before, read(t, results, "smoke", "table.csv"), "a report changes nothing that is up to date")
 }
 
-// A row's newest runs count, whatever else was tried; a line whose runs are gone stays.
+// What was asked for last counts, whatever else was tried or finished later; a line whose runs are gone stays.
 func TestTableKeepsAndReplaces(t *testing.T) {
 	results := t.TempDir()
 	record(t, results, experiments.Table[0], 1, unchanged)
@@ -74,9 +83,9 @@ func TestTableKeepsAndReplaces(t *testing.T) {
 	require.NoError(t, report.Write(results, "smoke"))
 	require.NoError(t, os.RemoveAll(filepath.Join(results, "smoke", report.RunsFolder)))
 	record(t, results, experiments.Table[1], 1, func(r *training.Result) {
-		r.Run.Epochs, r.TestErr, r.Finished = 9, 15, r.Finished.Add(time.Hour)
+		r.Run.Epochs, r.TestErr, r.Asked = 9, 15, r.Asked.Add(time.Hour)
 	})
-	record(t, results, experiments.Table[1], 1, unchanged)
+	record(t, results, experiments.Table[1], 1, func(r *training.Result) { r.Finished = r.Finished.Add(2 * time.Hour) })
 	require.NoError(t, report.Write(results, "smoke"))
 	lines, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
 	require.NoError(t, err)
@@ -103,11 +112,32 @@ func TestHeldOutStaysApart(t *testing.T) {
 	results := t.TempDir()
 	record(t, results, experiments.Table[0], 1, func(r *training.Result) {
 		r.Run.HeldOut = 50
-		r.Run.Settings = experiments.Recipe.With(experiments.Settings{experiments.ParamLearningRate: 0.5})
+		r.Run.Settings = r.Run.Settings.With(experiments.Settings{experiments.ParamLearningRate: 0.5})
 	})
 	require.NoError(t, report.Write(results, "smoke"))
 	require.NoFileExists(t, filepath.Join(results, "smoke", "table.csv"))
-	require.Contains(t, read(t, results, "smoke", "heldout.csv"), "relu-lc7,learning_rate=0.5,cifar10-jpeg,6,100,50,3,1,xla-cpu,10.00,20.00,5,abc")
+	line := "relu-lc7,learning_rate=0.5,cifar10-jpeg,6,100,50,3,1,xla-cpu,10.00,20.00,5,abc\n"
+	require.Contains(t, read(t, results, "smoke", "heldout.csv"), line)
+
+	// Another machine's measurement is added to it.
+	require.NoError(t, os.RemoveAll(filepath.Join(results, "smoke", report.RunsFolder)))
+	record(t, results, experiments.Table[1], 1, func(r *training.Result) { r.Run.HeldOut = 50 })
+	require.NoError(t, report.Write(results, "smoke"))
+	require.Contains(t, read(t, results, "smoke", "heldout.csv"), line+"crelu-lc7,,")
+}
+
+// A changed setting is named in the line, so that it is not taken for the profile's own.
+func TestChangedSettingsAreNamed(t *testing.T) {
+	results := t.TempDir()
+	record(t, results, experiments.Table[3], 1, func(r *training.Result) {
+		r.Run.Settings = r.Run.Settings.With(experiments.Settings{"beta": 0.01})
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(results, "smoke", report.RunsFolder, "stray"), nil, 0o644))
+	require.NoError(t, report.Write(results, "smoke"))
+	lines, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
+	require.NoError(t, err)
+	require.Equal(t, "smoke+beta=0.01", lines["ssc-lc7"]["profile"])
+	require.Contains(t, read(t, results, "smoke", "table.md"), "profile `smoke+beta=0.01`")
 }
 
 // A damaged result or table is named, and what was there stays as it is.

@@ -21,7 +21,7 @@ import (
 )
 
 // Columns of table.csv. Errors are in percent; *_std is the standard deviation over seeds, empty for a single one;
-// seconds are those of all seeds together.
+// profile names settings that were changed, "quick+beta=0.01"; seconds are those of all seeds together.
 var Columns = []string{
 	"experiment", "dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "params", "paper_params",
 	"train_err", "train_err_std", "test_err", "test_err_std", "paper_train_err", "paper_test_err", "delta_test_err",
@@ -58,7 +58,7 @@ func Write(results, profile string) error {
 		if err := writeCSV(filepath.Join(folder, "table.csv"), Columns, table); err != nil {
 			return err
 		}
-		if err := write(filepath.Join(folder, "table.md"), []byte(markdown(table))); err != nil {
+		if err := write(filepath.Join(folder, "table.md"), []byte(markdown(profile, table))); err != nil {
 			return err
 		}
 	}
@@ -80,15 +80,19 @@ func line(row experiments.Row, group Group) Line {
 			commit = append(commit, result.Commit)
 		}
 	}
+	profile := run.Profile
+	if changed := run.Changed(); len(changed) > 0 {
+		profile += "+" + changed.String()
+	}
 	l := Line{
-		"experiment": row.Name, "dataset": run.Dataset, "dataset_sha256": run.SHA256, "profile": run.Profile,
+		"experiment": row.Name, "dataset": run.Dataset, "dataset_sha256": run.SHA256, "profile": profile,
 		"backend": run.Backend, "seeds": strconv.Itoa(len(group)), "epochs": strconv.Itoa(run.Epochs),
 		"params": strconv.Itoa(group[0].Parameters), "train_err": percent(trainErr), "train_err_std": percent(trainStd),
 		"test_err": percent(testErr), "test_err_std": percent(testStd),
 		"seconds": strconv.FormatFloat(seconds, 'f', 0, 64), "commit": strings.Join(commit, "+"),
 	}
 	// The paper's numbers are of CIFAR-10 and stand beside no other images.
-	if !strings.HasPrefix(run.Dataset, data.MNIST32Name) {
+	if row.Paper != (experiments.Paper{}) && !strings.HasPrefix(run.Dataset, data.MNIST32Name) {
 		l["paper_params"] = row.Paper.Params
 		l["paper_train_err"], l["paper_test_err"] = percent(row.Paper.TrainErr), percent(row.Paper.TestErr)
 		l["delta_test_err"] = percent(testErr - row.Paper.TestErr)
@@ -115,24 +119,33 @@ func percent(value float64) string {
 
 // ReadTable reads a table.csv, by experiment. A file that is not there is an empty table.
 func ReadTable(path string) (map[string]Line, error) {
+	lines, err := readCSV(path)
+	table := map[string]Line{}
+	for _, l := range lines {
+		table[l["experiment"]] = l
+	}
+	return table, err
+}
+
+// readCSV reads lines with their columns' names from the first; none where there is no file.
+func readCSV(path string) (lines []Line, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading a table: %w", err)
+		return nil, fmt.Errorf("reading results: %w", err)
 	}
 	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a table: %w: remove it, or restore it from git", path, err)
+		return nil, fmt.Errorf("%s is damaged: %w: remove it, or restore it from git", path, err)
 	}
-	lines := map[string]Line{}
 	for i := 1; i < len(records); i++ {
 		l := Line{}
 		for column, name := range records[0] {
 			l[name] = records[i][column]
 		}
-		lines[l["experiment"]] = l
+		lines = append(lines, l)
 	}
 	return lines, nil
 }

@@ -32,15 +32,18 @@ func parseCurve(path string, text []byte) ([]Epoch, error) {
 	reader := csv.NewReader(bytes.NewReader(text))
 	reader.FieldsPerRecord = len(curveHeader)
 	records, err := reader.ReadAll()
-	if err != nil || len(records) == 0 {
-		return nil, fmt.Errorf("%s is not a learning curve (%w): remove its folder to run again", path, errors.Join(err, errors.ErrUnsupported))
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a learning curve (%w): remove it", path, err)
+	}
+	if len(records) == 0 {
+		return nil, fmt.Errorf("%s is empty: remove it", path)
 	}
 	var curve []Epoch
 	for _, record := range records[1:] {
 		var numbers [5]float64
 		for i, field := range record {
 			if numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
-				return nil, fmt.Errorf("%s: %w: remove its folder to run again", path, err)
+				return nil, fmt.Errorf("%s is not a learning curve (%w): remove it", path, err)
 			}
 		}
 		curve = append(curve, Epoch{int(numbers[0]), int(numbers[1]), numbers[2], numbers[3], numbers[4]})

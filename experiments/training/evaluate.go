@@ -1,8 +1,10 @@
 package training
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -19,8 +21,8 @@ const evaluationBatch = 100
 // Scores are class scores of images, one row an image: the logits of the softmax.
 type Scores [][]float32
 
-// Predict computes the scores of all images in order, without augmentation and dropout.
-func Predict(backend compute.Backend, store *model.Store, network ebssc.Network, images *dataset.InMemoryDataset) (Scores, error) {
+// Predict computes the scores of all images in order, without augmentation and dropout. It stops with ctx's cause.
+func Predict(ctx context.Context, backend compute.Backend, store *model.Store, network ebssc.Network, images *dataset.InMemoryDataset) (Scores, error) {
 	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) *Node {
 		return network.Forward(scope, images).Scores
 	})
@@ -38,8 +40,11 @@ func Predict(backend compute.Backend, store *model.Store, network ebssc.Network,
 			return nil, fmt.Errorf("computing class scores: %w", err)
 		}
 		scores = append(scores, output.Value().([][]float32)...)
-		if err := finalize(append(batch.Labels, output)...); err != nil {
+		if err := finalize(slices.Concat(batch.Inputs, batch.Labels, []*tensors.Tensor{output})...); err != nil {
 			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 	}
 	return scores, nil

@@ -23,19 +23,27 @@ const exportedImages = 64
 
 // FindRun finds a finished run by its ID in the runs of all profiles below a results folder.
 func FindRun(results, id string) (run experiments.Run, folder string, err error) {
-	folders, err := filepath.Glob(filepath.Join(results, "*", "runs", id))
-	if err != nil || len(folders) == 0 {
+	profiles, err := os.ReadDir(results)
+	if err != nil {
+		return run, "", fmt.Errorf("reading results: %w", err)
+	}
+	for _, profile := range profiles {
+		if _, err := os.Stat(filepath.Join(results, profile.Name(), "runs", id)); err == nil {
+			folder = filepath.Join(results, profile.Name(), "runs", id)
+		}
+	}
+	if folder == "" || id == "" {
 		return run, "", fmt.Errorf("there is no run %q in %s: IDs are the names of the folders in %s", id, results,
 			filepath.Join(results, "<profile>", "runs"))
 	}
-	result, ok, err := Load(folders[0])
+	result, ok, err := Load(folder)
 	if err != nil {
 		return run, "", err
 	}
 	if !ok {
 		return run, "", fmt.Errorf("run %q is not finished: run its experiment again, it goes on from its last epoch", id)
 	}
-	return result.Run, folders[0], nil
+	return result.Run, folder, nil
 }
 
 // LoadModel reads the trained model of a run from its folder.
@@ -65,7 +73,8 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 	}
 	content := map[string]*tensors.Tensor{}
 	for v := range store.IterVariables() {
-		if name := strings.TrimPrefix(v.Path(), model.RootScopePath); isModelVariable(name) {
+		name := strings.TrimPrefix(v.Path(), model.RootScopePath)
+		if scope, _, _ := strings.Cut(name, model.ScopeSeparator); run.Network.HasScope(scope) {
 			content[name] = v.MustValue()
 		}
 	}
@@ -78,7 +87,7 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 		images = tensors.MustCopyFlatData[float32](batch.Inputs[0])
 		dims = batch.Inputs[0].Shape().Dimensions
 	}
-	all, err := Predict(l.Backend, store, run.Network, prepared.test)
+	all, err := Predict(ctx, l.Backend, store, run.Network, prepared.test)
 	if err != nil {
 		return err
 	}
@@ -89,7 +98,7 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 	content["images"] = tensors.FromFlatDataAndDimensions(images, dims...)
 	content["labels"] = tensors.FromValue(labels)
 	content["logits"] = tensors.FromValue([][]float32(all[:dims[0]]))
-	pending, err := renameio.NewPendingFile(file)
+	pending, err := renameio.NewPendingFile(file, renameio.WithPermissions(0o644))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
@@ -98,10 +107,4 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
 	return pending.CloseAtomicallyReplace()
-}
-
-// isModelVariable tells the model's variables from the optimizer's and the trainer's.
-func isModelVariable(name string) bool {
-	scope, _, _ := strings.Cut(name, "/")
-	return strings.HasPrefix(scope, "conv") || scope == "classifier"
 }

@@ -36,12 +36,12 @@ type Result struct {
 	TrainObjective, TestObjective float64
 	// Predictions of the test images' classes, in order, a digit each.
 	Predictions string
-	// Seconds of training and of the evaluation at the end, added up over interruptions.
+	// Seconds of the finished epochs and of the evaluation at the end; of an interrupted epoch nothing counts.
 	Seconds float64
 	// Commit of the program that finished the run.
 	Commit string
-	// Finished is when.
-	Finished time.Time
+	// Finished is when, and Asked when it was last asked for: what was asked for last is what a report shows.
+	Finished, Asked time.Time
 }
 
 // Epoch is a line of a run's learning curve.

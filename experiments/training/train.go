@@ -38,11 +38,23 @@ func (l *Lab) Train(ctx context.Context, run experiments.Run, runs string) (Resu
 		return Result{}, err
 	}
 	folder := filepath.Join(runs, id)
-	if result, ok, err := Load(folder); ok || err != nil {
-		return result, err
-	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return Result{}, fmt.Errorf("a folder for run %s: %w", id, err)
+	}
+	unlock, err := lock(folder)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	switch result, ok, err := Load(folder); {
+	case err != nil:
+		return Result{}, err
+	case ok:
+		result.Asked = now()
+		return result, result.save(folder)
+	}
+	if ctx.Err() != nil {
+		return Result{}, context.Cause(ctx)
 	}
 	images, err := l.prepare(ctx, run)
 	if err != nil {
@@ -150,7 +162,7 @@ func (s *session) endEpoch(step int, steps float64) error {
 	seconds := time.Since(s.began).Seconds()
 	epoch := Epoch{Epoch: step / int(steps), Step: step, TrainLoss: s.loss / steps, TrainErr: s.err / steps, Seconds: seconds}
 	s.curve = append(s.curve, epoch)
-	s.loss, s.err, s.began = 0, 0, time.Now()
+	s.loss, s.err = 0, 0
 	if err := saveCurve(s.folder, s.curve); err != nil {
 		return err
 	}
@@ -168,6 +180,7 @@ func (s *session) endEpoch(step int, steps float64) error {
 		fmt.Fprintf(s.lab.Log, "%s: epoch %d/%d: loss %.4f, error %.2f%%, %.0f images/s, %s left\n", s.id, epoch.Epoch, s.run.Epochs,
 			epoch.TrainLoss, epoch.TrainErr, steps*float64(s.run.Batch())/seconds, left.Round(time.Second))
 	}
+	s.began = time.Now()
 	return nil
 }
 
@@ -234,12 +247,12 @@ func (s *session) measure() (Result, error) {
 		return Result{}, err
 	}
 	result := Result{Run: s.run, ID: s.id, Parameters: count.Total(), Commit: s.lab.Commit}
-	trained, err := Predict(s.lab.Backend, s.store, s.run.Network, s.images.train)
+	trained, err := Predict(s.ctx, s.lab.Backend, s.store, s.run.Network, s.images.train)
 	if err != nil {
 		return Result{}, err
 	}
 	result.TrainErr, result.TrainObjective = trained.ErrorRate(s.images.trainLabels), trained.Objective(s.images.trainLabels)
-	tested, err := Predict(s.lab.Backend, s.store, s.run.Network, s.images.test)
+	tested, err := Predict(s.ctx, s.lab.Backend, s.store, s.run.Network, s.images.test)
 	if err != nil {
 		return Result{}, err
 	}
@@ -251,9 +264,13 @@ func (s *session) measure() (Result, error) {
 		result.Seconds += epoch.Seconds
 	}
 	result.Seconds += time.Since(began).Seconds()
-	result.Finished = time.Now().UTC().Truncate(time.Second)
+	result.Finished = now()
+	result.Asked = result.Finished
 	return result, nil
 }
+
+// now is the time as results record it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // epochs are the training batches from an epoch onwards, without end. The order of the images depends on the run's seed
 // and the epoch alone, so a run that goes on sees what it would have seen.

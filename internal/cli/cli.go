@@ -28,7 +28,7 @@ func Run(stdout, stderr io.Writer, args []string) int {
 		return 0
 	}
 	var signalled interrupted
-	if errors.As(err, &signalled) {
+	if errors.As(context.Cause(ctx), &signalled) {
 		fmt.Fprintf(stderr, "ebssc: %v\n", signalled)
 		return 128 + int(signalled.signal)
 	}
@@ -41,7 +41,7 @@ type interrupted struct{ signal syscall.Signal }
 
 // Error says how to go on.
 func (i interrupted) Error() string {
-	return fmt.Sprintf("stopped by signal %d; the same command goes on from the last epoch", int(i.signal))
+	return fmt.Sprintf("stopped by signal %d; run the same command to go on: training continues from its last epoch", int(i.signal))
 }
 
 // interruptible is a context that SIGINT and SIGTERM end. A second signal ends the process at once.

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,21 +27,11 @@ func exportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			read := data.CIFAR10
-			if strings.HasPrefix(run.Dataset, data.MNIST32Name) {
-				read = func(ctx context.Context, dir string, w io.Writer) (*data.Set, error) {
-					set, err := data.MNIST(ctx, dir, w)
-					if err != nil {
-						return nil, err
-					}
-					return set.Padded32(), nil
-				}
-			}
-			set, err := read(cmd.Context(), flags.data, cmd.ErrOrStderr())
+			set, err := images(cmd.Context(), cmd.ErrOrStderr(), flags.data)
 			if err != nil {
 				return err
 			}
-			if set.SHA256 != run.SHA256 {
+			if set.Name != run.Dataset || set.SHA256 != run.SHA256 {
 				return fmt.Errorf("run %s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
 					flags.run, run.Dataset, run.SHA256, set.Name, set.SHA256)
 			}

@@ -22,8 +22,11 @@ func listCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%.2f\t%.2f\n", row.Name, row.Title, count.Dictionary+count.Classifier,
-					count.Offsets, row.Paper.Params, row.Paper.TrainErr, row.Paper.TestErr)
+				fmt.Fprintf(w, "%s\t%s\t%d\t%d", row.Name, row.Title, count.Dictionary+count.Classifier, count.Offsets)
+				if row.Paper != (experiments.Paper{}) {
+					fmt.Fprintf(w, "\t%s\t%.2f\t%.2f", row.Paper.Params, row.Paper.TrainErr, row.Paper.TestErr)
+				}
+				fmt.Fprintln(w)
 			}
 			fmt.Fprintln(w, "\nPROFILE\tWIDTH\tIMAGES\tEPOCHS\tSEEDS\tABOUT")
 			for _, p := range experiments.Profiles {

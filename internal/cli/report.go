@@ -18,6 +18,9 @@ func reportCommand() *cobra.Command {
 		Short: "Rewrite tables and curves from recorded runs; trains nothing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := os.Stat(results); err != nil {
+				return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
+			}
 			if err := report.WritePaper(results); err != nil {
 				return err
 			}

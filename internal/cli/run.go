@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -33,16 +34,18 @@ func runCommand(stdout io.Writer) *cobra.Command {
 			"A run that was stopped goes on from its last epoch; one that is finished is not trained again. A run is\n" +
 			"identified by everything that decides its result, so changing a setting makes another run beside it.",
 	}
-	return group(run,
-		runTableCommand(stdout, "table", "Train the rows of the paper's table"),
-		runTableCommand(stdout, "all", "Train everything that the paper reports"))
+	return group(run, runTableCommand(stdout))
 }
 
-func runTableCommand(stdout io.Writer, use, short string) *cobra.Command {
+func runTableCommand(stdout io.Writer) *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
-		Use:     use,
-		Short:   short,
+		Use:   "table",
+		Short: "Train the rows of the paper's table",
+		Long: "Train the rows of the paper's table and write <results>/<profile>/table.csv and table.md.\n\n" +
+			"--set changes hyperparameters: \"key=value;key=value\", or \"file:PATH\" with such lines. Their names and values\n" +
+			"in the recipe (profiles change some; what they mean is said at their constants in experiments and ebssc):\n\n  " +
+			strings.ReplaceAll(experiments.Recipe.String(), ";", "\n  "),
 		Args:    cobra.NoArgs,
 		Example: "  ebssc run table --profile smoke\n  ebssc run table --rows ssc-lc7,ssc-ebc67 --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
