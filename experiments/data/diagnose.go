@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,34 +9,73 @@ import (
 	"ebsscgo/experiments/backend"
 )
 
-// Diagnose says which data sets are there, in dir, in $EBSSC_DATA or in the cache as [CIFAR10] and [MNIST] look for them,
-// and what to do about those that are not. It reads them in full, downloads nothing and never fails.
+// Fetch downloads CIFAR-10 and MNIST into the cache, where they are not there yet; progress takes a few lines about that.
+// One that cannot be had ([ErrUnavailable]) does not keep the other away.
+func Fetch(ctx context.Context, progress io.Writer) (sets []*Set, err error) {
+	w := theWeb(progress)
+	for _, s := range []source{w.cifar10(), w.mnist()} {
+		set, failed := s.cached(ctx)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		sets = append(sets, set)
+	}
+	return sets, err
+}
+
+// Verify reads in full the data sets that are there, in dir, in $EBSSC_DATA or in the cache as [CIFAR10] and [MNIST] look
+// for them. It downloads nothing. A damaged file is an error, and so is to find nothing at all.
+func Verify(dir string) (sets []*Set, err error) {
+	w := theWeb(io.Discard)
+	for _, s := range []source{w.cifar10(), w.mnist()} {
+		set, err := s.stored(namedFolder(dir))
+		if err != nil {
+			return nil, err
+		}
+		if set != nil {
+			sets = append(sets, set)
+		}
+	}
+	if len(sets) == 0 {
+		return nil, errors.New("no data set is there: name a folder with --data or $" + EnvVar + ", or run: ebssc data fetch")
+	}
+	return sets, nil
+}
+
+// Diagnose says which data sets are there, as [Verify] looks for them, and what to do about those that are not. It never
+// fails.
 func Diagnose(dir string) []backend.Finding {
 	w := theWeb(io.Discard)
 	return []backend.Finding{
-		diagnose("CIFAR-10", namedFolder(dir), w.cifar10(),
+		w.cifar10().diagnose("CIFAR-10", namedFolder(dir),
 			"name its folder with --data or $"+EnvVar+", or download it with: ebssc data fetch; MNIST takes its place until then"),
-		diagnose("MNIST", namedFolder(dir), w.mnist(), "it is downloaded when it is needed, or with: ebssc data fetch"),
+		w.mnist().diagnose("MNIST", namedFolder(dir), "it is downloaded when it is needed, or with: ebssc data fetch"),
 	}
 }
 
-// diagnose looks for one data set in the named folder, unless that is empty, or in the cache.
-func diagnose(what, named string, s source, absent string) backend.Finding {
+func (s source) diagnose(what, named, absent string) backend.Finding {
+	set, err := s.stored(named)
+	switch {
+	case err != nil:
+		return backend.Finding{What: what, Status: backend.Missing, Detail: err.Error(), Do: "see to that folder, or name another"}
+	case set == nil:
+		return backend.Finding{What: what, Status: backend.Missing, Detail: "not in the cache", Do: absent}
+	}
+	return backend.Finding{What: what, Status: backend.OK, Detail: fmt.Sprintf("%s, SHA-256 %s", Title(set.Name), set.SHA256)}
+}
+
+// stored reads the data set from the named folder, unless that is empty, or from the cache; nil if it is not there.
+func (s source) stored(named string) (*Set, error) {
 	if named != "" {
 		set, err := s.read(named)
-		if err == nil {
-			return backend.Finding{What: what, Status: backend.OK, Detail: fmt.Sprintf("%s, in %s", Title(set.Name), named)}
-		}
 		if !errors.Is(err, errNoMNIST) {
-			return backend.Finding{What: what, Status: backend.Missing, Detail: err.Error(), Do: "see to that folder, or name another"}
+			return set, err
 		}
 	}
 	dir, err := cacheFolder(s.name)
 	if err != nil {
-		return backend.Finding{What: what, Status: backend.Missing, Detail: err.Error(), Do: absent}
+		return nil, err
 	}
-	if s.intact(dir) == nil {
-		return backend.Finding{What: what, Status: backend.Missing, Detail: "not in the cache, " + dir, Do: absent}
-	}
-	return backend.Finding{What: what, Status: backend.OK, Detail: "in the cache, " + dir}
+	return s.intact(dir), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments/backend"
+	"ebsscgo/internal/cache"
 )
 
 func TestDiagnose(t *testing.T) {
@@ -35,4 +36,22 @@ func both(t *testing.T, folder string) (colours, digits backend.Finding) {
 	findings := Diagnose(folder)
 	require.Len(t, findings, 2)
 	return findings[0], findings[1]
+}
+
+// Verify names what is there, and what is damaged; with nothing there it says what to do.
+func TestVerify(t *testing.T) {
+	t.Setenv(cache.EnvVar, t.TempDir())
+	t.Setenv(EnvVar, "")
+	_, err := Verify("")
+	require.ErrorContains(t, err, "ebssc data fetch")
+
+	folder := filepath.Dir(blackCIFAR10(t))
+	sets, err := Verify(folder)
+	require.NoError(t, err)
+	require.Len(t, sets, 1)
+	require.Equal(t, CIFAR10UnknownName, sets[0].Name)
+
+	require.NoError(t, os.Truncate(filepath.Join(folder, cifarFolder, cifarFiles[0]), 7))
+	_, err = Verify(folder)
+	require.ErrorContains(t, err, cifarFiles[0])
 }

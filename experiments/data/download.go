@@ -167,6 +167,11 @@ func shouldRetry(ctx context.Context, response *http.Response, err error) (bool,
 	var no refused
 	var unknownHost *net.DNSError
 	var disk *fs.PathError
+	// A host that does not answer at all: with retries, each address would cost a minute before the next is asked.
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" && dial.Timeout() {
+		return false, err
+	}
 	if errors.As(err, &no) || errors.As(err, &disk) || errors.As(err, &unknownHost) && unknownHost.IsNotFound {
 		return false, err
 	}

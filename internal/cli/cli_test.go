@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments/report"
@@ -88,6 +90,56 @@ func TestSmokeRunEndToEnd(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(results, "smoke", "table.csv"))
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
+}
+
+// interruptAt sends the process SIGINT when a text is written.
+type interruptAt struct {
+	bytes.Buffer
+	text string
+	sent bool
+}
+
+func (w *interruptAt) Write(text []byte) (int, error) {
+	if !w.sent && strings.Contains(string(text), w.text) {
+		w.sent = true
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			return 0, err
+		}
+	}
+	return w.Buffer.Write(text)
+}
+
+// Ctrl-C ends a run with status 130 and one line; the same command goes on from the last epoch.
+func TestInterruptedRunGoesOn(t *testing.T) {
+	args := []string{"run", "table", "--profile", "smoke", "--rows", "relu-lc7", "--epochs", "3", "--set", "plain_ops=true",
+		"--backend", "cpu", "--data", madeCIFAR(t), "--results", t.TempDir()}
+	stdout, stderr := &interruptAt{text: "epoch 1/3"}, &bytes.Buffer{}
+	require.Equal(t, 130, cli.Run(stdout, stderr, args))
+	require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+	require.Contains(t, stderr.String(), "run the same command")
+	require.NotContains(t, stdout.String(), "epoch 3/3")
+
+	status, again, failure := run(args...)
+	require.Zero(t, status, failure)
+	require.NotContains(t, again, "epoch 1/3")
+	require.Contains(t, again, "epoch 3/3")
+}
+
+// A run that another process is training is refused in one line.
+func TestLockedRunIsRefused(t *testing.T) {
+	data, results := madeCIFAR(t), t.TempDir()
+	stdout := &interruptAt{text: "whitening"}
+	args := []string{"run", "table", "--profile", "smoke", "--rows", "relu-lc7", "--backend", "go", "--data", data, "--results", results}
+	require.Equal(t, 130, cli.Run(stdout, &bytes.Buffer{}, args))
+	locks, err := filepath.Glob(filepath.Join(results, "smoke", "runs", "*", "lock"))
+	require.NoError(t, err)
+	require.Len(t, locks, 1)
+	other := flock.New(locks[0])
+	require.NoError(t, other.Lock())
+	defer other.Unlock()
+	status, _, stderr := run(args...)
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "another process")
 }
 
 // Bad input ends in one line that says what to do, with status 1, before anything is trained.

@@ -10,38 +10,29 @@ import (
 )
 
 func dataCommand(stderr io.Writer) *cobra.Command {
-	var folder string
-	cmd := &cobra.Command{Use: "data", Short: "Fetch or verify the data sets"}
-	cmd.PersistentFlags().StringVar(&folder, "data", "", "folder with the data (default: $"+data.EnvVar+", the cache, or a download)")
-	show := func(cmd *cobra.Command, set *data.Set) {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n", data.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
+	show := func(cmd *cobra.Command, sets []*data.Set) {
+		for _, set := range sets {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
+				data.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
+		}
 	}
 	fetch := &cobra.Command{
-		Use: "fetch", Short: "Download CIFAR-10 and MNIST into the cache, if they are not there", Args: cobra.NoArgs,
+		Use: "fetch", Short: "Download CIFAR-10 and MNIST into the cache, where they are not there yet", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			digits, err := data.MNIST(cmd.Context(), folder, stderr)
-			if err != nil {
-				return err
-			}
-			show(cmd, digits)
-			colours, err := data.CIFAR10(cmd.Context(), folder, stderr)
-			if err != nil {
-				return err
-			}
-			show(cmd, colours)
-			return nil
+			sets, err := data.Fetch(cmd.Context(), stderr)
+			show(cmd, sets)
+			return err
 		},
 	}
+	var folder string
 	verify := &cobra.Command{
-		Use: "verify", Short: "Read CIFAR-10 in full and print its name and fingerprint", Args: cobra.NoArgs,
+		Use: "verify", Short: "Read the data sets in full and print their names and fingerprints; downloads nothing", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, err := data.CIFAR10(cmd.Context(), folder, stderr)
-			if err != nil {
-				return err
-			}
-			show(cmd, set)
-			return nil
+			sets, err := data.Verify(folder)
+			show(cmd, sets)
+			return err
 		},
 	}
-	return group(cmd, fetch, verify)
+	verify.Flags().StringVar(&folder, "data", "", "folder with the data (default: $"+data.EnvVar+" or the cache)")
+	return group(&cobra.Command{Use: "data", Short: "Fetch or verify the data sets"}, fetch, verify)
 }
