@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/go-xla/pjrt"
 
 	"ebsscgo/internal/cache"
@@ -40,6 +41,7 @@ const minFree = 2 << 30
 // found out is a Finding too.
 func Diagnose(ctx context.Context) []Finding {
 	return []Finding{
+		chosen(ctx),
 		{What: "Go backend", Status: OK, Detail: "built in; about 100 times slower than XLA"},
 		cpuPlugin(),
 		gpu(ctx),
@@ -49,6 +51,21 @@ func Diagnose(ctx context.Context) []Finding {
 		cacheFolder(),
 		disk(),
 	}
+}
+
+// chosen says which backend a run takes if nothing else is asked for.
+func chosen(ctx context.Context) Finding {
+	f := Finding{What: "a run takes"}
+	m := thisMachine()
+	m.installCPU = func(context.Context) (string, error) { return "to be installed", nil }
+	choice, err := m.resolve(ctx, "")
+	switch {
+	case err != nil:
+		return f.missing(err.Error(), "give --backend, or change $"+compute.ConfigEnvVar)
+	case choice.Warning != "":
+		return f.warn(errors.New(choice.Warning), "")
+	}
+	return f.ok(fmt.Sprintf("%s (%s)", choice.Name, choice.Why))
 }
 
 // cpuPlugin looks for the XLA plugin for the CPU.

@@ -165,12 +165,12 @@ func (m machine) cuda(ctx context.Context, options string) (Choice, error) {
 	return choice, nil
 }
 
-// pick returns the plugin called name among those found, whose names may carry a version ("cpu_v0.114.0").
+// pick returns the plugin called name among those found, whose names may carry a version ("cpu_v0.114.0"): the last.
 func pick(found map[string]string, name string) (path string, ok bool) {
 	if path, ok := found[name]; ok {
 		return path, true
 	}
-	for _, candidate := range slices.Sorted(maps.Keys(found)) {
+	for _, candidate := range slices.Backward(slices.Sorted(maps.Keys(found))) {
 		if strings.HasPrefix(candidate, name+"_v") {
 			return found[candidate], true
 		}

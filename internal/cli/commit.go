@@ -1,27 +1,26 @@
 package cli
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
 	"runtime/debug"
 	"strings"
 )
 
 // commit is the git commit that the program was built from, with "+changes" if the sources differed from it; "unknown"
-// outside of a repository. Results are not sources: a run that rewrites them leaves the sources as they are.
+// where neither the program nor its folder knows. Results are not sources: a run rewrites them, and git would call the
+// tree modified.
 func commit() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		revision, modified := "", ""
-		for _, setting := range info.Settings {
-			switch {
-			case setting.Key == "vcs.revision":
-				revision = setting.Value
-			case setting.Key == "vcs.modified" && setting.Value == "true":
-				modified = "+changes"
-			}
+	stamped, modified := stamp()
+	if stamped != "" && !modified {
+		return stamped
+	}
+	if module, err := os.ReadFile("go.mod"); err != nil || !bytes.HasPrefix(module, []byte("module ebsscgo\n")) {
+		if stamped != "" {
+			return stamped + "+changes"
 		}
-		if revision != "" && modified == "" {
-			return revision[:12]
-		}
+		return "unknown"
 	}
 	revision, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -32,4 +31,21 @@ func commit() string {
 		return strings.TrimSpace(string(revision)) + "+changes"
 	}
 	return strings.TrimSpace(string(revision))
+}
+
+// stamp is what the go command wrote into the program, if it did: the commit, and whether anything differed from it.
+func stamp() (revision string, modified bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", false
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			revision = setting.Value[:min(12, len(setting.Value))]
+		case "vcs.modified":
+			modified = setting.Value == "true"
+		}
+	}
+	return revision, modified
 }
