@@ -6,11 +6,16 @@ import (
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"ebsscgo/ebssc"
+	"ebsscgo/internal/ops"
 )
+
+// drawSize draws the number of entries of a signal; few sizes, as a graph is compiled for each.
+func drawSize(t *rapid.T) int { return rapid.SampledFrom([]int{1, 3, 12, 16}).Draw(t, "n") }
 
 // shrinkage is Shrink as a function of vectors v, β⁺, β⁻.
 func shrinkage() func(t require.TestingT, inputs ...[]float64) []float64 {
@@ -19,7 +24,7 @@ func shrinkage() func(t require.TestingT, inputs ...[]float64) []float64 {
 
 // drawShrinkage draws v and thresholds with −β⁻ ≤ β⁺.
 func drawShrinkage(t *rapid.T) (v, plus, minus []float64) {
-	n := 16
+	n := drawSize(t)
 	v = rapid.SliceOfN(rapid.Float64Range(-3, 3), n, n).Draw(t, "v")
 	for range n {
 		p := rapid.Float64Range(-1, 2).Draw(t, "β⁺")
@@ -80,13 +85,89 @@ func TestShrinkIsProximal(t *testing.T) {
 	})
 }
 
+// Settled slip 1: thresholds ŵ ≥ 0 are parameters themselves, and both are subtracted from what the halves gain.
+func TestSlip1ThresholdsAreParameters(t *testing.T) {
+	energyFor := compute64(func(in []*Node) *Node {
+		split := make([]*Node, len(in))
+		for i, values := range in {
+			split[i] = ExpandAxes(values, 0)
+		}
+		drive := ebssc.SplitDrive(split[0])
+		thresholds, code := Concatenate(split[1:3], -1), Concatenate(split[3:], -1)
+		return ebssc.Energy(drive, thresholds, code, 1)
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawSize(t)
+		draw := func(name string, low, high float64) []float64 {
+			return rapid.SliceOfN(rapid.Float64Range(low, high), n, n).Draw(t, name)
+		}
+		u, plus, minus := draw("u", -3, 3), draw("ŵ⁺", 0, 2), draw("ŵ⁻", 0, 2)
+		zPlus, zMinus := draw("z⁺", 0, 1), draw("z⁻", 0, 1)
+		want, sumPlus, sumMinus := 0.0, 0.0, 0.0
+		for i := range u {
+			want += (u[i]-plus[i])*zPlus[i] + (-u[i]-minus[i])*zMinus[i]
+			sumPlus += zPlus[i]
+			sumMinus += zMinus[i]
+		}
+		energy := energyFor(t, u, plus, minus, zPlus, zMinus)[0]
+		require.InDelta(t, want, energy, 1e-9)
+
+		delta := rapid.Float64Range(0, 2).Draw(t, "δ")
+		raised := func(thresholds []float64) []float64 {
+			higher := make([]float64, n)
+			for i := range higher {
+				higher[i] = thresholds[i] + delta
+			}
+			return higher
+		}
+		require.InDelta(t, energy-delta*sumMinus, energyFor(t, u, plus, raised(minus), zPlus, zMinus)[0], 1e-9)
+		require.InDelta(t, energy-delta*sumPlus, energyFor(t, u, raised(plus), minus, zPlus, zMinus)[0], 1e-9)
+	})
+}
+
+// Settled slip 2: with u = d ⋆ x + b, ŵ⁺ = β⁺ + b and ŵ⁻ = β⁻ − b give the code that β⁺ and β⁻ give for d ⋆ x.
+func TestSlip2OffsetShiftsThresholds(t *testing.T) {
+	shrink := shrinkage()
+	// The dictionary is the identity: d ⋆ x = x.
+	driven := compute64(func(in []*Node) *Node {
+		n := in[0].Shape().Size()
+		x := Reshape(in[0], 1, 1, 1, n)
+		identity := Reshape(ConvertDType(Diagonal(in[0].Graph(), n), x.DType()), 1, 1, n, n)
+		block := ebssc.Block{Filters: n, Kernel: 1, Stride: 1}
+		return Reshape(block.Drive(ops.Kernels{}, x, identity, in[1]), n)
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		v, plus, minus := drawShrinkage(t)
+		b := rapid.SliceOfN(rapid.Float64Range(-2, 2), len(v), len(v)).Draw(t, "b")
+		shiftedPlus, shiftedMinus := make([]float64, len(v)), make([]float64, len(v))
+		for i := range v {
+			shiftedPlus[i], shiftedMinus[i] = plus[i]+b[i], minus[i]-b[i]
+		}
+		u := driven(t, v, b)
+		require.InDeltaSlice(t, shrink(t, v, plus, minus), shrink(t, u, shiftedPlus, shiftedMinus), 1e-12)
+	})
+}
+
 // Settled slip 3: soft shrinkage is shrink_(β,β) and ReLU is shrink_(0,+∞).
-func TestShrinkSpecialCases(t *testing.T) {
+func TestSlip3ShrinkSpecialCases(t *testing.T) {
 	shrink := shrinkage()
 	v := []float64{-2, -0.5, 0, 0.5, 2}
 	constant := func(value float64) []float64 { return []float64{value, value, value, value, value} }
 	require.InDeltaSlice(t, []float64{-1, 0, 0, 0, 1}, shrink(t, v, constant(1), constant(1)), 1e-12)
 	require.InDeltaSlice(t, []float64{0, 0, 0, 0.5, 2}, shrink(t, v, constant(0), constant(math.Inf(1))), 1e-12)
+}
+
+// Settled slip 4: the last case of soft shrinkage is v < −β; between −β and β the result is 0.
+func TestSlip4LastCaseIsBelowMinusBeta(t *testing.T) {
+	shrink := shrinkage()
+	rapid.Check(t, func(t *rapid.T) {
+		beta := rapid.Float64Range(0.1, 2).Draw(t, "β")
+		below := rapid.Float64Range(-3*beta, -1.001*beta).Draw(t, "v < −β")
+		within := rapid.Float64Range(-0.999*beta, 0.999*beta).Draw(t, "|v| < β")
+		three := []float64{beta, beta, beta}
+		require.InDeltaSlice(t, []float64{below + beta, 0, -below - beta},
+			shrink(t, []float64{below, within, -below}, three, three), 1e-12)
+	})
 }
 
 // The split code is the same shrinkage, with both halves kept: z⁺ − z⁻ = z̃, both halves ≥ 0.
@@ -134,7 +215,7 @@ func energyOf(drive, thresholds, code []float64) (sum float64) {
 // drawProblem draws the drive [u, −u] and thresholds ŵ ≥ 0 of a coding problem.
 func drawProblem(t *rapid.T) (drive, thresholds []float64) {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-	u := normals(rng, 12)
+	u := normals(rng, drawSize(t))
 	for _, value := range u {
 		drive = append(drive, value)
 	}
@@ -175,7 +256,7 @@ func TestClosedFormIsOptimal(t *testing.T) {
 		require.InDelta(t, norm, energyOf(drive, thresholds, code), 1e-9)
 		require.InDelta(t, norm, energy(t, drive, thresholds, code)[0], 1e-9)
 
-		rng := rand.New(rand.NewPCG(uint64(len(drive)), 3))
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "feasible codes"), 3))
 		for range 1000 {
 			require.LessOrEqual(t, energyOf(drive, thresholds, feasible(normals(rng, len(drive)))), norm+1e-9)
 		}
@@ -191,14 +272,53 @@ func TestClosedFormIsWhereGradientAscentEnds(t *testing.T) {
 		if norm < 0.05 {
 			t.Skip("nearly empty code: ascent needs more steps than the test takes")
 		}
-		code := make([]float64, len(drive))
-		for range 20000 {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "start"), 4))
+		code := feasible(normals(rng, len(drive)))
+		for range 5000 {
 			for i := range code {
 				code[i] += 0.2 * (drive[i] - thresholds[i])
 			}
 			code = feasible(code)
 		}
 		require.InDeltaSlice(t, want, code, 1e-4)
+	})
+}
+
+// With two batch axes each hypothesis of each image is projected by itself: onto unit norm, or to zero if it is zero.
+func TestNormalizeEachHypothesis(t *testing.T) {
+	const images, hypotheses, positions = 2, 3, 2
+	normalize := MustNewExec(xla, func(shrunk *Node) []*Node {
+		code, norm := ebssc.Normalize(shrunk, 2)
+		return []*Node{code, norm}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawSize(t)
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		var shrunk, norms []float64
+		for range images * hypotheses {
+			slice := make([]float64, positions*n)
+			if !rapid.Bool().Draw(t, "zero") {
+				slice = normals(rng, positions*n)
+			}
+			square := 0.0
+			for _, value := range slice {
+				square += value * value
+			}
+			norms = append(norms, math.Sqrt(square))
+			shrunk = append(shrunk, slice...)
+		}
+		input := tensors.FromFlatDataAndDimensions(shrunk, images, hypotheses, positions, n)
+		outputs, err := normalize.Call(input)
+		require.NoError(t, err)
+		require.Equal(t, []int{images, hypotheses}, outputs[1].Shape().Dimensions)
+		require.InDeltaSlice(t, norms, tensors.MustCopyFlatData[float64](outputs[1]), 1e-12)
+		want := make([]float64, len(shrunk))
+		for i := range want {
+			if norm := norms[i/(positions*n)]; norm > 0 {
+				want[i] = shrunk[i] / norm
+			}
+		}
+		require.InDeltaSlice(t, want, tensors.MustCopyFlatData[float64](outputs[0]), 1e-12)
 	})
 }
 

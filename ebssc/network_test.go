@@ -32,10 +32,10 @@ func TestParameterCounts(t *testing.T) {
 		"ssc-lc7":      {Dictionary: 2_564_640, Classifier: 3_840, Offsets: offsets + 7},
 		"ssc-ebc67":    {Dictionary: 2_564_640, Classifier: 245_760 + 384_000, Offsets: offsets + 5},
 	}
-	for _, row := range experiments.Table {
-		count, err := row.Network(experiments.PaperWidth).Count()
+	for name, want := range cases {
+		count, err := rowNamed(t, name).Network(experiments.PaperWidth).Count()
 		require.NoError(t, err)
-		require.Equal(t, cases[row.Name], count, row.Name)
+		require.Equal(t, want, count, name)
 	}
 	for first, thresholds := range map[int]int{7: 384_000, 1: 7_511_040} {
 		count, err := experiments.Row{Body: ebssc.SSC, EBC: first}.Network(experiments.PaperWidth).Count()
@@ -189,15 +189,133 @@ func TestEqualClassThresholdsGiveSSC(t *testing.T) {
 	}
 }
 
+// Settled slip 5: learning is a softmax over the class energies, and these are the energies of the class-specific blocks
+// alone, conv6 and conv7 of SSC+EBC₆₋₇; the blocks below do not depend on the hypothesis.
+func TestSlip5SoftmaxOverClassEnergies(t *testing.T) {
+	const scale, classes = 20.0, 10
+	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
+	store := newStore(experiments.Settings{ebssc.ParamEnergyScale: scale, ebssc.ParamBeta: 0.02})
+	labels := []int32{3, 8}
+	var below []int // the outputs that are energies of SSC blocks
+	outputs, err := model.CallOnceN(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
+		pass := network.Forward(scope, images)
+		outputs := []*Node{pass.Scores, pass.Energies[7], pass.Energies[8],
+			lossGraph(network, scope.Store().RootScope().ResetVisited(), images, labels)}
+		for i, layer := range network.Layers[:7] {
+			if layer.Block != nil {
+				below = append(below, len(outputs))
+				outputs = append(outputs, pass.Energies[i])
+			}
+		}
+		return outputs
+	}, images[float64](6, 2), [][]int32{{labels[0]}, {labels[1]}})
+	require.NoError(t, err)
+	require.Len(t, below, 5)
+	for _, i := range below {
+		require.Equal(t, []int{2}, outputs[i].Shape().Dimensions, "the energy of a block below is not one of a hypothesis")
+		for _, energy := range tensors.MustCopyFlatData[float64](outputs[i]) {
+			require.Greater(t, energy, 0.01, "it is too small to be missed or found in a sum")
+		}
+	}
+
+	scores := tensors.MustCopyFlatData[float64](outputs[0])
+	conv6, conv7 := tensors.MustCopyFlatData[float64](outputs[1]), tensors.MustCopyFlatData[float64](outputs[2])
+	require.Len(t, scores, len(labels)*classes)
+	for i := range scores {
+		require.Greater(t, min(conv6[i], conv7[i]), 0.01)
+		require.InDelta(t, scale*(conv6[i]+conv7[i]), scores[i], 1e-9)
+	}
+	mean := 0.0
+	for image, label := range labels {
+		energies := scores[image*classes : (image+1)*classes]
+		partition := 0.0
+		for _, energy := range energies {
+			partition += math.Exp(energy)
+		}
+		mean += (-energies[label] + math.Log(partition)) / float64(len(labels))
+	}
+	require.InDelta(t, mean, tensors.MustCopyFlatData[float64](outputs[3])[0], 1e-9)
+}
+
+// dropoutCodes are the codes of each layer under a dropout rate, in training or not, where all hypotheses start equal.
+func dropoutCodes(t *testing.T, network ebssc.Network, images *tensors.Tensor, rate float64, training bool) (codes [][]float32) {
+	store := newStore(experiments.Settings{ebssc.ParamDropout: rate, ebssc.ParamClassSpread: 0.0})
+	require.NoError(t, store.SetRNGStateFromSeed(1))
+	outputs, err := model.CallOnceN(xla, store, func(scope *model.Scope, images *Node) []*Node {
+		scope.Store().SetTraining(images.Graph(), training)
+		pass := network.Forward(scope, images)
+		return append(pass.Codes, pass.Scores)
+	}, images)
+	require.NoError(t, err)
+	for _, output := range outputs {
+		codes = append(codes, tensors.MustCopyFlatData[float32](output))
+	}
+	return codes
+}
+
+// All hypotheses of an image share one dropout mask before conv7; different images have different masks.
+func TestHypothesesShareDropout(t *testing.T) {
+	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
+	network.Layers = network.Layers[7:] // Alone, conv6 and conv7 have no dropout but the one between them.
+	one := tensors.MustCopyFlatData[float32](images[float32](7, 1))
+	twice := tensors.FromFlatDataAndDimensions(append(append([]float32(nil), one...), one...), 2, 8, 8, 3)
+	codes := dropoutCodes(t, network, twice, 0.3, true)
+	byHypothesis := func(layer, image, hypothesis int) []float32 {
+		size := len(codes[layer]) / (2 * network.Classes)
+		at := (image*network.Classes + hypothesis) * size
+		return codes[layer][at : at+size]
+	}
+	const conv6, conv7 = 0, 1
+	for image := range 2 {
+		for hypothesis := range network.Classes {
+			require.InDeltaSlice(t, byHypothesis(conv6, 0, 0), byHypothesis(conv6, image, hypothesis), 1e-6)
+			require.InDeltaSlice(t, byHypothesis(conv7, image, 0), byHypothesis(conv7, image, hypothesis), 1e-6)
+		}
+	}
+	require.Greater(t, distance(byHypothesis(conv7, 0, 0), byHypothesis(conv7, 1, 0)), 0.1)
+}
+
+// distance is ‖a − b‖₂.
+func distance(a, b []float32) float64 {
+	square := 0.0
+	for i := range a {
+		square += float64(a[i]-b[i]) * float64(a[i]-b[i])
+	}
+	return math.Sqrt(square)
+}
+
+// Without training dropout does nothing; in training it is before the second convolution, not before the first, and before LC.
+func TestDropoutIsForTraining(t *testing.T) {
+	for _, name := range []string{"relu-lc7", "ssc-ebc67"} {
+		network := tiny(rowNamed(t, name), 3)
+		input := images[float32](8, 2)
+		plain := dropoutCodes(t, network, input, 0, true)
+		require.Equal(t, plain, dropoutCodes(t, network, input, 0.3, false), name)
+		dropped := dropoutCodes(t, network, input, 0.3, true)
+		require.InDeltaSlice(t, plain[0], dropped[0], 1e-5, "%s: conv1 sees the whole image", name)
+		require.Greater(t, distance(plain[1], dropped[1]), 0.1, name)
+	}
+	// A network of one block: what is dropped, is dropped before the linear classifier.
+	network := tiny(rowNamed(t, "relu-lc7"), 3)
+	network.Layers = network.Layers[:1]
+	input := images[float32](8, 2)
+	plain, dropped := dropoutCodes(t, network, input, 0, true), dropoutCodes(t, network, input, 0.3, true)
+	require.InDeltaSlice(t, plain[0], dropped[0], 1e-5)
+	require.Greater(t, distance(plain[1], dropped[1]), 0.1)
+}
+
 // Codes of spherical blocks have unit norm, and codes are never negative.
 func TestCodesOnTheSphere(t *testing.T) {
-	for _, row := range experiments.Table[2:] {
+	for _, row := range experiments.Table {
+		if !row.Body.Spherical && row.EBC == 0 {
+			continue
+		}
 		network := tiny(row, 3)
 		outputs, err := model.CallOnceN(xla, newStore(nil), func(scope *model.Scope, images *Node) []*Node {
 			var norms, lowest []*Node
 			for i, code := range network.Forward(scope, images).Codes {
 				lowest = append(lowest, ReduceAllMin(code))
-				if network.Layers[i].Block != nil {
+				if block := network.Layers[i].Block; block != nil && block.Coding.Spherical {
 					batch := 1
 					if code.Rank() == 5 {
 						batch = 2
@@ -257,7 +375,10 @@ func TestBackendsAgree(t *testing.T) {
 
 // Eq. (train_obj2): after each training step β and ŵ are not negative, however far the optimizer stepped.
 func TestThresholdsStayNonNegative(t *testing.T) {
-	for _, row := range experiments.Table[3:] {
+	for _, row := range experiments.Table {
+		if row.Body.Thresholds == ebssc.Zero && row.EBC == 0 {
+			continue
+		}
 		store := newStore(experiments.Settings{experiments.ParamLearningRate: 0.5, ebssc.ParamDropout: 0.3})
 		require.NoError(t, store.SetRNGStateFromSeed(1))
 		network := tiny(row, 3)
@@ -292,34 +413,41 @@ func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
 		scores(t, xla, store, tiny(row, 2), images[float32](1, 1))
 		return tensors.MustCopyFlatData[float32](store.GetVariable("/conv1/dictionary").MustValue())
 	}
-	require.Equal(t, dictionary(experiments.Table[1], 1), dictionary(experiments.Table[4], 1))
-	require.NotEqual(t, dictionary(experiments.Table[1], 1), dictionary(experiments.Table[1], 2))
+	linear, energies := rowNamed(t, "crelu-lc7"), rowNamed(t, "ssc-ebc67")
+	require.Equal(t, dictionary(linear, 1), dictionary(energies, 1))
+	require.NotEqual(t, dictionary(linear, 1), dictionary(linear, 2))
 }
 
 // A network that cannot be built is refused before anything is compiled.
 func TestValidate(t *testing.T) {
-	good := tiny(experiments.Table[4], 2)
-	require.NoError(t, good.Validate())
-	for name, spoil := range map[string]func(*ebssc.Network){
-		"at least 1 is needed": func(n *ebssc.Network) { n.Layers[0].Block.Filters = 0 },
-		"smaller than":         func(n *ebssc.Network) { n.Height = 1; n.Layers[2].Pool.Padding = 0 },
-		"must be class-specific": func(n *ebssc.Network) {
-			n.Layers[8].Block.Coding = ebssc.SSC
-		},
-		"depends on the hypothesis": func(n *ebssc.Network) { n.Classifier = ebssc.Linear },
-		"at least 2":                func(n *ebssc.Network) { n.Classes = 1 },
-		"names must differ":         func(n *ebssc.Network) { n.Layers[1].Name = "conv1" },
+	row := rowNamed(t, "ssc-ebc67")
+	require.NoError(t, tiny(row, 2).Validate())
+	for _, c := range []struct {
+		spoil func(*ebssc.Network)
+		want  string
+	}{
+		{func(n *ebssc.Network) { n.Layers[0].Block.Filters = 0 }, "at least 1 is needed"},
+		{func(n *ebssc.Network) { n.Height = 1; n.Layers[2].Pool.Padding = 0 }, "smaller than"},
+		// (1 − 2)/2 + 1 is 1 in integers, so the size alone does not tell.
+		{func(n *ebssc.Network) {
+			n.Height, n.Width = 1, 1
+			n.Layers[0].Block.Kernel, n.Layers[0].Block.Stride, n.Layers[0].Block.Padding = 2, 2, 0
+		}, "smaller than"},
+		{func(n *ebssc.Network) { n.Layers[8].Block.Coding = ebssc.SSC }, "must be class-specific"},
+		{func(n *ebssc.Network) { n.Classifier = ebssc.Linear }, "depends on the hypothesis"},
+		{func(n *ebssc.Network) { n.Classes = 1 }, "at least 2"},
+		{func(n *ebssc.Network) { n.Layers[1].Name = "conv1" }, "names must differ"},
 	} {
-		network := tiny(experiments.Table[4], 2)
-		spoil(&network)
-		require.ErrorContains(t, network.Validate(), name)
+		network := tiny(row, 2)
+		c.spoil(&network)
+		require.ErrorContains(t, network.Validate(), c.want)
 	}
 }
 
 // A shape that the images do not have is an error, not a wrong result.
 func TestForwardRefusesOtherImages(t *testing.T) {
 	exec, err := model.NewExec(xla, newStore(nil), func(scope *model.Scope, images *Node) *Node {
-		return tiny(experiments.Table[0], 2).Forward(scope, images).Scores
+		return tiny(rowNamed(t, "relu-lc7"), 2).Forward(scope, images).Scores
 	})
 	require.NoError(t, err)
 	_, err = exec.Compile(shapes.Make(dtypes.Float32, 1, 9, 8, 3))

@@ -58,6 +58,13 @@ func tiny(row experiments.Row, width int) ebssc.Network {
 	return network
 }
 
+// rowNamed is the declared row of that name, wherever it stands in the table.
+func rowNamed(t require.TestingT, name string) experiments.Row {
+	rows, err := experiments.Find(experiments.Table, []string{name})
+	require.NoError(t, err)
+	return rows[0]
+}
+
 // newStore is a model with hyperparameters at which every part of the model matters.
 func newStore(settings experiments.Settings) *model.Store {
 	store := model.NewStore()
