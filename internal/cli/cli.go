@@ -94,5 +94,5 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	return group(root, listCommand(), runCommand(stdout), reportCommand(), doctorCommand(), dataCommand(stderr), exportCommand())
+	return group(root, listCommand(), runCommand(stdout), reportCommand(), doctorCommand(), dataCommand(stderr), exportCommand(), benchCommand(stdout))
 }
