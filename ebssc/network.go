@@ -3,10 +3,12 @@ package ebssc
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/internal/ops"
@@ -149,9 +151,17 @@ func (n Network) sizes() ([]size, error) {
 // classifierScope is the scope of the linear classifier's weights; a block's variables are in the scope of its name.
 const classifierScope = "classifier"
 
-// HasScope says whether the model's variables, and not the trainer's, are in a scope of this name.
-func (n Network) HasScope(name string) bool {
-	return name == classifierScope || slices.ContainsFunc(n.Layers, func(layer Layer) bool { return layer.Name == name })
+// Variables are the model's variables in a store, and not the trainer's, by name: "conv1/dictionary".
+func (n Network) Variables(store *model.Store) map[string]*tensors.Tensor {
+	variables := map[string]*tensors.Tensor{}
+	for v := range store.IterVariables() {
+		name := strings.TrimPrefix(v.Path(), model.RootScopePath)
+		scope, _, _ := strings.Cut(name, model.ScopeSeparator)
+		if scope == classifierScope || slices.ContainsFunc(n.Layers, func(layer Layer) bool { return layer.Name == scope }) {
+			variables[name] = v.MustValue()
+		}
+	}
+	return variables
 }
 
 // Pass is what one pass through the network computed.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
@@ -71,13 +70,7 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 	if err != nil {
 		return err
 	}
-	content := map[string]*tensors.Tensor{}
-	for v := range store.IterVariables() {
-		name := strings.TrimPrefix(v.Path(), model.RootScopePath)
-		if scope, _, _ := strings.Cut(name, model.ScopeSeparator); run.Network.HasScope(scope) {
-			content[name] = v.MustValue()
-		}
-	}
+	content := run.Network.Variables(store)
 	var images []float32
 	var dims []int
 	for batch, err := range prepared.test.Copy().BatchSize(min(exportedImages, prepared.test.NumExamples()), true).TakeN(1).Iter() {

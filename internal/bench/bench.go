@@ -152,7 +152,7 @@ func measureCase(ctx context.Context, backend compute.Backend, plan Plan, row ex
 		}
 		if want == nil {
 			want = scores
-			if err := c.write(folder, own.variables()); err != nil {
+			if err := c.write(folder, own.c.network.Variables(own.store)); err != nil {
 				return nil, err
 			}
 		} else if err := agree(own.name, scores, want); err != nil {

@@ -173,7 +173,7 @@ func TestWriteCase(t *testing.T) {
 		_, err = o.scores()
 		require.NoError(t, err)
 		folder := t.TempDir()
-		require.NoError(t, c.write(folder, o.variables()))
+		require.NoError(t, c.write(folder, o.c.network.Variables(o.store)))
 		require.NoError(t, o.close())
 
 		variables, err := numpy.FromNpzFile(filepath.Join(folder, "variables.npz"))

@@ -95,18 +95,6 @@ func newOwn(backend compute.Backend, c testCase, plain bool) (*own, error) {
 	return o, nil
 }
 
-// variables are the model's, by name: "conv1/dictionary".
-func (o *own) variables() map[string]*tensors.Tensor {
-	variables := map[string]*tensors.Tensor{}
-	for v := range o.store.IterVariables() {
-		name := strings.TrimPrefix(v.Path(), model.RootScopePath)
-		if scope, _, _ := strings.Cut(name, model.ScopeSeparator); o.c.network.HasScope(scope) {
-			variables[name] = v.MustValue()
-		}
-	}
-	return variables
-}
-
 // scores computes the batch's class scores, without dropout.
 func (o *own) scores() ([]float32, error) {
 	output, err := o.forward.Call1(o.c.images)
