@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains every row of the paper's Table 2 and writes results/<profile>/table.md: `ebssc run table` with the flags given
+# Trains what the paper reports and writes its tables and figures to results/<profile>: `ebssc run all` with the flags given
 # here (try --help), in this folder, from which relative paths count. Needs Go, a C compiler (GoMLX reaches XLA
 # through cgo) and Python 3 with pip (which downloads XLA); the rest is fetched once into the user's cache folder.
 set -euo pipefail
@@ -22,4 +22,4 @@ command -v python3 >/dev/null || die "python3 is not on the PATH; install Python
 python3 -m pip --version >/dev/null 2>&1 || die "python3 has no pip; install it (on Debian and Ubuntu: apt-get install python3-pip)"
 
 CGO_ENABLED=1 go build -o bin/ebssc ./cmd/ebssc
-exec bin/ebssc run table "$@"
+exec bin/ebssc run all "$@"

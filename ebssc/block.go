@@ -4,7 +4,6 @@ import (
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/internal/ops"
 )
@@ -86,6 +85,14 @@ func (c code) unflat(values *Node) *Node {
 	return Reshape(values, append([]int{dims[0] / c.classes, c.classes}, dims[1:]...)...)
 }
 
+// hypotheses returns values with a hypothesis axis, of size 1 where the code does not depend on the hypothesis.
+func (c code) hypotheses() *Node {
+	if c.classes > 0 {
+		return c.values
+	}
+	return InsertAxes(c.values, 1)
+}
+
 // entryUnit is 1/√n for codes of n entries and unit norm.
 func entryUnit(values *Node, batchAxes int) float64 {
 	n := 1
@@ -98,48 +105,4 @@ func entryUnit(values *Node, batchAxes int) float64 {
 // Drive is u = d ⋆ x + b: x [N, H, W, C] gives [N, H', W', K]. Outside x are zeros, so the drive there is b.
 func (b Block) Drive(kernels ops.Kernels, x, dictionary, offset *Node) *Node {
 	return kernels.AddOffset(kernels.CrossCorrelate(x, dictionary, b.Stride, b.Padding), offset)
-}
-
-// apply codes what the block below hands over and returns the code and its energy ‖z̃‖₂: [N], or [N, Y] where the code
-// depends on the hypothesis, or nil where the block is not spherical.
-//
-// Variables, in scope: "dictionary" [k, k, C, K], "offset" [K], "thresholds" scalar or [Y, H, W, 2K]. All are in the
-// paper's units, where codes have unit norm.
-func (b Block) apply(scope *model.Scope, below code, classes int) (above code, energy *Node) {
-	g := below.values.Graph()
-	x := below.flat()
-	channels := x.Shape().Dim(-1)
-	dictionary := dictionaryVariable(scope, x.DType(), b.Kernel, channels, b.Filters)
-	offset := offsetVariable(scope, x.DType(), b.Filters)
-	learn(scope, offset, g, below.unit, false)
-
-	above = below
-	drive := below.unflat(b.Drive(kernels(scope), x, dictionary.NodeValue(g), offset.NodeValue(g)))
-	if b.Coding.Rectified {
-		above.values = rectify(drive)
-	} else {
-		drive = SplitDrive(drive)
-		switch b.Coding.Thresholds {
-		case Zero:
-			above.values = rectify(drive)
-		case Beta:
-			beta := betaVariable(scope, x.DType())
-			learn(scope, beta, g, below.unit, true)
-			above.values = ShrinkSplit(drive, beta.NodeValue(g))
-		case ClassSpecific:
-			spatial := drive.Shape().Dimensions[below.batchAxes():]
-			thresholds := classThresholdsVariable(scope, x.DType(), append([]int{classes}, spatial...))
-			learn(scope, thresholds, g, below.unit*model.GetParamOr(scope, ParamClassStep, 1.0), true)
-			if below.classes == 0 {
-				drive = InsertAxes(drive, 1)
-			}
-			above.classes = classes
-			above.values = ShrinkSplit(drive, InsertAxes(thresholds.NodeValue(g), 0))
-		}
-	}
-	if b.Coding.Spherical {
-		above.values, energy = Normalize(above.values, above.batchAxes())
-		above.unit = entryUnit(above.values, above.batchAxes())
-	}
-	return above, energy
 }

@@ -23,7 +23,7 @@ func (c Classifier) apply(scope *model.Scope, top code, energies []*Node, classe
 		return MulScalar(classEnergy(energies), scale)
 	}
 	g := top.values.Graph()
-	top = dropout(scope, top)
+	top = newDropout(scope, g).apply(top)
 	// Averaging first is the same, as both are linear, and cheaper.
 	pooled := ReduceMean(top.values, 1, 2)
 	scale := model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.unit

@@ -1,8 +1,7 @@
 package ebssc
 
 import (
-	"strings"
-
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
@@ -31,24 +30,22 @@ func learn(scope *model.Scope, v *model.Variable, g *Graph, unit float64, nonNeg
 	})
 }
 
-// regularize adds α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2) to the trainer's loss: dictionaries, class thresholds and the
-// linear classifier, but not the offsets.
-func regularize(scope *model.Scope, g *Graph) {
+// penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar: over dictionaries, thresholds and the linear classifier, but
+// not the offsets. In training it is added to the trainer's loss.
+func (n Network) penalty(scope *model.Scope, g *Graph, dtype dtypes.DType) *Node {
+	sum := ScalarZero(g, dtype)
 	alpha := model.GetParamOr(scope, ParamAlpha, 0.0)
-	if alpha == 0 || !scope.IsTraining(g) {
-		return
+	if alpha == 0 {
+		return sum
 	}
-	var sum *Node
-	for v := range scope.IterVariables() {
-		if !v.Trainable || !v.InUseByGraph(g) || strings.HasSuffix(v.Path(), "/offset") {
-			continue
-		}
-		square := ReduceAllSum(Square(v.NodeValue(g)))
-		if sum == nil {
-			sum = square
-		} else {
-			sum = Add(sum, square)
+	for _, v := range n.variables(scope.Store()) {
+		if v.Name() != "offset" {
+			sum = Add(sum, ReduceAllSum(Square(v.NodeValue(g))))
 		}
 	}
-	train.AddRegularizationLoss(MulScalar(sum, alpha/2))
+	sum = MulScalar(sum, alpha/2)
+	if scope.IsTraining(g) {
+		train.AddRegularizationLoss(sum)
+	}
+	return sum
 }

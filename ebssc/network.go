@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
@@ -63,12 +61,18 @@ type Network struct {
 	Layers []Layer
 	// Classifier on top.
 	Classifier Classifier
+	// Sweeps is T, how often all codes are updated after the bottom-up pass, each with the blocks above and below it held
+	// fixed ("unrolling", Sec. 3.1.1). The variables are the same for every T.
+	Sweeps int `json:",omitempty"`
 }
 
 // Validate says what keeps the network from being built, before anything is compiled.
 func (n Network) Validate() error {
 	if n.Height < 1 || n.Width < 1 || n.Channels < 1 {
 		return fmt.Errorf("images of %d×%d×%d: every side must be at least 1", n.Height, n.Width, n.Channels)
+	}
+	if n.Sweeps < 0 {
+		return fmt.Errorf("%d sweeps: at least 0 are needed", n.Sweeps)
 	}
 	if n.Classes < 2 {
 		return fmt.Errorf("%d classes: at least 2 are needed", n.Classes)
@@ -107,6 +111,9 @@ func (n Network) sizes() ([]size, error) {
 			window, stride, padding = block.Kernel, block.Stride, block.Padding
 			if block.Filters < 1 {
 				return nil, fmt.Errorf("%s: %d filters, at least 1 is needed", layer.Name, block.Filters)
+			}
+			if n.Sweeps > 0 && (block.Coding.Rectified || !block.Coding.Spherical) {
+				return nil, fmt.Errorf("%s: with sweeps every block needs a split code of unit norm, or the energy has no bound", layer.Name)
 			}
 			if at.classes > 0 && block.Coding.Thresholds != ClassSpecific {
 				return nil, fmt.Errorf("%s: a block above class-specific ones must be class-specific", layer.Name)
@@ -154,14 +161,21 @@ const classifierScope = "classifier"
 // Variables are the model's variables in a store, and not the trainer's, by name: "conv1/dictionary".
 func (n Network) Variables(store *model.Store) map[string]*tensors.Tensor {
 	variables := map[string]*tensors.Tensor{}
-	for v := range store.IterVariables() {
-		name := strings.TrimPrefix(v.Path(), model.RootScopePath)
-		scope, _, _ := strings.Cut(name, model.ScopeSeparator)
-		if scope == classifierScope || slices.ContainsFunc(n.Layers, func(layer Layer) bool { return layer.Name == scope }) {
-			variables[name] = v.MustValue()
-		}
+	for _, v := range n.variables(store) {
+		variables[strings.TrimPrefix(v.Path(), model.RootScopePath)] = v.MustValue()
 	}
 	return variables
+}
+
+// variables are the model's variables in a store, and not the trainer's.
+func (n Network) variables(store *model.Store) (all []*model.Variable) {
+	for v := range store.IterVariables() {
+		scope, _, _ := strings.Cut(strings.TrimPrefix(v.Path(), model.RootScopePath), model.ScopeSeparator)
+		if scope == classifierScope || slices.ContainsFunc(n.Layers, func(layer Layer) bool { return layer.Name == scope }) {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // Pass is what one pass through the network computed.
@@ -170,72 +184,53 @@ type Pass struct {
 	Scores *Node
 	// Codes of each layer, [N, H, W, C] or, where they depend on the hypothesis, [N, Y, H, W, C].
 	Codes []*Node
-	// Energies of each layer, [N] or [N, Y]; nil for pools and for blocks that are not spherical.
+	// Energies of each layer's block, [N] or [N, Y], E'(x, y, z) at the codes inferred: their sum is the joint energy, in which
+	// each coupling between two blocks counts once. nil for pools and for blocks that are not spherical.
 	Energies []*Node
+	// Penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar; the trainer adds it to its loss.
+	Penalty *Node
 }
 
-// Forward is one bottom-up pass (T = 0): images [N, H, W, C], whitened, give class scores and the codes on the way.
+// Forward infers the codes of images [N, H, W, C], preprocessed, and scores the classes: one bottom-up pass and then
+// n.Sweeps sweeps of block-coordinate ascent on the joint energy. All that trains, evaluates or decodes calls it.
 //
 // A network whose first block is spherical sees images of unit norm, as every block sees the codes below it. In training,
 // dropout is applied and the updates of thresholds and offsets are registered with the trainer.
 // It panics where the graph cannot be built, as GoMLX's graph functions do.
 func (n Network) Forward(scope *model.Scope, images *Node) Pass {
 	images.AssertDims(-1, n.Height, n.Width, n.Channels)
-	at := code{values: images, unit: 1}
-	var pass Pass
-	first := true
-	for _, layer := range n.Layers {
-		var energy *Node
-		if layer.Pool != nil {
-			at = layer.Pool.apply(kernels(scope), at)
-		} else {
-			if first && layer.Block.Coding.Spherical {
-				at.values, _ = Normalize(at.values, 1)
-				at.unit = entryUnit(at.values, 1)
-			}
-			if !first {
-				at = dropout(scope, at)
-			}
-			first = false
-			at, energy = layer.Block.apply(scope.In("%s", layer.Name), at, n.Classes)
-		}
-		pass.Codes = append(pass.Codes, at.values)
-		pass.Energies = append(pass.Energies, energy)
+	s := n.climb(scope, images)
+	for range n.Sweeps {
+		s.sweep()
 	}
-	pass.Scores = n.Classifier.apply(scope.In(classifierScope), at, pass.Energies, n.Classes)
+	pass := n.read(s)
+	_, top := s.above.up(s.levels[len(s.levels)-1].code)
+	pass.Scores = n.Classifier.apply(scope.In(classifierScope), top, pass.Energies, n.Classes)
 	pass.Scores.AssertDims(-1, n.Classes)
-	regularize(scope, images.Graph())
+	pass.Penalty = n.penalty(scope, images.Graph(), images.DType())
 	return pass
 }
 
-func (p Pool) apply(kernels ops.Kernels, below code) code {
-	pool := kernels.MaxPool
-	if p.Average {
-		pool = kernels.AvgPool
+// read collects the codes and energies of each layer.
+func (n Network) read(s *stack) (pass Pass) {
+	add := func(values, energy *Node) {
+		pass.Codes, pass.Energies = append(pass.Codes, values), append(pass.Energies, energy)
 	}
-	above := below
-	above.values = below.unflat(pool(below.flat(), p.Window, p.Stride, p.Padding))
-	if below.unit != 1 {
-		above.unit = entryUnit(above.values, above.batchAxes())
+	for _, l := range s.levels {
+		for _, pooled := range l.pooled {
+			add(pooled.values, nil)
+		}
+		energy := l.norm // the closed form, where nothing above has shifted the code
+		if n.Sweeps > 0 {
+			energy = l.energy()
+		}
+		add(l.code.values, energy)
 	}
-	return above
-}
-
-// dropout sets entries to zero in training and scales the others so that the mean stays.
-// The hypotheses of an image share one mask: with masks of their own, the noise would look like evidence for a class.
-func dropout(scope *model.Scope, below code) code {
-	g := below.values.Graph()
-	rate := model.GetParamOr(scope, ParamDropout, 0.0)
-	if rate <= 0 || !scope.IsTraining(g) {
-		return below
+	pooled, _ := s.above.up(s.levels[len(s.levels)-1].code)
+	for _, p := range pooled {
+		add(p.values, nil)
 	}
-	var shared []int
-	if below.classes > 0 {
-		shared = []int{1}
-	}
-	key := scope.Store().RandomIntN(g, uint64(1)<<32, shapes.Make(dtypes.Uint32, 2))
-	below.values = ops.Dropout(below.values, key, rate, shared...)
-	return below
+	return pass
 }
 
 // kernels are the operations that the scope's hyperparameters ask for.

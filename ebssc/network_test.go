@@ -38,7 +38,7 @@ func TestParameterCounts(t *testing.T) {
 		require.Equal(t, want, count, name)
 	}
 	for first, thresholds := range map[int]int{7: 384_000, 1: 7_511_040} {
-		count, err := experiments.Row{Body: ebssc.SSC, EBC: first}.Network(experiments.PaperWidth).Count()
+		count, err := experiments.SevenBlocks{Body: ebssc.SSC, EBC: first}.Network(experiments.PaperWidth).Count()
 		require.NoError(t, err)
 		require.Equal(t, thresholds, count.Classifier, "EBC from block %d", first)
 		require.Equal(t, 2_564_640, count.Dictionary)
@@ -86,16 +86,7 @@ func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 			network := tiny(row, 2)
 			store := newStore(experiments.Settings{ebssc.ParamEnergyScale: 5.0, ebssc.ParamBeta: 0.01, ebssc.ParamPlainOps: plain})
 			input := images[float64](2, 2)
-			loss, err := model.NewExec(xla, store, func(scope *model.Scope, images, labels *Node) *Node {
-				return lossGraph(network, scope, images, labels)
-			})
-			require.NoError(t, err)
-			lossAt := func() float64 {
-				output, err := loss.Call1(input, labels)
-				require.NoError(t, err)
-				return output.Value().(float64)
-			}
-			lossAt() // makes the variables
+			scores(t, xla, store, network, input) // makes the variables
 			// Where conv7's drive is its offset alone, an offset of 0 would lie on the kink of the rectification.
 			for v := range store.IterVariables() {
 				if v.Name() == "offset" {
@@ -106,27 +97,40 @@ func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 					require.NoError(t, v.SetValue(tensors.FromValue(offsets)))
 				}
 			}
-			gradients, err := model.CallOnceN(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
-				return scope.BuildTrainableVariablesGradientsGraph(lossGraph(network, scope, images, labels))
-			}, input, labels)
-			require.NoError(t, err)
-			i := 0
-			for v := range store.IterVariables() {
-				if !v.Trainable {
-					continue
-				}
-				// The three entries with the largest gradients say most.
-				gradient := tensors.MustCopyFlatData[float64](gradients[i])
-				i++
-				for _, entry := range largest(gradient, 3) {
-					numeric := derivative(t, v, entry, lossAt)
-					require.InDelta(t, numeric, gradient[entry], 1e-6+1e-4*math.Abs(numeric),
-						"%s (plain %v): %s[%d]", row.Name, plain, v.Path(), entry)
-				}
-			}
-			require.Equal(t, len(gradients), i)
+			checkGradients(t, store, network, input, labels)
 		}
 	}
+}
+
+// checkGradients compares the gradients of the loss by each variable with finite differences.
+func checkGradients(t *testing.T, store *model.Store, network ebssc.Network, images, labels *tensors.Tensor) {
+	loss, err := model.NewExec(xla, store, func(scope *model.Scope, images, labels *Node) *Node {
+		return lossGraph(network, scope, images, labels)
+	})
+	require.NoError(t, err)
+	lossAt := func() float64 {
+		output, err := loss.Call1(images, labels)
+		require.NoError(t, err)
+		return output.Value().(float64)
+	}
+	gradients, err := model.CallOnceN(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
+		return scope.BuildTrainableVariablesGradientsGraph(lossGraph(network, scope, images, labels))
+	}, images, labels)
+	require.NoError(t, err)
+	i := 0
+	for v := range store.IterVariables() {
+		if !v.Trainable {
+			continue
+		}
+		// The three entries with the largest gradients say most.
+		gradient := tensors.MustCopyFlatData[float64](gradients[i])
+		i++
+		for _, entry := range largest(gradient, 3) {
+			numeric := derivative(t, v, entry, lossAt)
+			require.InDelta(t, numeric, gradient[entry], 1e-6+1e-4*math.Abs(numeric), "%+v: %s[%d]", network, v.Path(), entry)
+		}
+	}
+	require.Equal(t, len(gradients), i)
 }
 
 // largest returns the indices of the n entries with the largest magnitudes.
@@ -163,8 +167,8 @@ func derivative(t *testing.T, v *model.Variable, entry int, f func() float64) fl
 
 // With equal thresholds for all classes, EBC's code is SSC's for each of them, and so is its energy.
 func TestEqualClassThresholdsGiveSSC(t *testing.T) {
-	row := experiments.Row{Body: ebssc.SSC, EBC: 6}
-	ebc, ssc := tiny(row, 3), tiny(experiments.Row{Body: ebssc.SSC}, 3)
+	row := experiments.SevenBlocks{Body: ebssc.SSC, EBC: 6}
+	ebc, ssc := tiny(row, 3), tiny(experiments.SevenBlocks{Body: ebssc.SSC}, 3)
 	settings := experiments.Settings{ebssc.ParamClassSpread: 0.0, ebssc.ParamBeta: 0.02}
 	codes := func(network ebssc.Network, layer int) (code, energy *tensors.Tensor) {
 		outputs, err := model.CallOnceN(xla, newStore(settings), func(scope *model.Scope, images *Node) []*Node {
@@ -276,7 +280,7 @@ func TestHypothesesShareDropout(t *testing.T) {
 }
 
 // distance is ‖a − b‖₂.
-func distance(a, b []float32) float64 {
+func distance[T float32 | float64](a, b []T) float64 {
 	square := 0.0
 	for i := range a {
 		square += float64(a[i]-b[i]) * float64(a[i]-b[i])
@@ -307,10 +311,10 @@ func TestDropoutIsForTraining(t *testing.T) {
 // Codes of spherical blocks have unit norm, and codes are never negative.
 func TestCodesOnTheSphere(t *testing.T) {
 	for _, row := range experiments.Table {
-		if !row.Body.Spherical && row.EBC == 0 {
+		network := tiny(row, 3)
+		if !network.Layers[len(network.Layers)-1].Block.Coding.Spherical {
 			continue
 		}
-		network := tiny(row, 3)
 		outputs, err := model.CallOnceN(xla, newStore(nil), func(scope *model.Scope, images *Node) []*Node {
 			var norms, lowest []*Node
 			for i, code := range network.Forward(scope, images).Codes {
@@ -376,12 +380,12 @@ func TestBackendsAgree(t *testing.T) {
 // Eq. (train_obj2): after each training step β and ŵ are not negative, however far the optimizer stepped.
 func TestThresholdsStayNonNegative(t *testing.T) {
 	for _, row := range experiments.Table {
-		if row.Body.Thresholds == ebssc.Zero && row.EBC == 0 {
+		network := tiny(row, 3)
+		if network.Layers[len(network.Layers)-1].Block.Coding.Thresholds == ebssc.Zero {
 			continue
 		}
 		store := newStore(experiments.Settings{experiments.ParamLearningRate: 0.5, ebssc.ParamDropout: 0.3})
 		require.NoError(t, store.SetRNGStateFromSeed(1))
-		network := tiny(row, 3)
 		trainer := train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
 			return network.Forward(scope, images).Scores
 		}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
@@ -407,7 +411,7 @@ func TestThresholdsStayNonNegative(t *testing.T) {
 
 // Adding a block leaves the other blocks' initial values as they are; another seed changes them.
 func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
-	dictionary := func(row experiments.Row, seed int64) []float32 {
+	dictionary := func(row experiments.Experiment, seed int64) []float32 {
 		store := newStore(nil)
 		store.SetParam(model.ParamInitialSeed, seed)
 		scores(t, xla, store, tiny(row, 2), images[float32](1, 1))

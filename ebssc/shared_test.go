@@ -52,14 +52,14 @@ func normals(rng *rand.Rand, n int) []float64 {
 }
 
 // tiny is a row's network for images of 8×8×3.
-func tiny(row experiments.Row, width int) ebssc.Network {
+func tiny(row experiments.Architecture, width int) ebssc.Network {
 	network := row.Network(width)
 	network.Height, network.Width = 8, 8
 	return network
 }
 
 // rowNamed is the declared row of that name, wherever it stands in the table.
-func rowNamed(t require.TestingT, name string) experiments.Row {
+func rowNamed(t require.TestingT, name string) experiments.Experiment {
 	rows, err := experiments.Find(experiments.Table, []string{name})
 	require.NoError(t, err)
 	return rows[0]

@@ -15,7 +15,7 @@ import (
 var cifar = experiments.Dataset{Name: "cifar10", SHA256: "00", Train: 50000, Test: 10000}
 
 // rowNamed is the declared row of that name, wherever it stands in the table.
-func rowNamed(t *testing.T, name string) experiments.Row {
+func rowNamed(t *testing.T, name string) experiments.Experiment {
 	rows, err := experiments.Find(experiments.Table, []string{name})
 	require.NoError(t, err)
 	return rows[0]
@@ -32,9 +32,13 @@ func profileNamed(t *testing.T, name string) experiments.Profile {
 // number of parameters.
 func TestDeclarations(t *testing.T) {
 	names := map[string]bool{}
+	for _, study := range experiments.Studies {
+		for _, e := range study.Experiments {
+			require.False(t, names[e.Name], e.Name)
+			names[e.Name] = true
+		}
+	}
 	for _, row := range experiments.Table {
-		require.False(t, names[row.Name], row.Name)
-		names[row.Name] = true
 		if row.Paper != (experiments.Paper{}) {
 			require.NotZero(t, row.Paper.TestErr, row.Name)
 			count, err := row.Network(experiments.PaperWidth).Count()
@@ -43,31 +47,36 @@ func TestDeclarations(t *testing.T) {
 			require.NoError(t, err)
 			require.InDelta(t, millions*1e6, count.Dictionary+count.Classifier, 0.05e6, "%s is not what the paper rounds", row.Name)
 		}
+	}
+	for _, study := range experiments.Studies {
 		for _, profile := range experiments.Profiles {
-			runs, err := experiments.Plan(row, profile, cifar, "xla-cpu", nil, 0)
-			require.NoError(t, err)
-			require.Len(t, runs, profile.Seeds)
+			for _, e := range study.Experiments {
+				runs, err := experiments.Plan(e, profile.Name, profile.Scale(study), cifar, "xla-cpu", nil, 0)
+				require.NoError(t, err)
+				require.Len(t, runs, profile.Scale(study).Seeds)
+				require.Empty(t, runs[0].Changed(), "%s differs from its own declaration", e.Name)
+			}
 		}
 	}
 }
 
 // A run's ID is its own: it changes with everything that decides the result, and survives being written and read.
 func TestIDs(t *testing.T) {
-	plan := func(row string, change func(*experiments.Profile), backend string, settings experiments.Settings, heldOut int) experiments.Run {
-		profile := profileNamed(t, "quick")
-		change(&profile)
-		runs, err := experiments.Plan(rowNamed(t, row), profile, cifar, backend, settings, heldOut)
+	plan := func(row string, change func(*experiments.Scale), backend string, settings experiments.Settings, heldOut int) experiments.Run {
+		scale := profileNamed(t, "quick").Table
+		change(&scale)
+		runs, err := experiments.Plan(rowNamed(t, row), "quick", scale, cifar, backend, settings, heldOut)
 		require.NoError(t, err)
 		return runs[0]
 	}
-	same := func(*experiments.Profile) {}
+	same := func(*experiments.Scale) {}
 	runs := []experiments.Run{
 		plan("relu-lc7", same, "go", nil, 0),
 		plan("crelu-lc7", same, "go", nil, 0),
 		plan("relu-lc7", same, "xla-cpu", nil, 0),
-		plan("relu-lc7", func(p *experiments.Profile) { p.Epochs++ }, "go", nil, 0),
-		plan("relu-lc7", func(p *experiments.Profile) { p.Width++ }, "go", nil, 0),
-		plan("relu-lc7", func(p *experiments.Profile) { p.TrainImages = 100 }, "go", nil, 0),
+		plan("relu-lc7", func(p *experiments.Scale) { p.Epochs++ }, "go", nil, 0),
+		plan("relu-lc7", func(p *experiments.Scale) { p.Width++ }, "go", nil, 0),
+		plan("relu-lc7", func(p *experiments.Scale) { p.TrainImages = 100 }, "go", nil, 0),
 		plan("relu-lc7", same, "go", experiments.Settings{ebssc.ParamBeta: 0.01}, 0),
 		plan("relu-lc7", same, "go", nil, 5000),
 	}
@@ -90,7 +99,7 @@ func TestIDs(t *testing.T) {
 
 // Held-out images are never trained on.
 func TestHeldOut(t *testing.T) {
-	runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), profileNamed(t, "paper"), cifar, "go", nil, 5000)
+	runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), "paper", profileNamed(t, "paper").Table, cifar, "go", nil, 5000)
 	require.NoError(t, err)
 	require.Equal(t, 45000, runs[0].TrainImages)
 	require.Equal(t, 5000, runs[0].TestImages)
@@ -107,10 +116,10 @@ func TestParseSettings(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	all := []experiments.Row{{Name: "first"}, {Name: "second"}, {Name: "third"}}
+	all := []experiments.Experiment{{Name: "first"}, {Name: "second"}, {Name: "third"}}
 	rows, err := experiments.Find(all, []string{"third", "first"})
 	require.NoError(t, err)
-	require.Equal(t, []experiments.Row{all[0], all[2]}, rows)
+	require.Equal(t, []experiments.Experiment{all[0], all[2]}, rows)
 	rows, err = experiments.Find(all, nil)
 	require.NoError(t, err)
 	require.Equal(t, all, rows)

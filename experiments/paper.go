@@ -13,12 +13,12 @@ type Number struct {
 }
 
 // commentedOut are rows that the paper's source has commented out of its Table 2.
-var commentedOut = []Row{
-	{Name: "crelu-avg-lc7", Title: "CReLU(avg)+LC₇", Body: ebssc.CReLU, AveragePool: true, Paper: Paper{1.16, 11.01, "2.6M", inSource}},
-	{Name: "crelu-ebc7", Title: "CReLU(max)+EBC₇", Body: ebssc.CReLU, EBC: 7, Paper: Paper{0.63, 10.49, "2.9M", inSource}},
-	{Name: "ssc-avg-lc7", Title: "SSC(avg)+LC₇", Body: ebssc.SSC, AveragePool: true, Paper: Paper{1.52, 11.84, "2.6M", inSource}},
-	{Name: "ssc-avg-ebc7", Title: "SSC(avg)+EBC₇", Body: ebssc.SSC, EBC: 7, AveragePool: true, Paper: Paper{3.91, 13.64, "2.9M", inSource}},
-	{Name: "ssc-avg-ebc17", Title: "SSC(avg)+EBC₁₋₇", Body: ebssc.SSC, EBC: 1, AveragePool: true, Paper: Paper{3.24, 15.62, "10.1M", inSource}},
+var commentedOut = []Experiment{
+	{Name: "crelu-avg-lc7", Title: "CReLU(avg)+LC₇", Architecture: SevenBlocks{Body: ebssc.CReLU, AveragePool: true}, Paper: Paper{1.16, 11.01, "2.6M", inSource}},
+	{Name: "crelu-ebc7", Title: "CReLU(max)+EBC₇", Architecture: SevenBlocks{Body: ebssc.CReLU, EBC: 7}, Paper: Paper{0.63, 10.49, "2.9M", inSource}},
+	{Name: "ssc-avg-lc7", Title: "SSC(avg)+LC₇", Architecture: SevenBlocks{Body: ebssc.SSC, AveragePool: true}, Paper: Paper{1.52, 11.84, "2.6M", inSource}},
+	{Name: "ssc-avg-ebc7", Title: "SSC(avg)+EBC₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 7, AveragePool: true}, Paper: Paper{3.91, 13.64, "2.9M", inSource}},
+	{Name: "ssc-avg-ebc17", Title: "SSC(avg)+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 1, AveragePool: true}, Paper: Paper{3.24, 15.62, "10.1M", inSource}},
 }
 
 const inSource = "Table 2, commented out in the source"
@@ -39,7 +39,7 @@ var otherNumbers = []Number{
 
 // PaperNumbers are all numbers that the paper reports of its experiments, the commented-out ones of its source included.
 func PaperNumbers() (numbers []Number) {
-	for _, row := range append(append([]Row(nil), Table...), commentedOut...) {
+	for _, row := range append(append([]Experiment(nil), Table...), commentedOut...) {
 		if row.Paper == (Paper{}) {
 			continue
 		}

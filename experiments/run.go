@@ -17,7 +17,7 @@ const Version = 1
 type Run struct {
 	// Version of the code, see Version.
 	Version int
-	// Experiment is the row's name.
+	// Experiment is its name.
 	Experiment string
 	// Profile is the name of the scale.
 	Profile string
@@ -37,6 +37,8 @@ type Run struct {
 	Epochs int
 	// Seed of the initial values, the order of the images, augmentation and dropout.
 	Seed int
+	// Traced runs are measured after every epoch, see Experiment.
+	Traced bool `json:",omitempty"`
 	// Backend that computes: xla-cpu, xla-cuda, xla (a plugin of another kind) or go.
 	Backend string
 }
@@ -49,25 +51,25 @@ type Dataset struct {
 	Train, Test int
 }
 
-// Plan makes the runs of a row: one a seed. heldOut, if not 0, measures on that many images taken from the end of the
-// training set in place of the test set, for choosing hyperparameters.
-func Plan(row Row, profile Profile, set Dataset, backend string, overrides Settings, heldOut int) ([]Run, error) {
+// Plan makes the runs of an experiment: one a seed. profile is the name of the scale. heldOut, if not 0, measures on that
+// many images taken from the end of the training set in place of the test set, for choosing hyperparameters.
+func Plan(e Experiment, profile string, scale Scale, set Dataset, backend string, overrides Settings, heldOut int) ([]Run, error) {
 	run := Run{
-		Version: Version, Experiment: row.Name, Profile: profile.Name, Network: row.Network(profile.Width),
-		Settings: Recipe.With(backendSettings(backend), profile.Settings, row.Settings, overrides),
+		Version: Version, Experiment: e.Name, Profile: profile, Network: e.Network(scale.Width),
+		Settings: Recipe.With(backendSettings(backend), scale.Settings, e.Settings, overrides),
 		Dataset:  set.Name, SHA256: set.SHA256,
-		HeldOut: heldOut, TestImages: atMost(profile.TestImages, set.Test),
-		Epochs: profile.Epochs, Backend: backend,
+		HeldOut: heldOut, TestImages: atMost(scale.TestImages, set.Test),
+		Epochs: scale.Epochs, Traced: e.Traced, Backend: backend,
 	}
-	run.TrainImages = atMost(profile.TrainImages, set.Train-heldOut)
+	run.TrainImages = atMost(scale.TrainImages, set.Train-heldOut)
 	if heldOut > 0 {
 		run.TestImages = heldOut
 	}
 	var runs []Run
-	for seed := 1; seed <= profile.Seeds; seed++ {
+	for seed := 1; seed <= scale.Seeds; seed++ {
 		run.Seed = seed
 		if err := run.Validate(); err != nil {
-			return nil, fmt.Errorf("%s: %w", row.Name, err)
+			return nil, fmt.Errorf("%s: %w", e.Name, err)
 		}
 		runs = append(runs, run)
 	}
@@ -79,14 +81,14 @@ func backendSettings(backend string) Settings {
 	return Settings{ebssc.ParamPlainOps: backend != "xla-cpu"}
 }
 
-// Changed are the settings in which the run differs from what its row and profile declare.
+// Changed are the settings in which the run differs from what its experiment and profile declare.
 func (r Run) Changed() Settings {
 	declared := Recipe.With(backendSettings(r.Backend))
-	if profile, err := FindProfile(r.Profile); err == nil {
-		declared = declared.With(profile.Settings)
-	}
-	if rows, err := Find(Table, []string{r.Experiment}); err == nil {
-		declared = declared.With(rows[0].Settings)
+	if study, e, ok := StudyOf(r.Experiment); ok {
+		if profile, err := FindProfile(r.Profile); err == nil {
+			declared = declared.With(profile.Scale(study).Settings)
+		}
+		declared = declared.With(e.Settings)
 	}
 	changed := Settings{}
 	for name, value := range r.Settings {

@@ -23,17 +23,21 @@ const (
 	ParamCrop = "crop"
 	// ParamFlip is the probability of a horizontal flip (float64).
 	ParamFlip = "flip"
+	// ParamWhiten says that images are normalised and whitened (GCN and ZCA, fitted on the training images); else their
+	// pixels are numbers from 0 to 1 and nothing more (bool).
+	ParamWhiten = "whiten"
 )
 
 // Settings are hyperparameters by name, each a float64, int or bool. What a setting means is said at its Param constant.
 type Settings map[string]any
 
-// Recipe is how every row is trained. Where it is not from the paper, it was chosen on held-out training images.
+// Recipe is how networks are trained. Where it is not from the paper, it was chosen on held-out training images.
 var Recipe = Settings{
 	ParamLearningRate:          0.001,
 	ParamBatch:                 128,
 	ParamCrop:                  4,
 	ParamFlip:                  0.5,
+	ParamWhiten:                true,
 	ebssc.ParamDropout:         0.3,
 	ebssc.ParamBeta:            0.001,
 	ebssc.ParamClassSpread:     0.5,

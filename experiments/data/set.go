@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // The names of data sets. Only fingerprints decide which one a set gets.
@@ -80,6 +82,15 @@ func (i Images) Slice(from, to int) Images {
 	i.Pixels = i.Pixels[from*i.Size() : to*i.Size()]
 	i.Labels = i.Labels[from:to]
 	return i
+}
+
+// Tensor is the images as numbers from 0 to 1, float32 [N, Height, Width, Channels].
+func (i Images) Tensor() *tensors.Tensor {
+	values := make([]float32, len(i.Pixels))
+	for at, pixel := range i.Pixels {
+		values[at] = float32(pixel) / 255
+	}
+	return tensors.FromFlatDataAndDimensions(values, i.Len(), i.Height, i.Width, i.Channels)
 }
 
 // paddedSize is the height and width of CIFAR-10's images.

@@ -23,16 +23,19 @@ func markdown(profile string, table []Line) string {
 			orDash(l["paper_train_err"]), orDash(l["paper_test_err"]), orDash(l["paper_params"]))
 	}
 	b.WriteString("\n")
-	for _, text := range provenance(profile, table) {
-		fmt.Fprintf(&b, "- %s\n", text)
+	notes := provenance(table, func(l Line) string { return title(l["experiment"]) })
+	if profile != "paper" && hasPaper(table) {
+		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and training to convergence; "+
+			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
 	}
+	writeNotes(&b, notes)
 	return b.String()
 }
 
-// provenance says how the lines were got, once for all lines that share it.
-func provenance(profile string, table []Line) (texts []string) {
+// provenance says how the lines were got, once for all lines that share it. name is what a line is about.
+func provenance(lines []Line, name func(Line) string) (texts []string) {
 	var names [][]string
-	for _, l := range table {
+	for _, l := range lines {
 		text := fmt.Sprintf("%s (SHA-256 %.12s…), profile `%s`, %s epochs, %s seed(s), backend %s, commit %s",
 			data.Title(l["dataset"]), l["dataset_sha256"], l["profile"], l["epochs"], l["seeds"], l["backend"], l["commit"])
 		i := slices.Index(texts, text)
@@ -40,16 +43,24 @@ func provenance(profile string, table []Line) (texts []string) {
 			i = len(texts)
 			texts, names = append(texts, text), append(names, nil)
 		}
-		names[i] = append(names[i], fmt.Sprintf("%s in %s s", title(l["experiment"]), l["seconds"]))
+		names[i] = append(names[i], fmt.Sprintf("%s in %s s", name(l), l["seconds"]))
 	}
 	for i := range texts {
 		texts[i] = texts[i] + ": " + strings.Join(names[i], ", ") + "."
 	}
-	if slices.ContainsFunc(table, func(l Line) bool { return profile != "paper" && l["paper_test_err"] != "" }) {
-		texts = append(texts, "The paper's numbers are of its full width, all 50,000 official images and training to convergence; "+
-			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
-	}
 	return texts
+}
+
+// hasPaper says whether a number of the paper stands in one of the lines.
+func hasPaper(lines []Line) bool {
+	return slices.ContainsFunc(lines, func(l Line) bool { return l["paper_test_err"] != "" })
+}
+
+// writeNotes writes a list.
+func writeNotes(b *strings.Builder, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintf(b, "- %s\n", note)
+	}
 }
 
 // title is a row as the paper writes it.

@@ -4,7 +4,11 @@ import (
 	"path/filepath"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/table"
 )
+
+// paperLayout is that of paper.csv.
+var paperLayout = table.Layout{Keys: 2, Columns: []string{"experiment", "quantity", "value", "where"}}
 
 // WritePaper writes results/paper.csv, the numbers that the paper reports, from the declarations.
 func WritePaper(results string) error {
@@ -12,5 +16,5 @@ func WritePaper(results string) error {
 	for _, number := range experiments.PaperNumbers() {
 		lines = append(lines, Line{"experiment": number.Experiment, "quantity": number.Quantity, "value": number.Value, "where": number.Where})
 	}
-	return writeCSV(filepath.Join(results, "paper.csv"), []string{"experiment", "quantity", "value", "where"}, lines)
+	return paperLayout.Write(filepath.Join(results, "paper.csv"), lines)
 }

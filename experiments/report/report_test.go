@@ -2,8 +2,10 @@ package report_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,12 +17,12 @@ import (
 )
 
 // record writes a finished run as training does.
-func record(t *testing.T, results string, row experiments.Row, seed int, change func(*training.Result)) {
+func record(t *testing.T, results string, row experiments.Experiment, seed int, change func(*training.Result)) {
 	result := training.Result{
 		Run: experiments.Run{
 			Version: experiments.Version, Experiment: row.Name, Profile: "smoke", Network: row.Network(6),
 			Settings: declared(t, row), Dataset: "cifar10-jpeg", SHA256: "0123456789abcdef", TrainImages: 100, TestImages: 50,
-			Epochs: 3, Seed: seed, Backend: "xla-cpu",
+			Epochs: 3, Seed: seed, Traced: row.Traced, Backend: "xla-cpu",
 		},
 		Parameters: 1234, TrainErr: 10, TestErr: 20, Seconds: 5, Commit: "abc",
 		Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Asked: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
@@ -34,16 +36,24 @@ func record(t *testing.T, results string, row experiments.Row, seed int, change 
 	text, err := json.Marshal(result)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "result.json"), text, 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, training.CurveFile), []byte("epoch,step,train_loss,train_err,seconds\n"), 0o644))
+	curve := "epoch,step,batch_loss,batch_err,seconds,train_objective,train_err,test_err\n"
+	for epoch := 1; row.Traced && epoch <= result.Run.Epochs; epoch++ {
+		// Twice the final figures after the first epoch, and these themselves after the last.
+		factor := 2 - float64(epoch-1)/float64(result.Run.Epochs-1)
+		curve += fmt.Sprintf("%d,%d,1,50,1.25,%.5f,%.3f,%.3f\n", epoch, 10*epoch, factor*result.TrainObjective, factor*result.TrainErr, factor*result.TestErr)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, training.CurveFile), []byte(curve), 0o644))
 }
 
 func unchanged(*training.Result) {}
 
-// declared are the settings that a row has at profile smoke.
-func declared(t *testing.T, row experiments.Row) experiments.Settings {
+// declared are the settings that an experiment has at profile smoke.
+func declared(t *testing.T, row experiments.Experiment) experiments.Settings {
 	profile, err := experiments.FindProfile("smoke")
 	require.NoError(t, err)
-	runs, err := experiments.Plan(row, profile, experiments.Dataset{Train: 5000, Test: 5000}, "xla-cpu", nil, 0)
+	study, _, ok := experiments.StudyOf(row.Name)
+	require.True(t, ok)
+	runs, err := experiments.Plan(row, profile.Name, profile.Scale(study), experiments.Dataset{Train: 5000, Test: 5000}, "xla-cpu", nil, 0)
 	require.NoError(t, err)
 	return runs[0].Settings
 }
@@ -151,6 +161,26 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o644))
 	require.ErrorContains(t, report.Write(results, "smoke"), files[0])
 	require.Equal(t, before, read(t, results, "smoke", "table.csv"))
+}
+
+// The committed files stay byte for byte what they are when they are written again without runs.
+func TestCommittedFilesStay(t *testing.T) {
+	committed, results := filepath.Join("..", "..", "results"), t.TempDir()
+	files, err := filepath.Glob(filepath.Join(committed, "quick", "*.*"))
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(results, "quick"), 0o755))
+	for _, file := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(results, "quick", filepath.Base(file)), []byte(read(t, file)), 0o644))
+	}
+	require.NoError(t, report.Write(results, "quick"))
+	for _, file := range files {
+		require.Equal(t, read(t, file), read(t, results, "quick", filepath.Base(file)), "%s: run ebssc report", file)
+	}
+	// A new measurement on held-out images is a line at the end.
+	record(t, results, experiments.Table[0], 1, func(r *training.Result) { r.Run.HeldOut = 50 })
+	require.NoError(t, os.Rename(filepath.Join(results, "smoke", report.RunsFolder), filepath.Join(results, "quick", report.RunsFolder)))
+	require.NoError(t, report.Write(results, "quick"))
+	require.True(t, strings.HasPrefix(read(t, results, "quick", "heldout.csv"), read(t, committed, "quick", "heldout.csv")+"relu-lc7,"))
 }
 
 // results/paper.csv in the repository is what the declarations say.

@@ -13,7 +13,8 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-var curveHeader = []string{"epoch", "step", "train_loss", "train_err", "seconds"}
+// curveHeader names the columns; the last three are empty where nothing was measured after the epoch.
+var curveHeader = []string{"epoch", "step", "batch_loss", "batch_err", "seconds", "train_objective", "train_err", "test_err"}
 
 // LoadCurve reads the learning curve in a run's folder; a run that has not finished an epoch has none.
 func LoadCurve(folder string) ([]Epoch, error) {
@@ -40,13 +41,18 @@ func parseCurve(path string, text []byte) ([]Epoch, error) {
 	}
 	var curve []Epoch
 	for _, record := range records[1:] {
-		var numbers [5]float64
+		measured := record[5] != ""
+		if !measured {
+			record = record[:5]
+		}
+		var numbers [8]float64
 		for i, field := range record {
 			if numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
 				return nil, fmt.Errorf("%s is not a learning curve (%w): remove it", path, err)
 			}
 		}
-		curve = append(curve, Epoch{int(numbers[0]), int(numbers[1]), numbers[2], numbers[3], numbers[4]})
+		curve = append(curve, Epoch{int(numbers[0]), int(numbers[1]), numbers[2], numbers[3], numbers[4],
+			measured, numbers[5], numbers[6], numbers[7]})
 	}
 	return curve, nil
 }
@@ -57,11 +63,12 @@ func saveCurve(folder string, curve []Epoch) error {
 	writer := csv.NewWriter(&text)
 	records := [][]string{curveHeader}
 	for _, e := range curve {
-		records = append(records, []string{
-			strconv.Itoa(e.Epoch), strconv.Itoa(e.Step),
-			strconv.FormatFloat(e.TrainLoss, 'f', 5, 64), strconv.FormatFloat(e.TrainErr, 'f', 3, 64),
-			strconv.FormatFloat(e.Seconds, 'f', 2, 64),
-		})
+		record := []string{strconv.Itoa(e.Epoch), strconv.Itoa(e.Step),
+			decimals(e.BatchLoss, 5), decimals(e.BatchErr, 3), decimals(e.Seconds, 2), "", "", ""}
+		if e.Measured {
+			copy(record[5:], []string{decimals(e.Objective, 5), decimals(e.TrainErr, 3), decimals(e.TestErr, 3)})
+		}
+		records = append(records, record)
 	}
 	if err := writer.WriteAll(records); err != nil {
 		return fmt.Errorf("writing a learning curve: %w", err)
@@ -71,3 +78,6 @@ func saveCurve(folder string, curve []Epoch) error {
 	}
 	return nil
 }
+
+// decimals prints a number with that many decimals.
+func decimals(value float64, count int) string { return strconv.FormatFloat(value, 'f', count, 64) }

@@ -21,33 +21,48 @@ const evaluationBatch = 100
 // Scores are class scores of images, one row an image: the logits of the softmax.
 type Scores [][]float32
 
-// Predict computes the scores of all images in order, without augmentation and dropout. It stops with ctx's cause.
-func Predict(ctx context.Context, backend compute.Backend, store *model.Store, network ebssc.Network, images *dataset.InMemoryDataset) (Scores, error) {
-	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) *Node {
-		return network.Forward(scope, images).Scores
+// evaluator computes the class scores of a model, without augmentation and dropout.
+type evaluator struct {
+	exec *model.Exec
+}
+
+// newEvaluator makes the evaluator of a network with the variables of a store. It sees the variables as they are when it is
+// asked, so one serves a whole run.
+func newEvaluator(backend compute.Backend, store *model.Store, network ebssc.Network) (*evaluator, error) {
+	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) []*Node {
+		pass := network.Forward(scope, images)
+		return []*Node{pass.Scores, pass.Penalty}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building the network: %w", err)
 	}
-	defer exec.Finalize()
-	var scores Scores
-	for batch, err := range images.Copy().BatchSize(evaluationBatch, false).Iter() {
+	return &evaluator{exec}, nil
+}
+
+// scores are those of the first `count` images in order, and the penalty of Eq. (train_obj2) at the variables as they are.
+// It stops with ctx's cause.
+func (e *evaluator) scores(ctx context.Context, images *dataset.InMemoryDataset, count int) (scores Scores, penalty float64, err error) {
+	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, count), false).Iter() {
 		if err != nil {
-			return nil, fmt.Errorf("reading images: %w", err)
+			return nil, 0, fmt.Errorf("reading images: %w", err)
 		}
-		output, err := exec.Call1(batch.Inputs[0])
+		outputs, err := e.exec.Call(batch.Inputs[0])
 		if err != nil {
-			return nil, fmt.Errorf("computing class scores: %w", err)
+			return nil, 0, fmt.Errorf("computing class scores: %w", err)
 		}
-		scores = append(scores, output.Value().([][]float32)...)
-		if err := finalize(slices.Concat(batch.Inputs, batch.Labels, []*tensors.Tensor{output})...); err != nil {
-			return nil, err
+		scores = append(scores, outputs[0].Value().([][]float32)...)
+		penalty = float64(tensors.ToScalar[float32](outputs[1]))
+		if err := finalize(slices.Concat(batch.Inputs, batch.Labels, outputs)...); err != nil {
+			return nil, 0, err
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, 0, context.Cause(ctx)
+		}
+		if len(scores) >= count {
+			break
 		}
 	}
-	return scores, nil
+	return scores[:min(count, len(scores))], penalty, nil
 }
 
 // finalize frees tensors now rather than when the garbage collector comes by.
@@ -86,8 +101,8 @@ func (s Scores) ErrorRate(labels []uint8) float64 {
 	return 100 * float64(wrong) / float64(len(s))
 }
 
-// Objective is the mean softmax log-loss, Eq. (train_obj2) without its regulariser, in nats.
-func (s Scores) Objective(labels []uint8) float64 {
+// LogLoss is the mean softmax log-loss, Eq. (train_obj2) without its penalty, in nats.
+func (s Scores) LogLoss(labels []uint8) float64 {
 	var sum float64
 	for i, row := range s {
 		highest := float64(row[0])

@@ -71,16 +71,22 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 		return err
 	}
 	content := run.Network.Variables(store)
+	count := min(exportedImages, prepared.test.NumExamples())
 	var images []float32
 	var dims []int
-	for batch, err := range prepared.test.Copy().BatchSize(min(exportedImages, prepared.test.NumExamples()), true).TakeN(1).Iter() {
+	for batch, err := range prepared.test.Copy().BatchSize(count, true).TakeN(1).Iter() {
 		if err != nil {
 			return fmt.Errorf("reading images: %w", err)
 		}
 		images = tensors.MustCopyFlatData[float32](batch.Inputs[0])
 		dims = batch.Inputs[0].Shape().Dimensions
 	}
-	all, err := Predict(ctx, l.Backend, store, run.Network, prepared.test)
+	evaluator, err := newEvaluator(l.Backend, store, run.Network)
+	if err != nil {
+		return err
+	}
+	defer evaluator.exec.Finalize()
+	scores, _, err := evaluator.scores(ctx, prepared.test, count)
 	if err != nil {
 		return err
 	}
@@ -90,7 +96,7 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 	}
 	content["images"] = tensors.FromFlatDataAndDimensions(images, dims...)
 	content["labels"] = tensors.FromValue(labels)
-	content["logits"] = tensors.FromValue([][]float32(all[:dims[0]]))
+	content["logits"] = tensors.FromValue([][]float32(scores))
 	pending, err := renameio.NewPendingFile(file, renameio.WithPermissions(0o644))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)

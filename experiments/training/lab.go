@@ -25,20 +25,27 @@ type Lab struct {
 	// Commit of the program, recorded with each result.
 	Commit string
 
-	// prepared are the whitened images of the last run; the runs of a table share them.
+	// prepared are the images of the last run; the runs of a study share them.
 	prepared    *prepared
-	preparedFor [3]int
+	preparedFor preparation
 }
 
-// prepared are whitened images on the device.
+// preparation is what decides the prepared images.
+type preparation struct {
+	train, test, heldOut int
+	whiten               bool
+}
+
+// prepared are preprocessed images on the device.
 type prepared struct {
 	train, test             *dataset.InMemoryDataset
 	trainLabels, testLabels []uint8
 }
 
-// prepare whitens the run's images: the whitening is fitted on exactly the images that it trains on.
+// prepare puts the run's images on the device. A whitening is fitted on exactly the images that the run trains on.
 func (l *Lab) prepare(ctx context.Context, run experiments.Run) (*prepared, error) {
-	key := [3]int{run.TrainImages, run.TestImages, run.HeldOut}
+	whiten, _ := run.Settings[experiments.ParamWhiten].(bool)
+	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, whiten}
 	if l.prepared != nil && l.preparedFor == key {
 		return l.prepared, nil
 	}
@@ -48,21 +55,20 @@ func (l *Lab) prepare(ctx context.Context, run experiments.Run) (*prepared, erro
 		all := l.Set.Train.Len()
 		test = l.Set.Train.Slice(all-run.HeldOut, all)
 	}
-	fmt.Fprintf(l.Log, "whitening %d images (fitting takes up to a minute, once)\n", run.TrainImages)
-	whitening, err := data.Fit(ctx, l.Backend, train)
+	preprocess, err := l.preprocessing(ctx, train, whiten)
 	if err != nil {
-		return nil, fmt.Errorf("whitening the training images: %w", err)
+		return nil, err
 	}
 	onDevice := func(name string, images data.Images) (*dataset.InMemoryDataset, error) {
-		whitened, err := whitening.Apply(l.Backend, images)
+		processed, err := preprocess(images)
 		if err != nil {
-			return nil, fmt.Errorf("whitening the %s images: %w", name, err)
+			return nil, fmt.Errorf("preprocessing the %s images: %w", name, err)
 		}
 		labels := make([]int32, images.Len())
 		for i, label := range images.Labels {
 			labels[i] = int32(label)
 		}
-		return dataset.InMemoryFromData(l.Backend, name, []any{whitened},
+		return dataset.InMemoryFromData(l.Backend, name, []any{processed},
 			[]any{tensors.FromFlatDataAndDimensions(labels, len(labels), 1)})
 	}
 	p := &prepared{trainLabels: train.Labels, testLabels: test.Labels}
@@ -78,4 +84,17 @@ func (l *Lab) prepare(ctx context.Context, run experiments.Run) (*prepared, erro
 	}
 	l.prepared, l.preparedFor = p, key
 	return p, nil
+}
+
+// preprocessing is what is done to images before a network sees them, fitted on the training images.
+func (l *Lab) preprocessing(ctx context.Context, train data.Images, whiten bool) (func(data.Images) (*tensors.Tensor, error), error) {
+	if !whiten {
+		return func(images data.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil
+	}
+	fmt.Fprintf(l.Log, "whitening %d images (fitting takes up to a minute, once)\n", train.Len())
+	whitening, err := data.Fit(ctx, l.Backend, train)
+	if err != nil {
+		return nil, fmt.Errorf("whitening the training images: %w", err)
+	}
+	return func(images data.Images) (*tensors.Tensor, error) { return whitening.Apply(l.Backend, images) }, nil
 }

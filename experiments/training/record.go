@@ -32,10 +32,10 @@ type Result struct {
 	Parameters int
 	// TrainErr and TestErr in percent, without augmentation and dropout, after the last epoch.
 	TrainErr, TestErr float64
-	// TrainObjective and TestObjective are mean log-losses in nats, likewise.
+	// TrainObjective and TestObjective are Eq. (train_obj2): mean log-losses in nats, likewise, and the penalty of the variables.
 	TrainObjective, TestObjective float64
-	// Predictions of the test images' classes, in order, a digit each.
-	Predictions string
+	// Predictions of the test images' classes, in order, a digit each, and their Labels likewise.
+	Predictions, Labels string
 	// Seconds of the finished epochs and of the evaluation at the end; of an interrupted epoch nothing counts.
 	Seconds float64
 	// Commit of the program that finished the run.
@@ -50,11 +50,15 @@ type Epoch struct {
 	Epoch int
 	// Step is the number of training steps so far.
 	Step int
-	// TrainLoss in nats and TrainErr in percent, averaged over the epoch's batches while they were trained on: with
+	// BatchLoss in nats and BatchErr in percent, averaged over the epoch's batches while they were trained on: with
 	// augmentation and dropout.
-	TrainLoss, TrainErr float64
+	BatchLoss, BatchErr float64
 	// Seconds that the epoch took.
 	Seconds float64
+	// Measured says that the rest was measured after the epoch, without augmentation and dropout: the objective in nats and
+	// the error in percent on the first training images, and the error in percent on the test images.
+	Measured                     bool
+	Objective, TrainErr, TestErr float64
 }
 
 // Load returns the result recorded in a run's folder; ok is false where there is none.

@@ -68,6 +68,9 @@ func (l *Lab) Train(ctx context.Context, run experiments.Run, runs string) (Resu
 			result, err = s.measure()
 		}
 	})
+	if s.evaluator != nil {
+		s.evaluator.exec.Finalize()
+	}
 	if err = errors.Join(panicked, err); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", id, err)
 	}
@@ -85,6 +88,8 @@ type session struct {
 	store   *model.Store
 	handler *checkpoint.Handler
 	curve   []Epoch
+	// evaluator measures the model as it stands; made when it is first needed.
+	evaluator *evaluator
 
 	// Sums over the current epoch's steps, and when it began.
 	loss, err float64
@@ -160,7 +165,12 @@ func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) error {
 // endEpoch saves the curve first and the checkpoint then: a curve is cut to its checkpoint, not the other way round.
 func (s *session) endEpoch(step int, steps float64) error {
 	seconds := time.Since(s.began).Seconds()
-	epoch := Epoch{Epoch: step / int(steps), Step: step, TrainLoss: s.loss / steps, TrainErr: s.err / steps, Seconds: seconds}
+	epoch := Epoch{Epoch: step / int(steps), Step: step, BatchLoss: s.loss / steps, BatchErr: s.err / steps, Seconds: seconds}
+	if s.run.Traced {
+		if err := s.trace(&epoch); err != nil {
+			return err
+		}
+	}
 	s.curve = append(s.curve, epoch)
 	s.loss, s.err = 0, 0
 	if err := saveCurve(s.folder, s.curve); err != nil {
@@ -178,7 +188,7 @@ func (s *session) endEpoch(step int, steps float64) error {
 	if !s.lab.Terminal {
 		left := time.Duration(seconds * float64(s.run.Epochs-epoch.Epoch) * float64(time.Second))
 		fmt.Fprintf(s.lab.Log, "%s: epoch %d/%d: loss %.4f, error %.2f%%, %.0f images/s, %s left\n", s.id, epoch.Epoch, s.run.Epochs,
-			epoch.TrainLoss, epoch.TrainErr, steps*float64(s.run.Batch())/seconds, left.Round(time.Second))
+			epoch.BatchLoss, epoch.BatchErr, steps*float64(s.run.Batch())/seconds, left.Round(time.Second))
 	}
 	s.began = time.Now()
 	return nil
@@ -239,6 +249,34 @@ func setAside(folder string) (string, error) {
 	return filepath.Base(newest), nil
 }
 
+// tracedImages is how many training images a traced run is measured on after each epoch.
+const tracedImages = 10_000
+
+// trace measures the model after an epoch.
+func (s *session) trace(epoch *Epoch) (err error) {
+	epoch.Measured = true
+	labels := s.images.trainLabels[:min(tracedImages, len(s.images.trainLabels))]
+	if epoch.TrainErr, epoch.Objective, _, err = s.evaluate(s.images.train, labels); err != nil {
+		return err
+	}
+	epoch.TestErr, _, _, err = s.evaluate(s.images.test, s.images.testLabels)
+	return err
+}
+
+// evaluate computes the error rate, the objective and the scores on the first images, those that have labels here.
+func (s *session) evaluate(images *dataset.InMemoryDataset, labels []uint8) (errorRate, objective float64, scores Scores, err error) {
+	if s.evaluator == nil {
+		if s.evaluator, err = newEvaluator(s.lab.Backend, s.store, s.run.Network); err != nil {
+			return 0, 0, nil, err
+		}
+	}
+	scores, penalty, err := s.evaluator.scores(s.ctx, images, len(labels))
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	return scores.ErrorRate(labels), scores.LogLoss(labels) + penalty, scores, nil
+}
+
 // measure evaluates the trained model.
 func (s *session) measure() (Result, error) {
 	began := time.Now()
@@ -247,19 +285,16 @@ func (s *session) measure() (Result, error) {
 		return Result{}, err
 	}
 	result := Result{Run: s.run, ID: s.id, Parameters: count.Total(), Commit: s.lab.Commit}
-	trained, err := Predict(s.ctx, s.lab.Backend, s.store, s.run.Network, s.images.train)
+	result.TrainErr, result.TrainObjective, _, err = s.evaluate(s.images.train, s.images.trainLabels)
 	if err != nil {
 		return Result{}, err
 	}
-	result.TrainErr, result.TrainObjective = trained.ErrorRate(s.images.trainLabels), trained.Objective(s.images.trainLabels)
-	tested, err := Predict(s.ctx, s.lab.Backend, s.store, s.run.Network, s.images.test)
+	var tested Scores
+	result.TestErr, result.TestObjective, tested, err = s.evaluate(s.images.test, s.images.testLabels)
 	if err != nil {
 		return Result{}, err
 	}
-	result.TestErr, result.TestObjective = tested.ErrorRate(s.images.testLabels), tested.Objective(s.images.testLabels)
-	for _, class := range tested.Predictions() {
-		result.Predictions += string('0' + rune(class))
-	}
+	result.Predictions, result.Labels = digits(tested.Predictions()), digits(s.images.testLabels)
 	for _, epoch := range s.curve {
 		result.Seconds += epoch.Seconds
 	}
@@ -267,6 +302,15 @@ func (s *session) measure() (Result, error) {
 	result.Finished = now()
 	result.Asked = result.Finished
 	return result, nil
+}
+
+// digits writes classes as text, a digit each.
+func digits(classes []uint8) string {
+	text := make([]byte, len(classes))
+	for i, class := range classes {
+		text[i] = '0' + class
+	}
+	return string(text)
 }
 
 // now is the time as results record it.

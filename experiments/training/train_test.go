@@ -72,13 +72,13 @@ func madeSet(trainImages, testImages int) *data.Set {
 }
 
 // plan makes one run of a row on a made set, at a scale for tests.
-func plan(t *testing.T, row experiments.Row, set *data.Set, epochs int) experiments.Run {
-	profile := experiments.Profile{Name: "test", Width: 4, Epochs: epochs, Seeds: 1, Settings: experiments.Settings{
+func plan(t *testing.T, row experiments.Experiment, set *data.Set, epochs int) experiments.Run {
+	scale := experiments.Scale{Width: 4, Epochs: epochs, Seeds: 1, Settings: experiments.Settings{
 		experiments.ParamBatch: 20, ebssc.ParamDropout: 0.05,
 		// Programs of plain operations compile faster, which is most of the time here.
 		ebssc.ParamPlainOps: true,
 	}}
-	runs, err := experiments.Plan(row, profile, describe(set), "xla-cpu", nil, 0)
+	runs, err := experiments.Plan(row, "test", scale, describe(set), "xla-cpu", nil, 0)
 	require.NoError(t, err)
 	return runs[0]
 }
@@ -218,14 +218,14 @@ func variables(t *testing.T, run experiments.Run, runs string) map[string]any {
 // A description that cannot be trained is refused before anything is compiled.
 func TestPlanRefuses(t *testing.T) {
 	set := madeSet(20, 10)
-	profile := experiments.Profile{Name: "test", Width: 2, Epochs: 1, Seeds: 1}
+	scale := experiments.Scale{Width: 2, Epochs: 1, Seeds: 1}
 	for message, settings := range map[string]experiments.Settings{
 		"does not fit":   {experiments.ParamBatch: 21},
 		"out of range":   {experiments.ParamLearningRate: -1.0},
 		"not a number":   {experiments.ParamCrop: "wide"},
 		"beta=-1 is out": {"beta": -1.0},
 	} {
-		_, err := experiments.Plan(experiments.Table[0], profile, describe(set), "go", settings, 0)
+		_, err := experiments.Plan(experiments.Table[0], "test", scale, describe(set), "go", settings, 0)
 		require.ErrorContains(t, err, message)
 	}
 }

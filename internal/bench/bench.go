@@ -46,7 +46,7 @@ func ParseSize(text string) (Size, error) {
 
 // Plan is what to measure.
 type Plan struct {
-	Rows  []experiments.Row
+	Rows  []experiments.Experiment
 	Sizes []Size
 	// Peers are the other programs, of PeerNames.
 	Peers []string
@@ -125,7 +125,7 @@ const (
 const tolerance = 1e-3
 
 // measureCase starts all programs for a row at a size, compares their class scores and measures them.
-func measureCase(ctx context.Context, backend compute.Backend, plan Plan, row experiments.Row, size Size, python string) (lines []Line, err error) {
+func measureCase(ctx context.Context, backend compute.Backend, plan Plan, row experiments.Experiment, size Size, python string) (lines []Line, err error) {
 	folder, err := os.MkdirTemp("", "ebssc-bench-*")
 	if err != nil {
 		return nil, err

@@ -118,13 +118,29 @@ func TestUpdateKeepsOtherCases(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, strings.Join([]string{
 		"row,batch,width,what,program,version,min_s,median_s,rounds,ratio_to_torch,ratio_low,ratio_high,commit",
-		"b,32,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,abc",
-		"a,128,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,abc",
 		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,abc",
-		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,abc", ""}, "\n"), string(text))
+		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,abc",
+		"b,32,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,abc",
+		"a,128,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,abc", ""}, "\n"), string(text))
 
 	require.NoError(t, os.WriteFile(file, []byte("row,seconds\na,1\n"), 0o644))
 	require.ErrorContains(t, Update(file, []Line{withoutTorch}), "other columns")
+}
+
+// The committed measurements stay byte for byte what they are when they are written again.
+func TestCommittedStepsStay(t *testing.T) {
+	committed := filepath.Join("..", "..", "results", "bench", "steps.csv")
+	lines, err := steps.Read(committed)
+	require.NoError(t, err)
+	require.NotEmpty(t, lines)
+	again := filepath.Join(t.TempDir(), "steps.csv")
+	require.NoError(t, steps.Update(again, lines))
+	require.NoError(t, steps.Update(again, lines[:6]))
+	want, err := os.ReadFile(committed)
+	require.NoError(t, err)
+	got, err := os.ReadFile(again)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
 }
 
 func TestPrint(t *testing.T) {
@@ -154,12 +170,12 @@ func TestRunAlone(t *testing.T) {
 	results := t.TempDir()
 	var out strings.Builder
 	require.NoError(t, Run(context.Background(), xla, Plan{Rows: rows, Sizes: []Size{{2, 2}}, Rounds: 1}, results, "abc", &out))
-	records, err := read(filepath.Join(results, "bench", "steps.csv"))
+	lines, err := steps.Read(filepath.Join(results, "bench", "steps.csv"))
 	require.NoError(t, err)
 	var got []string
-	for _, r := range records {
-		got = append(got, strings.Join([]string{r[0], r[3], r[4], r[9], r[12]}, " "))
-		require.NotEqual(t, "0.00000", r[6])
+	for _, l := range lines {
+		got = append(got, strings.Join([]string{l["row"], l["what"], l["program"], l["ratio_to_torch"], l["commit"]}, " "))
+		require.NotEqual(t, "0.00000", l["min_s"])
 	}
 	require.Equal(t, []string{"ssc-ebc67 train ebssc  abc", "ssc-ebc67 train ebssc-plain  abc",
 		"ssc-ebc67 inference ebssc  abc", "ssc-ebc67 inference ebssc-plain  abc"}, got)

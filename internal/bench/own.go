@@ -33,7 +33,7 @@ type testCase struct {
 }
 
 // newCase is a row at a size, with the recipe's hyperparameters.
-func newCase(row experiments.Row, size Size) testCase {
+func newCase(row experiments.Experiment, size Size) testCase {
 	c := testCase{network: row.Network(size.Width), settings: experiments.Recipe.With(row.Settings)}
 	rng := rand.New(rand.NewPCG(1, 2))
 	pixels := make([]float32, size.Batch*c.network.Height*c.network.Width*c.network.Channels)

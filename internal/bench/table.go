@@ -1,27 +1,21 @@
 package bench
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"text/tabwriter"
 
-	"github.com/google/renameio/v2"
+	"ebsscgo/internal/table"
 )
 
-// columns of steps.csv. Seconds are those of one step; ratio_to_torch is that of the medians, ratio_low and ratio_high
+// steps is steps.csv. Seconds are those of one step; ratio_to_torch is that of the medians, ratio_low and ratio_high
 // are the smallest and the largest of the rounds' ratios. They are empty where PyTorch was not measured.
-var columns = []string{
+var steps = table.Layout{Keys: 3, Columns: []string{
 	"row", "batch", "width", "what", "program", "version", "min_s", "median_s", "rounds",
 	"ratio_to_torch", "ratio_low", "ratio_high", "commit",
-}
+}}
 
 // Line is one measurement.
 type Line struct {
@@ -64,64 +58,31 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// record is the line as it stands in the file.
-func (l Line) record() []string {
-	record := []string{l.Row, strconv.Itoa(l.Batch), strconv.Itoa(l.Width), l.What, l.Program, l.Version,
-		fmt.Sprintf("%.5f", l.Min), fmt.Sprintf("%.5f", l.Median), strconv.Itoa(l.Rounds)}
-	for _, ratio := range []float64{l.Ratio.Median, l.Ratio.Low, l.Ratio.High} {
-		text := ""
-		if ratio > 0 {
-			text = fmt.Sprintf("%.3f", ratio)
-		}
-		record = append(record, text)
+// fields are the line as it stands in the file.
+func (l Line) fields() table.Line {
+	return table.Line{
+		"row": l.Row, "batch": strconv.Itoa(l.Batch), "width": strconv.Itoa(l.Width), "what": l.What, "program": l.Program,
+		"version": l.Version, "min_s": fmt.Sprintf("%.5f", l.Min), "median_s": fmt.Sprintf("%.5f", l.Median),
+		"rounds": strconv.Itoa(l.Rounds), "ratio_to_torch": ratio(l.Ratio.Median), "ratio_low": ratio(l.Ratio.Low),
+		"ratio_high": ratio(l.Ratio.High), "commit": l.Commit,
 	}
-	return append(record, l.Commit)
+}
+
+// ratio prints a ratio, and nothing for one that was not measured.
+func ratio(value float64) string {
+	if value == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3f", value)
 }
 
 // Update writes lines to a file in place of those that it has for the same rows and sizes; others stay as they are.
 func Update(file string, lines []Line) error {
-	records, err := read(file)
-	if err != nil {
-		return err
-	}
+	var measured []table.Line
 	for _, line := range lines {
-		replaced := line.record()
-		records = slices.DeleteFunc(records, func(r []string) bool { return slices.Equal(r[:3], replaced[:3]) })
+		measured = append(measured, line.fields())
 	}
-	for _, line := range lines {
-		records = append(records, line.record())
-	}
-	var text bytes.Buffer
-	w := csv.NewWriter(&text)
-	if err := w.WriteAll(append([][]string{columns}, records...)); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	if err := renameio.WriteFile(file, text.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	return nil
-}
-
-// read returns the records of a file without its heading; none where there is no file.
-func read(file string) ([][]string, error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file, err)
-	}
-	if len(records) == 0 || !slices.Equal(records[0], columns) {
-		return nil, fmt.Errorf("%s has other columns than this program writes: move it away", file)
-	}
-	return records[1:], nil
+	return steps.Update(file, measured)
 }
 
 // Print writes lines as a table for people, in milliseconds.

@@ -65,7 +65,7 @@ func madeCIFAR(t *testing.T) string {
 // The smoke profile from the command line to the table, trained for real: far beyond chance (90 % error).
 func TestSmokeRunEndToEnd(t *testing.T) {
 	data, results := madeCIFAR(t), t.TempDir()
-	args := []string{"run", "table", "--profile", "smoke", "--rows", "ssc-ebc67", "--epochs", "4",
+	args := []string{"run", "table", "--profile", "smoke", "--only", "ssc-ebc67", "--epochs", "4",
 		"--backend", "cpu", "--data", data, "--results", results}
 	status, stdout, stderr := run(args...)
 	require.Zero(t, status, stderr)
@@ -111,7 +111,7 @@ func (w *interruptAt) Write(text []byte) (int, error) {
 
 // Ctrl-C ends a run with status 130 and one line; the same command goes on from the last epoch.
 func TestInterruptedRunGoesOn(t *testing.T) {
-	args := []string{"run", "table", "--profile", "smoke", "--rows", "relu-lc7", "--epochs", "3", "--set", "plain_ops=true",
+	args := []string{"run", "table", "--profile", "smoke", "--only", "relu-lc7", "--epochs", "3", "--set", "plain_ops=true",
 		"--backend", "cpu", "--data", madeCIFAR(t), "--results", t.TempDir()}
 	stdout, stderr := &interruptAt{text: "epoch 1/3"}, &bytes.Buffer{}
 	require.Equal(t, 130, cli.Run(stdout, stderr, args))
@@ -129,7 +129,7 @@ func TestInterruptedRunGoesOn(t *testing.T) {
 func TestLockedRunIsRefused(t *testing.T) {
 	data, results := madeCIFAR(t), t.TempDir()
 	stdout := &interruptAt{text: "whitening"}
-	args := []string{"run", "table", "--profile", "smoke", "--rows", "relu-lc7", "--backend", "go", "--data", data, "--results", results}
+	args := []string{"run", "table", "--profile", "smoke", "--only", "relu-lc7", "--backend", "go", "--data", data, "--results", results}
 	require.Equal(t, 130, cli.Run(stdout, &bytes.Buffer{}, args))
 	locks, err := filepath.Glob(filepath.Join(results, "smoke", "runs", "*", "lock"))
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestLockedRunIsRefused(t *testing.T) {
 func TestBadInputIsOneLine(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct{ args, says string }{
-		{"run table --rows alexnet", "choose from relu-lc7"},
+		{"run table --only alexnet", "choose from relu-lc7"},
 		{"run table --profile huge", "choose from smoke"},
 		{"run table --set dropuot_rate=1", "dropout_rate"},
 		{"run table --set beta=much", "beta"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ebsscgo/experiments"
 	"ebsscgo/experiments/backend"
 	"ebsscgo/experiments/data"
 	"ebsscgo/experiments/training"
@@ -27,7 +28,11 @@ func exportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			set, err := images(cmd.Context(), cmd.ErrOrStderr(), flags.data)
+			study, _, ok := experiments.StudyOf(run.Experiment)
+			if !ok {
+				return fmt.Errorf("run %s is of an experiment %q that this program does not know", flags.run, run.Experiment)
+			}
+			set, err := images(cmd.Context(), cmd.ErrOrStderr(), study.Images, flags.data)
 			if err != nil {
 				return err
 			}

@@ -17,26 +17,39 @@ func listCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "EXPERIMENT\tMODEL\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
-			for _, row := range experiments.Table {
-				count, err := row.Network(experiments.PaperWidth).Count()
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(w, "%s\t%s\t%d\t%d", row.Name, row.Title, count.Dictionary+count.Classifier, count.Offsets)
-				if row.Paper != (experiments.Paper{}) {
-					fmt.Fprintf(w, "\t%s\t%.2f\t%.2f", row.Paper.Params, row.Paper.TrainErr, row.Paper.TestErr)
-				}
-				fmt.Fprintln(w)
+			paper, err := experiments.FindProfile("paper")
+			if err != nil {
+				return err
 			}
-			fmt.Fprintln(w, "\nPROFILE\tWIDTH\tIMAGES\tEPOCHS\tSEEDS\tABOUT")
-			for _, p := range experiments.Profiles {
-				images := "all"
-				if p.TrainImages > 0 {
-					images = fmt.Sprint(p.TrainImages)
+			for _, study := range experiments.Studies {
+				for _, e := range study.Experiments {
+					count, err := e.Network(paper.Scale(study).Width).Count()
+					if err != nil {
+						return err
+					}
+					fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", e.Name, e.Title, count.Dictionary+count.Classifier, count.Offsets,
+						e.Paper.Params, known(e.Paper.TrainErr), known(e.Paper.TestErr))
 				}
-				fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%s\n", p.Name, p.Width, images, p.Epochs, p.Seeds, p.About)
+			}
+			fmt.Fprintln(w, "\nSTUDY\tPROFILE\tWIDTH\tIMAGES\tEPOCHS\tSEEDS\tABOUT")
+			for _, study := range experiments.Studies {
+				for _, p := range experiments.Profiles {
+					scale, images := p.Scale(study), "all"
+					if scale.TrainImages > 0 {
+						images = fmt.Sprint(scale.TrainImages)
+					}
+					fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%d\t%s\n", study.Name, p.Name, scale.Width, images, scale.Epochs, scale.Seeds, p.About)
+				}
 			}
 			return w.Flush()
 		},
 	}
+}
+
+// known prints a percentage that the paper reports, and nothing for one that it does not.
+func known(percent float64) string {
+	if percent == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", percent)
 }

@@ -28,9 +28,11 @@ func reportCommand() *cobra.Command {
 				if err := report.Write(results, profile.Name); err != nil {
 					return err
 				}
-				path := filepath.Join(results, profile.Name, "table.md")
-				if _, err := os.Stat(path); err == nil {
-					fmt.Fprintln(cmd.OutOrStdout(), path)
+				for _, study := range experiments.Studies {
+					path := filepath.Join(results, profile.Name, report.Summary(study))
+					if _, err := os.Stat(path); err == nil {
+						fmt.Fprintln(cmd.OutOrStdout(), path)
+					}
 				}
 			}
 			return nil

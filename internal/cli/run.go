@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ import (
 // runFlags are what `run` can be told.
 type runFlags struct {
 	profile, data, backend, results, set string
-	rows                                 []string
+	only                                 []string
 	seeds, epochs, heldOut               int
 }
 
@@ -34,43 +35,46 @@ func runCommand(stdout io.Writer) *cobra.Command {
 			"A run that was stopped goes on from its last epoch; one that is finished is not trained again. A run is\n" +
 			"identified by everything that decides its result, so changing a setting makes another run beside it.",
 	}
-	return group(run, runTableCommand(stdout))
+	reported := slices.DeleteFunc(slices.Clone(experiments.Studies), func(study experiments.Study) bool { return study.Ablation })
+	commands := []*cobra.Command{runStudies(stdout, "all", "what the paper reports: all studies but the ablations", reported)}
+	for _, study := range experiments.Studies {
+		commands = append(commands, runStudies(stdout, study.Name, study.About+", on "+string(study.Images), []experiments.Study{study}))
+	}
+	return group(run, commands...)
 }
 
-func runTableCommand(stdout io.Writer) *cobra.Command {
+// runStudies is the command that runs some studies.
+func runStudies(stdout io.Writer, name, about string, studies []experiments.Study) *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
-		Use:   "table",
-		Short: "Train the rows of the paper's table",
-		Long: "Train the rows of the paper's table and write <results>/<profile>/table.csv and table.md.\n\n" +
+		Use:   name,
+		Short: "Train " + about,
+		Long: "Train " + about + ", and write the results to <results>/<profile>/.\n\n" +
 			"--set changes hyperparameters: \"key=value;key=value\", or \"file:PATH\" with such lines. Their names and values\n" +
 			"in the recipe (profiles change some; what they mean is said at their constants in experiments and ebssc):\n\n  " +
 			strings.ReplaceAll(experiments.Recipe.String(), ";", "\n  "),
-		Args:    cobra.NoArgs,
-		Example: "  ebssc run table --profile smoke\n  ebssc run table --rows ssc-lc7,ssc-ebc67 --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
+		Args: cobra.NoArgs,
+		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n  ebssc run %[1]s --only %s --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
+			name, studies[0].Experiments[1].Name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runTable(cmd.Context(), stdout, flags)
+			return run(cmd.Context(), stdout, studies, flags)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.profile, "profile", "quick", "scale: smoke, quick or paper (see ebssc list)")
-	f.StringSliceVar(&flags.rows, "rows", nil, "names of the rows to train (default: all)")
-	f.IntVar(&flags.seeds, "seeds", 0, "number of seeds a row (default: the profile's)")
+	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to train (default: all)")
+	f.IntVar(&flags.seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
 	f.IntVar(&flags.epochs, "epochs", 0, "number of epochs (default: the profile's)")
 	f.IntVar(&flags.heldOut, "held-out", 0, "measure on this many held-out training images, not on the test set; for choosing settings")
 	f.StringVar(&flags.set, "set", "", "hyperparameters, as \"key=value;key=value\"")
-	f.StringVar(&flags.data, "data", "", "folder with CIFAR-10 in its binary version (default: $"+data.EnvVar+", the cache, or a download)")
+	f.StringVar(&flags.data, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+data.EnvVar+", the cache, or a download)")
 	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best there is)")
 	f.StringVar(&flags.results, "results", "results", "folder for the results")
 	return cmd
 }
 
-// runTable trains the rows of the table that the flags ask for and reports after each.
-func runTable(ctx context.Context, stdout io.Writer, flags runFlags) error {
-	rows, err := experiments.Find(experiments.Table, flags.rows)
-	if err != nil {
-		return err
-	}
+// run trains the experiments of the studies that the flags ask for.
+func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, flags runFlags) error {
 	profile, err := experiments.FindProfile(flags.profile)
 	if err != nil {
 		return err
@@ -78,18 +82,11 @@ func runTable(ctx context.Context, stdout io.Writer, flags runFlags) error {
 	if flags.seeds < 0 || flags.epochs < 0 || flags.heldOut < 0 {
 		return errors.New("--seeds, --epochs and --held-out must not be negative")
 	}
-	if flags.seeds > 0 {
-		profile.Seeds = flags.seeds
-	}
-	if flags.epochs > 0 {
-		profile.Epochs = flags.epochs
-	}
 	overrides, err := experiments.ParseSettings(flags.set)
 	if err != nil {
 		return err
 	}
-	set, err := images(ctx, stdout, flags.data)
-	if err != nil {
+	if studies, err = only(studies, flags.only); err != nil {
 		return err
 	}
 	opened, choice, err := backend.Open(ctx, flags.backend)
@@ -100,18 +97,74 @@ func runTable(ctx context.Context, stdout io.Writer, flags runFlags) error {
 	if choice.Warning != "" {
 		fmt.Fprintln(stdout, "warning: "+choice.Warning)
 	}
-	fmt.Fprintf(stdout, "%s on %s (%s), profile %s: results in %s\n", data.Title(set.Name), choice.Name, choice.Why,
-		profile.Name, filepath.Join(flags.results, profile.Name))
+	for _, study := range studies {
+		set, err := images(ctx, stdout, study.Images, flags.data)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "%s: %s on %s (%s), profile %s: results in %s\n", study.Name, data.Title(set.Name), choice.Name, choice.Why,
+			profile.Name, filepath.Join(flags.results, profile.Name))
+		s := studyRun{flags: flags, profile: profile, scale: profile.Scale(study), overrides: overrides, backend: choice.Name, stdout: stdout,
+			lab: &training.Lab{Backend: opened, Set: set, Log: stdout, Terminal: isTerminal(stdout), Commit: commit()}}
+		if flags.seeds > 0 {
+			s.scale.Seeds = flags.seeds
+		}
+		if flags.epochs > 0 {
+			s.scale.Epochs = flags.epochs
+		}
+		if err := s.train(ctx, study); err != nil {
+			return err
+		}
+	}
+	if flags.heldOut > 0 {
+		return nil
+	}
+	return show(stdout, flags.results, profile.Name, studies)
+}
 
+// only are the studies with the named experiments alone; no names means all of them.
+func only(studies []experiments.Study, names []string) (chosen []experiments.Study, err error) {
+	var all []experiments.Experiment
+	for _, study := range studies {
+		all = append(all, study.Experiments...)
+	}
+	found, err := experiments.Find(all, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, study := range studies {
+		study.Experiments = slices.DeleteFunc(slices.Clone(study.Experiments), func(e experiments.Experiment) bool {
+			return !slices.ContainsFunc(found, func(f experiments.Experiment) bool { return f.Name == e.Name })
+		})
+		if len(study.Experiments) > 0 {
+			chosen = append(chosen, study)
+		}
+	}
+	return chosen, nil
+}
+
+// studyRun trains the experiments of a study.
+type studyRun struct {
+	flags     runFlags
+	profile   experiments.Profile
+	scale     experiments.Scale
+	overrides experiments.Settings
+	backend   string
+	lab       *training.Lab
+	stdout    io.Writer
+}
+
+// train trains them and reports after each.
+func (s studyRun) train(ctx context.Context, study experiments.Study) error {
+	set := s.lab.Set
 	described := experiments.Dataset{Name: set.Name, SHA256: set.SHA256, Train: set.Train.Len(), Test: set.Test.Len()}
-	lab := &training.Lab{Backend: opened, Set: set, Log: stdout, Terminal: isTerminal(stdout), Commit: commit()}
-	for _, row := range rows {
-		runs, err := experiments.Plan(row, profile, described, choice.Name, overrides, flags.heldOut)
+	for _, e := range study.Experiments {
+		runs, err := experiments.Plan(e, s.profile.Name, s.scale, described, s.backend, s.overrides, s.flags.heldOut)
 		if err != nil {
 			return err
 		}
 		for _, run := range runs {
-			result, err := lab.Train(ctx, run, filepath.Join(flags.results, profile.Name, report.RunsFolder))
+			result, err := s.lab.Train(ctx, run, filepath.Join(s.flags.results, s.profile.Name, report.RunsFolder))
 			if err != nil {
 				return err
 			}
@@ -119,26 +172,33 @@ func runTable(ctx context.Context, stdout io.Writer, flags runFlags) error {
 			if run.HeldOut > 0 {
 				measured = "held-out error"
 			}
-			fmt.Fprintf(stdout, "%s, seed %d: train error %.2f%%, %s %.2f%%, %.0f s\n", row.Title, run.Seed,
+			fmt.Fprintf(s.stdout, "%s, seed %d: train error %.2f%%, %s %.2f%%, %.0f s\n", e.Title, run.Seed,
 				result.TrainErr, measured, result.TestErr, result.Seconds)
 		}
-		if err := report.Write(flags.results, profile.Name); err != nil {
+		if err := report.Write(s.flags.results, s.profile.Name); err != nil {
 			return err
 		}
 	}
-	if flags.heldOut > 0 {
-		return nil
-	}
-	table, err := os.ReadFile(filepath.Join(flags.results, profile.Name, "table.md"))
-	if err != nil {
-		return fmt.Errorf("reading the table: %w", err)
-	}
-	fmt.Fprintf(stdout, "\n%s", table)
 	return nil
 }
 
-// images is CIFAR-10, or MNIST padded to its size where CIFAR-10 cannot be had at all.
-func images(ctx context.Context, stdout io.Writer, folder string) (*data.Set, error) {
+// show prints the reports of the studies.
+func show(stdout io.Writer, results, profile string, studies []experiments.Study) error {
+	for _, study := range studies {
+		text, err := os.ReadFile(filepath.Join(results, profile, report.Summary(study)))
+		if err != nil {
+			return fmt.Errorf("reading the report: %w", err)
+		}
+		fmt.Fprintf(stdout, "\n%s", text)
+	}
+	return nil
+}
+
+// images are CIFAR-10 or MNIST. MNIST padded to its size stands in where CIFAR-10 cannot be had at all.
+func images(ctx context.Context, stdout io.Writer, which experiments.Images, folder string) (*data.Set, error) {
+	if which == experiments.MNIST {
+		return data.MNIST(ctx, folder, stdout)
+	}
 	set, err := data.CIFAR10(ctx, folder, stdout)
 	if !errors.Is(err, data.ErrUnavailable) {
 		return set, err

@@ -20,10 +20,15 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	switch {
 	case !k.Plain && isPointwise(d) && stride == 1:
 		return pointwise(x, d)
+	case !k.Plain && covers(d, pad, x.Shape().Dim(1), x.Shape().Dim(2)):
+		return covering(x, d)
 	case !k.Plain && winogradFits(d, stride, pad):
 		return winograd(x, d)
 	case !k.Plain && x.Shape().Dim(3) == 3:
 		return threeChannels(x, d, stride, pad)
+	case d.Shape().Dim(0)%2 == 0 || 2*pad >= d.Shape().Dim(0):
+		// GoMLX's gradient in x is wrong for kernels of even size, and panics where the padding is wide.
+		return withConvolutionGradients(convolve(x, d, stride, pad), x, d, stride, pad)
 	default:
 		return convolve(x, d, stride, pad)
 	}
@@ -34,6 +39,11 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 func threeChannels(x, d *Node, stride, pad int) *Node {
 	zero := ScalarZero(x.Graph(), x.DType())
 	y := convolve(padAxis(x, zero, 3, 0, 1), padAxis(d, zero, 2, 0, 1), stride, pad)
+	return withConvolutionGradients(y, x, d, stride, pad)
+}
+
+// withConvolutionGradients returns y, which is convolve(x, d, stride, pad), with gradients of this package.
+func withConvolutionGradients(y, x, d *Node, stride, pad int) *Node {
 	height, width := x.Shape().Dim(1), x.Shape().Dim(2)
 	return withGradients(y,
 		operand{x, func(v *Node) *Node { return transpose(v, d, stride, pad, height, width) }},
@@ -55,6 +65,25 @@ func pointwise(x, d *Node) *Node {
 	return Reshape(y, dims...)
 }
 
+// covers says whether the kernel d is as large as images of that size, so that it has one place.
+func covers(d *Node, pad, height, width int) bool {
+	return pad == 0 && d.Shape().Dim(0) == height && d.Shape().Dim(1) == width
+}
+
+// covering replaces CrossCorrelate(x, d, stride, 0) for kernels as large as the image by one matrix product.
+func covering(x, d *Node) *Node {
+	count, k := x.Shape().Dim(0), d.Shape().Dim(3)
+	y := Dot(Reshape(x, count, -1), Reshape(d, -1, k)).Product()
+	return Reshape(y, count, 1, 1, k)
+}
+
+// coveringTranspose is the adjoint of covering in x.
+func coveringTranspose(z, d *Node) *Node {
+	count, k := z.Shape().Dim(0), d.Shape().Dim(3)
+	x := DotGeneral(Reshape(z, count, k), []int{1}, nil, Reshape(d, -1, k), []int{1}, nil)
+	return Reshape(x, append([]int{count}, d.Shape().Dimensions[:3]...)...)
+}
+
 // Transpose returns d * z, the exact adjoint of [Kernels.CrossCorrelate] in x: ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩ for all x
 // [N, height, width, C]. z is [N, H', W', K], d [kh, kw, C, K], the result [N, height, width, C]. It is differentiable
 // in both.
@@ -65,6 +94,9 @@ func (k Kernels) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 	}
 	if !k.Plain && winogradFits(d, stride, pad) {
 		return winogradTranspose(z, d)
+	}
+	if !k.Plain && covers(d, pad, height, width) {
+		return coveringTranspose(z, d)
 	}
 	return withGradients(transpose(z, d, stride, pad, height, width),
 		operand{z, func(v *Node) *Node { return k.CrossCorrelate(v, d, stride, pad) }},

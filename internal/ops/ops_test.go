@@ -121,6 +121,7 @@ func TestCrossCorrelateLikePlain(t *testing.T) {
 		{2, 8, 8, 8, 12, 1, 1, 1},    // conv7: 1×1 with a border of zeros
 		{2, 8, 8, 8, 12, 1, 2, 1},    // the same with strides
 		{2, 9, 9, 4, 6, 5, 2, 2},     // 5×5
+		{3, 5, 5, 4, 6, 5, 2, 0},     // one place
 		{8, 32, 32, 128, 8, 3, 1, 1}, // more than one piece of the batch
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
@@ -189,8 +190,9 @@ func TestTransposeIsAdjoint(t *testing.T) {
 				}
 			}
 		}
-		fast := convolution{2, 7, 10, 8, 9, 3, 1, 1}
-		t.Run(fast.String(), func(t *testing.T) { fast.requireAdjoint(t, on) })
+		for _, fast := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}} {
+			t.Run(fast.String(), func(t *testing.T) { fast.requireAdjoint(t, on) })
+		}
 	})
 }
 
@@ -209,6 +211,43 @@ func (c convolution) requireAdjoint(t *testing.T, on compute.Backend) {
 	requireClose(t, values(results[4]), back, tolerance, "the gradient of ⟨d ⋆ x, z⟩ in x is d * z")
 	requireClose(t, y, values(results[6]), tolerance, "the gradient of ⟨x, d * z⟩ in z is d ⋆ x")
 	requireClose(t, values(results[5]), values(results[7]), tolerance, "gradients in d")
+}
+
+// Gradients of kernels of even size and of wide paddings, where GoMLX's are wrong or panic, with and without fast paths.
+func TestOwnConvolutionGradients(t *testing.T) {
+	for _, c := range []convolution{
+		{2, 6, 5, 4, 3, 2, 1, 0}, {2, 6, 5, 4, 3, 2, 2, 0}, {2, 7, 5, 4, 3, 2, 2, 1}, {2, 6, 7, 4, 3, 4, 1, 1}, {2, 8, 8, 4, 3, 4, 2, 1},
+		{2, 9, 8, 4, 3, 4, 3, 0}, {2, 5, 5, 4, 3, 2, 1, 2}, {2, 6, 6, 4, 3, 5, 1, 3}, {2, 6, 6, 4, 3, 5, 2, 4},
+	} {
+		for _, k := range []Kernels{{}, {Plain: true}} {
+			_, dx, dd := c.run(on(t, "cpu"), k)
+			wantDX, wantDD := c.differences(on(t, "cpu"), k)
+			requireClose(t, wantDX, dx, 1e-3, "gradient in x of %s", c)
+			requireClose(t, wantDD, dd, 1e-3, "gradient in d of %s", c)
+		}
+	}
+}
+
+// differences are the gradients of run by differences: the value is linear in x and in d, so any step does.
+func (c convolution) differences(on compute.Backend, k Kernels) (dx, dd []float32) {
+	x := random(c.batch, c.height, c.width, c.channels)
+	d := random(c.kernel, c.kernel, c.channels, c.filters)
+	v := random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters)
+	exec := MustNewExec(on, func(x, d, v *Node) *Node { return ReduceAllSum(Mul(k.CrossCorrelate(x, d, c.stride, c.pad), v)) })
+	defer exec.Finalize()
+	slopes := func(operand int) (slopes []float32) {
+		operands := []*tensors.Tensor{x, d}
+		size := operands[operand].Shape().Size()
+		for i := range size {
+			unit := make([]float32, size)
+			unit[i] = 1
+			moved := []*tensors.Tensor{x, d}
+			moved[operand] = tensors.FromFlatDataAndDimensions(unit, operands[operand].Shape().Dimensions...)
+			slopes = append(slopes, tensors.ToScalar[float32](exec.MustCall1(moved[0], moved[1], v)))
+		}
+		return slopes
+	}
+	return slopes(0), slopes(1)
 }
 
 func TestAddOffset(t *testing.T) {

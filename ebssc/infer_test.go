@@ -1,0 +1,214 @@
+package ebssc_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
+)
+
+// someStacks are networks as randomStack draws them; each takes a second to compile, so they are few.
+func someStacks(count int) (all []ebssc.Network) {
+	for seed := range count {
+		all = append(all, rapid.Custom(randomStack).Example(seed))
+	}
+	return all
+}
+
+// randomStack is a network of two or three spherical blocks without pools for images of 9×8×2, the top one class-specific,
+// with kernels, strides and paddings as they come.
+func randomStack(t *rapid.T) ebssc.Network {
+	n := ebssc.Network{Height: 9, Width: 8, Channels: 2, Classes: 3, Classifier: ebssc.EnergySum}
+	codings := []ebssc.Coding{ebssc.CReLUSN, ebssc.SSC, ebssc.EBC}
+	classSpecific := false
+	blocks := rapid.IntRange(2, 3).Draw(t, "blocks")
+	for i := range blocks {
+		coding := rapid.SampledFrom(codings).Draw(t, "coding")
+		if classSpecific = classSpecific || coding == ebssc.EBC || i == blocks-1; classSpecific {
+			coding = ebssc.EBC
+		}
+		n.Layers = append(n.Layers, ebssc.Layer{Name: fmt.Sprintf("conv%d", i+1), Block: &ebssc.Block{
+			Filters: rapid.IntRange(1, 4).Draw(t, "filters"), Kernel: rapid.IntRange(1, 3).Draw(t, "kernel"),
+			Stride: rapid.IntRange(1, 2).Draw(t, "stride"), Padding: rapid.IntRange(1, 2).Draw(t, "padding"), Coding: coding,
+		}})
+	}
+	return n
+}
+
+// twoBlocks is the network of the unroll study, small.
+func twoBlocks(sweeps int) ebssc.Network {
+	n := experiments.TwoBlocks{Below: ebssc.SSC, Sweeps: sweeps}.Network(3)
+	n.Height, n.Width, n.Classes = 12, 12, 3
+	return n
+}
+
+// randomModel fills a network's variables with numbers from a seed: dictionaries and offsets of either sign, thresholds of
+// the size of the drives.
+func randomModel(t require.TestingT, n ebssc.Network, settings experiments.Settings, seed uint64) *model.Store {
+	store := newStore(settings)
+	_, err := model.CallOnce(xla, store, func(scope *model.Scope, images *Node) *Node {
+		return n.Forward(scope, images).Scores
+	}, randomImages(n, seed))
+	require.NoError(t, err)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for v := range store.IterVariables() {
+		if !v.Trainable {
+			continue
+		}
+		values := normals(rng, v.Shape().Size())
+		for i := range values {
+			switch v.Name() {
+			case "offset":
+				values[i] *= 0.05
+			case "thresholds":
+				values[i] = 0.1 * math.Abs(values[i])
+			}
+		}
+		require.NoError(t, v.SetValue(tensors.FromFlatDataAndDimensions(values, v.Shape().Dimensions...)))
+	}
+	return store
+}
+
+// randomImages are two images for a network, float64.
+func randomImages(n ebssc.Network, seed uint64) *tensors.Tensor {
+	values := normals(rand.New(rand.NewPCG(seed, 3)), 2*n.Height*n.Width*n.Channels)
+	return tensors.FromFlatDataAndDimensions(values, 2, n.Height, n.Width, n.Channels)
+}
+
+// outputs computes float64 nodes of a model.
+func outputs(t require.TestingT, store *model.Store, images *tensors.Tensor, graph func(scope *model.Scope, images *Node) []*Node) (all [][]float64) {
+	tensors_, err := model.CallOnceN(xla, store, graph, images)
+	require.NoError(t, err)
+	for _, output := range tensors_ {
+		all = append(all, tensors.MustCopyFlatData[float64](output))
+	}
+	return all
+}
+
+// Block-coordinate ascent: for every model, image and hypothesis the joint energy never falls from one block's update to
+// the next, and it does rise.
+func TestJointEnergyNeverFalls(t *testing.T) {
+	rose := 0.0
+	for i, n := range someStacks(12) {
+		seed := uint64(i)
+		store := randomModel(t, n, nil, seed)
+		ascent := outputs(t, store, randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
+			return ebssc.Ascent(n, scope, images, 3)
+		})
+		for step := 1; step < len(ascent); step++ {
+			for i, energy := range ascent[step] {
+				require.GreaterOrEqual(t, energy, ascent[step-1][i]-1e-12*math.Abs(energy),
+					"%+v: update %d, image and hypothesis %d", n, step, i)
+				rose = math.Max(rose, energy-ascent[step-1][i])
+			}
+		}
+	}
+	require.Greater(t, rose, 0.01)
+}
+
+// What Forward reports as energies is the joint energy, each coupling counted once, and it is no lower with more sweeps.
+func TestEnergiesAreTheJointEnergy(t *testing.T) {
+	n := twoBlocks(0)
+	store, images := randomModel(t, n, nil, 5), randomImages(n, 5)
+	ascent := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
+		return ebssc.Ascent(n, scope, images, 4)
+	})
+	var before []float64
+	for sweeps := range 5 {
+		n.Sweeps = sweeps
+		energies := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
+			pass := n.Forward(scope, images)
+			lower := pass.Energies[0]
+			if lower.Rank() == 1 {
+				lower = InsertAxes(lower, 1)
+			}
+			scores := DivScalar(pass.Scores, model.GetParamOr(scope, ebssc.ParamEnergyScale, 1.0))
+			return []*Node{Add(lower, pass.Energies[1]), scores}
+		})
+		require.InDeltaSlice(t, ascent[2*sweeps], energies[0], 1e-12, "%d sweeps", sweeps)
+		if sweeps == 0 {
+			before = energies[0]
+			continue
+		}
+		// Without sweeps the lower block's energy is the same for all hypotheses and stays out of the scores.
+		require.InDeltaSlice(t, energies[0], energies[1], 1e-12)
+		for i := range before {
+			require.Greater(t, energies[0][i], before[i], "%d sweeps", sweeps)
+		}
+		before = energies[0]
+	}
+}
+
+// Where the codes no longer change, another sweep changes nothing.
+func TestFixedPoint(t *testing.T) {
+	n := twoBlocks(0)
+	store, images := randomModel(t, n, nil, 6), randomImages(n, 6)
+	// With a weak coupling the codes converge fast.
+	dictionary := store.GetVariable("/conv2/dictionary")
+	values := tensors.MustCopyFlatData[float64](dictionary.MustValue())
+	for i := range values {
+		values[i] *= 0.1
+	}
+	require.NoError(t, dictionary.SetValue(tensors.FromFlatDataAndDimensions(values, dictionary.Shape().Dimensions...)))
+	codes := func(sweeps int) []float64 {
+		n.Sweeps = sweeps
+		all := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
+			return n.Forward(scope, images).Codes
+		})
+		return append(all[0], all[1]...)
+	}
+	require.Greater(t, distance(codes(0), codes(1)), 1e-3)
+	require.Less(t, distance(codes(30), codes(31)), 1e-9)
+}
+
+// The top-down pass is what a change of the code below changes the energy above by: for every kernel, stride and padding,
+// through max and average pools, with hypotheses and without.
+func TestTopDownIsTheAdjoint(t *testing.T) {
+	for i, n := range someStacks(12) {
+		n.Layers = n.Layers[:2]
+		n.Layers[1].Block.Coding = ebssc.EBC
+		if i%3 > 0 {
+			pool := ebssc.Layer{Name: "pool", Pool: &ebssc.Pool{Window: 3, Stride: 2, Padding: 1, Average: i%3 == 2}}
+			n.Layers = []ebssc.Layer{n.Layers[0], pool, n.Layers[1]}
+		}
+		seed := uint64(i)
+		both := outputs(t, randomModel(t, n, nil, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
+			r, gradient := ebssc.TopDown(n, scope, images)
+			if r.Rank() > gradient.Rank() { // one code below for all hypotheses
+				r = ReduceSum(r, 1)
+			}
+			return []*Node{r, gradient}
+		})
+		require.InDeltaSlice(t, both[1], both[0], 1e-12, "%+v", n)
+	}
+}
+
+// Gradients through the unrolled graph, top-down passes and dropout's masks included, against finite differences.
+func TestUnrolledGradients(t *testing.T) {
+	labels := tensors.FromValue([][]int32{{2}, {0}})
+	for _, below := range []ebssc.Coding{ebssc.SSC, ebssc.EBC} {
+		n := twoBlocks(2)
+		n.Layers[0].Block.Coding = below
+		store, images := randomModel(t, n, experiments.Settings{ebssc.ParamEnergyScale: 5.0}, 7), randomImages(n, 7)
+		checkGradients(t, store, n, images, labels)
+	}
+}
+
+// Networks that have no joint energy with a bound are refused.
+func TestSweepsNeedSphericalBlocks(t *testing.T) {
+	n := twoBlocks(1)
+	require.NoError(t, n.Validate())
+	n.Layers[0].Block.Coding = ebssc.CReLU
+	require.ErrorContains(t, n.Validate(), "conv1: with sweeps every block needs a split code of unit norm")
+	n = twoBlocks(-1)
+	require.ErrorContains(t, n.Validate(), "-1 sweeps")
+}

@@ -1,0 +1,119 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ebsscgo/ebssc"
+)
+
+// Experiment is a network to train: a row of the paper's table, or a line in its figure.
+type Experiment struct {
+	// Name on the command line, in results and in folders.
+	Name string
+	// Title as the paper writes it.
+	Title string
+	// Architecture is the network at any width.
+	Architecture
+	// Settings are hyperparameters in which the experiment differs from its profile's recipe.
+	Settings Settings
+	// Traced experiments are measured after every epoch, on the test images and on the first training images.
+	Traced bool
+	// Paper is what the paper reports; empty for an experiment of your own.
+	Paper Paper
+}
+
+// Architecture is a network that comes in all widths.
+type Architecture interface {
+	// Network is the network of that width, the number of filters of its first block.
+	Network(width int) ebssc.Network
+}
+
+// Paper is what the paper reports of a row, as it rounds it.
+type Paper struct {
+	// TrainErr and TestErr in percent.
+	TrainErr, TestErr float64
+	// Params is the number of parameters, such as "2.6M".
+	Params string
+	// Where in the paper it says so.
+	Where string
+}
+
+// Images says which images a study is about.
+type Images string
+
+const (
+	// CIFAR10 are 32×32×3 pixels, 50,000 of them for training.
+	CIFAR10 Images = "CIFAR-10"
+	// MNIST are 28×28×1 pixels, 60,000 of them for training.
+	MNIST Images = "MNIST"
+)
+
+// Study is a set of experiments that are run and reported together.
+type Study struct {
+	// Name on the command line.
+	Name string
+	// About says what it shows, in a line.
+	About string
+	// Images that its networks are trained on.
+	Images Images
+	// Ablation says that the paper does not report it.
+	Ablation bool
+	// Experiments in the order of the report.
+	Experiments []Experiment
+}
+
+// Studies are all studies, in the order in which they are run.
+var Studies = []Study{
+	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Experiments: Table},
+	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference", Images: MNIST, Experiments: Unroll},
+	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Ablation: true, Experiments: UnrollBoth},
+}
+
+// FindStudy returns the study of that name.
+func FindStudy(name string) (Study, error) {
+	var known []string
+	for _, study := range Studies {
+		if study.Name == name {
+			return study, nil
+		}
+		known = append(known, study.Name)
+	}
+	return Study{}, fmt.Errorf("unknown study %q: choose from %s", name, strings.Join(known, ", "))
+}
+
+// StudyOf returns the study that an experiment belongs to, and the experiment; ok is false for an unknown name.
+func StudyOf(experiment string) (study Study, e Experiment, ok bool) {
+	for _, study := range Studies {
+		for _, e := range study.Experiments {
+			if e.Name == experiment {
+				return study, e, true
+			}
+		}
+	}
+	return Study{}, Experiment{}, false
+}
+
+// Find returns the experiments of the given names, in the order of all; no names means all of them.
+func Find(all []Experiment, names []string) ([]Experiment, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var found []Experiment
+	for _, e := range all {
+		if slices.Contains(names, e.Name) {
+			found = append(found, e)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(e Experiment) bool { return e.Name == name }) {
+			var known []string
+			for _, e := range all {
+				known = append(known, e.Name)
+			}
+			return nil, fmt.Errorf("unknown experiment %q: choose from %s", name, strings.Join(known, ", "))
+		}
+	}
+	return found, nil
+}

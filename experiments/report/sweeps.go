@@ -1,0 +1,206 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
+	"ebsscgo/experiments/data"
+	"ebsscgo/experiments/training"
+	"ebsscgo/internal/files"
+	"ebsscgo/internal/table"
+)
+
+// epochLayout is that of a sweeps study's learning curves, unroll.csv: a line an epoch of a run, measured after it without
+// dropout. train_objective is in nats, errors are fractions; the training columns are of the first training images. seconds
+// are those of the epoch.
+var epochLayout = table.Layout{Keys: 1, Columns: []string{
+	"sweeps", "seed", "epoch", "train_objective", "train_err", "test_err", "seconds",
+}}
+
+// sweepsLayout is that of its summary, unroll_summary.csv: a line a number of sweeps T, of all images after the last epoch,
+// in the same units. fixed, broken, p_value and verdict are of the paired test against T−1, see [McNemar]; they are empty
+// where no runs are recorded that differ from these in T alone. The other columns are as in table.csv.
+var sweepsLayout = table.Layout{Keys: 1, Columns: []string{
+	"sweeps", "dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "alpha",
+	"train_objective", "train_objective_std", "train_err", "train_err_std", "test_err", "test_err_std", "paper_test_err",
+	"fixed", "broken", "p_value", "verdict", "seconds", "commit",
+}}
+
+// writeSweeps writes a study of inference with several numbers of sweeps: its learning curves, its summary, its figures
+// and its report. Without any line it writes nothing.
+func writeSweeps(folder, profile string, study experiments.Study, groups []Group) error {
+	epochsPath, summaryPath := filepath.Join(folder, study.Name+".csv"), filepath.Join(folder, study.Name+"_summary.csv")
+	oldEpochs, err := epochLayout.Read(epochsPath)
+	if err != nil {
+		return err
+	}
+	oldSummary, err := sweepsLayout.Read(summaryPath)
+	if err != nil {
+		return err
+	}
+	newEpochs, newSummary, err := sweepsLines(folder, study, groups)
+	if err != nil {
+		return err
+	}
+	var sweeps []string
+	for _, e := range study.Experiments {
+		sweeps = append(sweeps, sweepsOf(e))
+	}
+	epochs := inOrder(epochLayout.Merge(oldEpochs, newEpochs), "sweeps", sweeps)
+	summary := inOrder(sweepsLayout.Merge(oldSummary, newSummary), "sweeps", sweeps)
+	if len(summary) == 0 {
+		return nil
+	}
+	for i := 1; i < len(sweeps); i++ {
+		if find(newSummary, sweeps[i]) == nil && replaced(find(oldSummary, sweeps[i-1]), find(newSummary, sweeps[i-1])) {
+			dropPaired(find(summary, sweeps[i]))
+		}
+	}
+	if err := epochLayout.Write(epochsPath, epochs); err != nil {
+		return err
+	}
+	if err := sweepsLayout.Write(summaryPath, summary); err != nil {
+		return err
+	}
+	if err := drawSweeps(folder, study, epochs, summary); err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(folder, Summary(study)), []byte(sweepsMarkdown(profile, study, summary)))
+}
+
+// sweepsLines are the lines of the recorded runs.
+func sweepsLines(folder string, study experiments.Study, groups []Group) (epochs, summary []Line, err error) {
+	var before Group
+	for _, e := range study.Experiments {
+		group := latest(groups, e.Name)
+		if group != nil {
+			line, err := sweepsLine(e, group, before)
+			if err != nil {
+				return nil, nil, err
+			}
+			lines, err := epochLines(folder, e, group)
+			if err != nil {
+				return nil, nil, err
+			}
+			epochs, summary = append(epochs, lines...), append(summary, line)
+		}
+		before = group
+	}
+	return epochs, summary, nil
+}
+
+// sweepsOf is T of an experiment, at any width.
+func sweepsOf(e experiments.Experiment) string { return strconv.Itoa(e.Network(1).Sweeps) }
+
+// epochLines are the learning curves of a group's runs.
+func epochLines(folder string, e experiments.Experiment, group Group) (lines []Line, err error) {
+	for _, result := range group {
+		curve, err := training.LoadCurve(filepath.Join(folder, RunsFolder, result.ID))
+		if err != nil {
+			return nil, err
+		}
+		if len(curve) == 0 {
+			return nil, fmt.Errorf("run %s has no learning curve: remove it to train it again", result.ID)
+		}
+		for _, epoch := range curve {
+			if !epoch.Measured {
+				return nil, fmt.Errorf("run %s was not measured after epoch %d: remove it to train it again", result.ID, epoch.Epoch)
+			}
+			lines = append(lines, Line{
+				"sweeps": sweepsOf(e), "seed": strconv.Itoa(result.Run.Seed), "epoch": strconv.Itoa(epoch.Epoch),
+				"train_objective": decimals(epoch.Objective, 5), "train_err": fraction(epoch.TrainErr),
+				"test_err": fraction(epoch.TestErr), "seconds": decimals(epoch.Seconds, 2),
+			})
+		}
+	}
+	return lines, nil
+}
+
+// sweepsLine sums up the runs of an experiment; before are those of one sweep less, if any.
+func sweepsLine(e experiments.Experiment, group, before Group) (Line, error) {
+	l := origin(group)
+	objective, objectiveStd := spread(group, func(r training.Result) float64 { return r.TrainObjective })
+	trainErr, trainStd := spread(group, func(r training.Result) float64 { return r.TrainErr })
+	testErr, testStd := spread(group, func(r training.Result) float64 { return r.TestErr })
+	l["sweeps"], l["alpha"] = sweepsOf(e), fmt.Sprint(group[0].Run.Settings[ebssc.ParamAlpha])
+	l["train_objective"], l["train_objective_std"] = decimals(objective, 5), decimals(objectiveStd, 5)
+	l["train_err"], l["train_err_std"] = fraction(trainErr), fraction(trainStd)
+	l["test_err"], l["test_err_std"] = fraction(testErr), fraction(testStd)
+	// The paper's numbers are of MNIST and stand beside no other images.
+	if e.Paper.TestErr != 0 && l["dataset"] == data.MNISTName {
+		l["paper_test_err"] = decimals(e.Paper.TestErr/100, 4)
+	}
+	comparable, err := differInSweeps(before, group)
+	if err != nil || !comparable {
+		return l, err
+	}
+	test, err := McNemar(predictions(before), predictions(group), group[0].Labels)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s with one sweep less: %w", e.Name, err)
+	}
+	l["fixed"], l["broken"] = strconv.Itoa(test.Fixed), strconv.Itoa(test.Broken)
+	l["p_value"], l["verdict"] = strconv.FormatFloat(test.P, 'g', 3, 64), test.Verdict()
+	return l, nil
+}
+
+// fraction prints an error rate in percent as a fraction.
+func fraction(percent float64) string { return decimals(percent/100, 5) }
+
+// predictions of each run of a group.
+func predictions(group Group) (all []string) {
+	for _, result := range group {
+		all = append(all, result.Predictions)
+	}
+	return all
+}
+
+// differInSweeps says whether two groups differ in nothing but the sweeps of inference: they have the same seeds, and were
+// tested on the same images.
+func differInSweeps(a, b Group) (bool, error) {
+	if len(a) != len(b) {
+		return false, nil
+	}
+	for i := range a {
+		var descriptions [2]string
+		for j, result := range []training.Result{a[i], b[i]} {
+			run := result.Run
+			run.Experiment, run.Network.Sweeps = "", 0
+			description, err := json.Marshal(run)
+			if err != nil {
+				return false, fmt.Errorf("describing run %s: %w", result.ID, err)
+			}
+			descriptions[j] = string(description)
+		}
+		if descriptions[0] != descriptions[1] || a[i].Labels != b[i].Labels {
+			return false, nil
+		}
+	}
+	return len(a) > 0, nil
+}
+
+// find is the line of that many sweeps, nil if there is none.
+func find(lines []Line, sweeps string) Line {
+	for _, l := range lines {
+		if l["sweeps"] == sweeps {
+			return l
+		}
+	}
+	return nil
+}
+
+// replaced says whether a line took the place of another that says something else.
+func replaced(old, line Line) bool {
+	return line != nil && slices.ContainsFunc(sweepsLayout.Columns, func(column string) bool { return old[column] != line[column] })
+}
+
+// dropPaired removes a paired test with runs that are no longer those of the line above.
+func dropPaired(l Line) {
+	for _, column := range []string{"fixed", "broken", "p_value", "verdict"} {
+		delete(l, column)
+	}
+}
