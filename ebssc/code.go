@@ -1,6 +1,10 @@
 package ebssc
 
-import . "github.com/gomlx/gomlx/core/graph"
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"ebsscgo/internal/ops"
+)
 
 // Normalize projects codes onto the unit sphere, Eq. (ebm_projection): z* = z̃ / ‖z̃‖₂.
 //
@@ -8,27 +12,26 @@ import . "github.com/gomlx/gomlx/core/graph"
 // code, shaped as z̃, and the norm, shaped as the batch axes. By Appendix B the norm is the energy of the code.
 // z̃ = 0 gives code 0, norm 0 and gradient 0.
 func Normalize(shrunk *Node, batchAxes int) (code, norm *Node) {
-	var axes []int
-	for axis := batchAxes; axis < shrunk.Rank(); axis++ {
-		axes = append(axes, axis)
-	}
-	square := ReduceAndKeep(Square(shrunk), ReduceSum, axes...)
+	return normalize(ops.Kernels{Plain: true}, shrunk, batchAxes)
+}
+
+func normalize(kernels ops.Kernels, shrunk *Node, batchAxes int) (code, norm *Node) {
+	square := kernels.Inner(shrunk, shrunk, batchAxes)
 	// The root's gradient is infinite at 0, so 0 never reaches it.
 	zero := IsZero(square)
 	root := Sqrt(Where(zero, OnesLike(square), square))
-	code = Div(shrunk, root)
-	norm = Where(zero, ZerosLike(root), root)
-	return code, Reshape(norm, shrunk.Shape().Dimensions[:batchAxes]...)
+	return kernels.Scale(shrunk, Inverse(root)), Where(zero, ZerosLike(root), root)
 }
 
 // Energy is E'(x, y, z) of Eq. (energy_fn2) for any split code z, not only the optimal one:
 // uᵀ(z⁺ − z⁻) − ŵ⁺ᵀz⁺ − ŵ⁻ᵀz⁻, with u = d ⋆ x + b.
 //
-// drive is SplitDrive(u) and code [z⁺, z⁻], of one shape; thresholds broadcast to it. The result has the batch axes.
+// drive is SplitDrive(u) and code [z⁺, z⁻]; drive and thresholds broadcast to the code's shape. The result has the batch axes.
 func Energy(drive, thresholds, code *Node, batchAxes int) *Node {
-	var axes []int
-	for axis := batchAxes; axis < code.Rank(); axis++ {
-		axes = append(axes, axis)
-	}
-	return ReduceSum(Mul(Sub(drive, thresholds), code), axes...)
+	return energy(ops.Kernels{Plain: true}, drive, thresholds, code, batchAxes)
+}
+
+func energy(kernels ops.Kernels, drive, thresholds, code *Node, batchAxes int) *Node {
+	gain := BroadcastToDims(Sub(drive, thresholds), code.Shape().Dimensions...)
+	return kernels.Inner(gain, code, batchAxes)
 }

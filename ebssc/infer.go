@@ -51,7 +51,7 @@ func (n Network) climb(scope *model.Scope, images *Node) *stack {
 		if len(s.levels) > 0 {
 			pending.dropout = newDropout(scope, images.Graph())
 		} else if layer.Block.Coding.Spherical {
-			at.values, _ = Normalize(at.values, 1)
+			at.values, _ = normalize(pending.kernels, at.values, 1)
 			at.unit = entryUnit(at.values, 1)
 		}
 		l := &level{block: *layer.Block, path: pending}
@@ -92,7 +92,7 @@ func (l *level) energy() *Node {
 	if l.code.classes > 0 {
 		drive = l.drive.hypotheses()
 	}
-	return Energy(drive, thresholds, l.code.values, l.code.batchAxes())
+	return energy(l.path.kernels, drive, thresholds, l.code.values, l.code.batchAxes())
 }
 
 // begin makes the block's variables, in scope, and its drive. All variables are in the paper's units, where codes have
@@ -123,7 +123,7 @@ func (l *level) look(below code) {
 	l.drive = l.read
 	l.drive.values = l.read.unflat(l.block.Drive(l.path.kernels, l.read.flat(), l.dictionary, l.offset))
 	if !l.block.Coding.Rectified {
-		l.drive.values = SplitDrive(l.drive.values)
+		l.drive.values = l.path.kernels.Split(l.drive.values)
 	}
 }
 
@@ -152,7 +152,7 @@ func (l *level) update(r *Node) {
 		l.code.values = ShrinkSplit(drive, l.thresholds)
 	}
 	if l.block.Coding.Spherical {
-		l.code.values, l.norm = Normalize(l.code.values, l.code.batchAxes())
+		l.code.values, l.norm = normalize(l.path.kernels, l.code.values, l.code.batchAxes())
 		l.code.unit = entryUnit(l.code.values, l.code.batchAxes())
 	}
 }

@@ -1,6 +1,10 @@
 package ebssc
 
-import . "github.com/gomlx/gomlx/core/graph"
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"ebsscgo/internal/ops"
+)
 
 // Shrink is the asymmetric shrinkage of Eq. (asym_shrink), shrink_(β⁺,β⁻)(v), as the sum of two ReLUs:
 // ReLU(v − β⁺) − ReLU(−v − β⁻). It is a proper function where −β⁻ ≤ β⁺.
@@ -12,7 +16,7 @@ func Shrink(v, betaPlus, betaMinus *Node) *Node {
 
 // SplitDrive writes a signed signal u [..., K] as the drive of a split code, [u, −u] [..., 2K].
 func SplitDrive(u *Node) *Node {
-	return Concatenate([]*Node{u, Neg(u)}, -1)
+	return ops.Kernels{Plain: true}.Split(u)
 }
 
 // ShrinkSplit is the asymmetric shrinkage that keeps both halves as magnitudes, [z⁺, z⁻]:

@@ -50,10 +50,11 @@ func (l *Lab) prepare(ctx context.Context, run experiments.Run) (*prepared, erro
 		return l.prepared, nil
 	}
 	train := l.Set.Train.Slice(0, run.TrainImages)
-	test := l.Set.Test.Slice(0, run.TestImages)
-	if run.HeldOut > 0 {
-		all := l.Set.Train.Len()
+	var test data.Images
+	if all := l.Set.Train.Len(); run.HeldOut > 0 {
 		test = l.Set.Train.Slice(all-run.HeldOut, all)
+	} else {
+		test = l.Set.Test.Slice(0, run.TestImages)
 	}
 	preprocess, err := l.preprocessing(ctx, train, whiten)
 	if err != nil {

@@ -20,8 +20,8 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	switch {
 	case !k.Plain && isPointwise(d) && stride == 1:
 		return pointwise(x, d)
-	case !k.Plain && covers(d, pad, x.Shape().Dim(1), x.Shape().Dim(2)):
-		return covering(x, d)
+	case !k.Plain && sideBySide(d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2)):
+		return windowed(x, d)
 	case !k.Plain && winogradFits(d, stride, pad):
 		return winograd(x, d)
 	case !k.Plain && x.Shape().Dim(3) == 3:
@@ -65,23 +65,30 @@ func pointwise(x, d *Node) *Node {
 	return Reshape(y, dims...)
 }
 
-// covers says whether the kernel d is as large as images of that size, so that it has one place.
-func covers(d *Node, pad, height, width int) bool {
-	return pad == 0 && d.Shape().Dim(0) == height && d.Shape().Dim(1) == width
+// sideBySide says whether a kernel as large as the stride covers images of that size with windows that neither overlap nor leave
+// a gap: with one window, too.
+func sideBySide(d *Node, stride, pad, height, width int) bool {
+	kh, kw := d.Shape().Dim(0), d.Shape().Dim(1)
+	one := kh == height && kw == width
+	return pad == 0 && (one || kh == stride && kw == stride && height%kh == 0 && width%kw == 0)
 }
 
-// covering replaces CrossCorrelate(x, d, stride, 0) for kernels as large as the image by one matrix product.
-func covering(x, d *Node) *Node {
-	count, k := x.Shape().Dim(0), d.Shape().Dim(3)
-	y := Dot(Reshape(x, count, -1), Reshape(d, -1, k)).Product()
-	return Reshape(y, count, 1, 1, k)
+// windowed replaces CrossCorrelate where the windows tile the image by one matrix product over them.
+func windowed(x, d *Node) *Node {
+	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
+	dims := slices.Clone(x.Shape().Dimensions)
+	dims[1], dims[2], dims[3] = dims[1]/kh, dims[2]/kw, k
+	windows := TransposeAllAxes(Reshape(x, dims[0], dims[1], kh, dims[2], kw, c), 0, 1, 3, 2, 4, 5)
+	return Reshape(Dot(Reshape(windows, -1, kh*kw*c), Reshape(d, kh*kw*c, k)).Product(), dims...)
 }
 
-// coveringTranspose is the adjoint of covering in x.
-func coveringTranspose(z, d *Node) *Node {
-	count, k := z.Shape().Dim(0), d.Shape().Dim(3)
-	x := DotGeneral(Reshape(z, count, k), []int{1}, nil, Reshape(d, -1, k), []int{1}, nil)
-	return Reshape(x, append([]int{count}, d.Shape().Dimensions[:3]...)...)
+// windowedTranspose is the adjoint of windowed in x.
+func windowedTranspose(z, d *Node) *Node {
+	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
+	count, rows, columns := z.Shape().Dim(0), z.Shape().Dim(1), z.Shape().Dim(2)
+	windows := DotGeneral(Reshape(z, -1, k), []int{1}, nil, Reshape(d, kh*kw*c, k), []int{1}, nil)
+	x := TransposeAllAxes(Reshape(windows, count, rows, columns, kh, kw, c), 0, 1, 3, 2, 4, 5)
+	return Reshape(x, count, rows*kh, columns*kw, c)
 }
 
 // Transpose returns d * z, the exact adjoint of [Kernels.CrossCorrelate] in x: ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩ for all x
@@ -95,8 +102,8 @@ func (k Kernels) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 	if !k.Plain && winogradFits(d, stride, pad) {
 		return winogradTranspose(z, d)
 	}
-	if !k.Plain && covers(d, pad, height, width) {
-		return coveringTranspose(z, d)
+	if !k.Plain && sideBySide(d, stride, pad, height, width) {
+		return windowedTranspose(z, d)
 	}
 	return withGradients(transpose(z, d, stride, pad, height, width),
 		operand{z, func(v *Node) *Node { return k.CrossCorrelate(v, d, stride, pad) }},

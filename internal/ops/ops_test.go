@@ -121,7 +121,8 @@ func TestCrossCorrelateLikePlain(t *testing.T) {
 		{2, 8, 8, 8, 12, 1, 1, 1},    // conv7: 1×1 with a border of zeros
 		{2, 8, 8, 8, 12, 1, 2, 1},    // the same with strides
 		{2, 9, 9, 4, 6, 5, 2, 2},     // 5×5
-		{3, 5, 5, 4, 6, 5, 2, 0},     // one place
+		{3, 5, 5, 4, 6, 5, 2, 0},     // one window
+		{3, 6, 9, 4, 6, 3, 3, 0},     // windows side by side
 		{8, 32, 32, 128, 8, 3, 1, 1}, // more than one piece of the batch
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
@@ -190,7 +191,7 @@ func TestTransposeIsAdjoint(t *testing.T) {
 				}
 			}
 		}
-		for _, fast := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}} {
+		for _, fast := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}, {3, 6, 9, 4, 6, 3, 3, 0}} {
 			t.Run(fast.String(), func(t *testing.T) { fast.requireAdjoint(t, on) })
 		}
 	})
