@@ -52,7 +52,7 @@ func unrolled(name string, below ebssc.Coding, paper map[int]Paper) (all []Exper
 		all = append(all, Experiment{
 			Name: fmt.Sprintf("%s-%d", name, sweeps), Title: fmt.Sprintf("T = %d", sweeps),
 			Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Paper: paper[sweeps], Traced: true,
-			Settings:     unrollSettings,
+			Settings: unrollSettings,
 		})
 	}
 	return all
