@@ -18,6 +18,8 @@ import (
 // from the bottom to the top again and sets every code to the optimum of the joint energy with all others as they are:
 // the block above, which reads this code, shifts its thresholds by r = d_{ℓ+1} * z_{ℓ+1}. So the energy never falls.
 type stack struct {
+	// image is what the first block reads.
+	image  code
 	levels []*level
 	// above is the path from the last block to the classifier.
 	above path
@@ -38,6 +40,16 @@ type level struct {
 	norm *Node
 }
 
+// infer is one bottom-up pass and n.Sweeps sweeps. All codes of the model come from here.
+func (n Network) infer(scope *model.Scope, images *Node) *stack {
+	images.AssertDims(-1, n.Height, n.Width, n.Channels)
+	s := n.climb(scope, images)
+	for range n.Sweeps {
+		s.sweep()
+	}
+	return s
+}
+
 // climb is the bottom-up pass: it makes the variables and all codes.
 func (n Network) climb(scope *model.Scope, images *Node) *stack {
 	s := &stack{}
@@ -53,6 +65,9 @@ func (n Network) climb(scope *model.Scope, images *Node) *stack {
 		} else if layer.Block.Coding.Spherical {
 			at.values, _ = normalize(pending.kernels, at.values, 1)
 			at.unit = entryUnit(at.values, 1)
+		}
+		if len(s.levels) == 0 {
+			s.image = at
 		}
 		l := &level{block: *layer.Block, path: pending}
 		l.begin(scope.In("%s", layer.Name), at, n.Classes)
@@ -159,12 +174,16 @@ func (l *level) update(r *Node) {
 
 // topDown is r = d * (z⁺ − z⁻) of this block, shaped as the code below: what a change of that code changes this block's
 // energy by, [N, (Y), H, W, C].
-func (l *level) topDown(below code) *Node {
+func (l *level) topDown(below code) *Node { return l.descend(l.code, below).values }
+
+// descend carries a signal shaped as this block's code to where the code below is: d * (z⁺ − z⁻), and down the path.
+func (l *level) descend(signal, below code) code {
 	spatial := l.read.values.Shape().Dimensions[l.read.batchAxes():]
-	r := l.code
-	r.values = Signed(l.code.values)
-	r.values = r.unflat(l.path.kernels.Transpose(r.flat(), l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1]))
-	return l.path.down(r, below).values
+	if !l.block.Coding.Rectified {
+		signal.values = Signed(signal.values)
+	}
+	signal.values = signal.unflat(l.path.kernels.Transpose(signal.flat(), l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1]))
+	return l.path.down(signal, below)
 }
 
 // path is what lies between a code and the block that reads it: pools and, in training, dropout.

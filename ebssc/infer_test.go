@@ -44,11 +44,15 @@ func randomStack(t *rapid.T) ebssc.Network {
 	return n
 }
 
-// twoBlocks is the network of the unroll study, small.
+// twoBlocks is a small network like that of the unroll study, with strides.
 func twoBlocks(sweeps int) ebssc.Network {
-	n := experiments.TwoBlocks{Below: ebssc.SSC, Sweeps: sweeps}.Network(3)
-	n.Height, n.Width, n.Classes = 12, 12, 3
-	return n
+	return ebssc.Network{
+		Height: 12, Width: 12, Channels: 1, Classes: 3, Classifier: ebssc.EnergySum, Sweeps: sweeps,
+		Layers: []ebssc.Layer{
+			{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 5, Stride: 2, Padding: 1, Coding: ebssc.SSC}},
+			{Name: "conv2", Block: &ebssc.Block{Filters: 6, Kernel: 5, Stride: 2, Padding: 1, Coding: ebssc.EBC}},
+		},
+	}
 }
 
 // randomModel fills a network's variables with numbers from a seed: dictionaries and offsets of either sign, thresholds of

@@ -198,11 +198,7 @@ type Pass struct {
 // dropout is applied and the updates of thresholds and offsets are registered with the trainer.
 // It panics where the graph cannot be built, as GoMLX's graph functions do.
 func (n Network) Forward(scope *model.Scope, images *Node) Pass {
-	images.AssertDims(-1, n.Height, n.Width, n.Channels)
-	s := n.climb(scope, images)
-	for range n.Sweeps {
-		s.sweep()
-	}
+	s := n.infer(scope, images)
 	pass := n.read(s)
 	_, top := s.above.up(s.levels[len(s.levels)-1].code)
 	pass.Scores = n.Classifier.apply(scope.In(classifierScope), top, pass.Energies, n.Classes)
