@@ -1,10 +1,11 @@
-// Package bench measures training steps and inference of the table's networks in this program and in PyTorch and JAX
+// Package bench measures training steps and inference of the studies' networks in this program and in PyTorch and JAX
 // on the same CPU.
 //
 // All programs compute the same: network, float32, batch, initial variables and hyperparameters; a training step is the
 // forward pass with dropout, the loss, its gradients, Adam and the projection of thresholds, without augmentation. Before
-// anything is timed, their class scores must agree. They are started, compiled and warmed up untimed, and then take turns:
-// one computes while the others wait, so that what disturbs the machine for a while disturbs all of them.
+// anything is timed, their class scores must agree. Each is a process of its own, this one too, with its fast operations
+// and without. They are warmed up, and then take turns: one computes while the others wait, so that what disturbs the
+// machine for a while disturbs all of them. What the first step takes longer than others is what compiling costs.
 package bench
 
 import (
@@ -19,16 +20,32 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gomlx/compute"
-	"github.com/gomlx/gomlx/support/exceptions"
-
 	"ebsscgo/experiments"
 )
 
 // Size is how large a network is measured.
 type Size struct {
-	// Batch is the number of images, Width that of the first two blocks' filters.
+	// Batch is the number of images, Width that of the first block's filters.
 	Batch, Width int
+}
+
+// tableSizes are those of networks on CIFAR-10: the paper's width in small batches, and a quarter of it in its batches.
+var tableSizes = []Size{{32, experiments.PaperWidth}, {128, experiments.PaperWidth / 4}}
+
+// usualSizes are the sizes at which an experiment is measured if nothing else is asked for. Networks on MNIST are small:
+// they are measured as profile quick trains them.
+func usualSizes(e experiments.Experiment) ([]Size, error) {
+	study, _, ok := experiments.StudyOf(e.Name)
+	if !ok || study.Images != experiments.MNIST {
+		return tableSizes, nil
+	}
+	quick, err := experiments.FindProfile("quick")
+	if err != nil {
+		return nil, err
+	}
+	scale := quick.Scale(study)
+	batch, _ := experiments.Recipe.With(scale.Settings, e.Settings)[experiments.ParamBatch].(int)
+	return []Size{{batch, scale.Width}}, nil
 }
 
 // ParseSize reads a size such as "32x96": batch 32, width 96.
@@ -46,8 +63,12 @@ func ParseSize(text string) (Size, error) {
 
 // Plan is what to measure.
 type Plan struct {
-	Rows  []experiments.Experiment
+	Experiments []experiments.Experiment
+	// Sizes to measure them at; none are the usual ones of each experiment.
 	Sizes []Size
+	// Self is the command line by which this program calls [Serve]. A folder is put behind it, and then --plain where it shall
+	// do without its fast operations.
+	Self []string
 	// Peers are the other programs, of PeerNames.
 	Peers []string
 	// Rounds is how often each program has its turn.
@@ -69,7 +90,7 @@ func (p Plan) Validate() error {
 
 // Run carries out a plan. It prints the table to out and writes it to <results>/bench/steps.csv, each case when it is
 // done; lines of other cases stay there as they are. The peers are installed if they are not.
-func Run(ctx context.Context, backend compute.Backend, plan Plan, results, commit string, out io.Writer) error {
+func Run(ctx context.Context, plan Plan, results, commit string, out io.Writer) error {
 	if err := plan.Validate(); err != nil {
 		return err
 	}
@@ -83,18 +104,22 @@ func Run(ctx context.Context, backend compute.Backend, plan Plan, results, commi
 	file := filepath.Join(results, "bench", "steps.csv")
 	fmt.Fprintf(out, "%d cores, %d rounds, results in %s\n", runtime.NumCPU(), plan.Rounds, file)
 	var all []Line
-	for _, row := range plan.Rows {
-		for _, size := range plan.Sizes {
-			fmt.Fprintf(out, "%s, batch %d, width %d …\n", row.Name, size.Batch, size.Width)
-			var lines []Line
+	for _, e := range plan.Experiments {
+		sizes := plan.Sizes
+		if len(sizes) == 0 {
 			var err error
-			// Graph building panics; here is the one place where that becomes an error.
-			panicked := exceptions.TryCatch[error](func() { lines, err = measureCase(ctx, backend, plan, row, size, python) })
-			if err = errors.Join(panicked, err); err != nil {
-				return fmt.Errorf("%s, batch %d, width %d: %w", row.Name, size.Batch, size.Width, err)
+			if sizes, err = usualSizes(e); err != nil {
+				return err
+			}
+		}
+		for _, size := range sizes {
+			fmt.Fprintf(out, "%s, batch %d, width %d …\n", e.Name, size.Batch, size.Width)
+			lines, err := measureCase(ctx, plan, newCase(e, size), python)
+			if err != nil {
+				return fmt.Errorf("%s, batch %d, width %d: %w", e.Name, size.Batch, size.Width, err)
 			}
 			for i := range lines {
-				lines[i].Row, lines[i].Size, lines[i].Commit = row.Name, size, commit
+				lines[i].Row, lines[i].Size, lines[i].Commit = e.Name, size, commit
 			}
 			if err := Update(file, lines); err != nil {
 				return err
@@ -109,11 +134,15 @@ func Run(ctx context.Context, backend compute.Backend, plan Plan, results, commi
 type program interface {
 	// label is the program's name and version.
 	label() (name, version string)
-	// turn takes steps of training or inference and returns the seconds of one.
-	turn(what string, steps int) (float64, error)
-	// close ends the program and frees what it holds.
+	// turn takes steps of training or inference.
+	turn(what string, steps int) (cost, error)
+	// close ends the program.
 	close() error
 }
+
+// cost is what a step takes: seconds, on average, and the program's peak resident memory meanwhile in MiB, 0 where the system
+// does not tell.
+type cost struct{ seconds, peak float64 }
 
 // What is measured.
 const (
@@ -124,8 +153,8 @@ const (
 // tolerance of class scores, relative to the largest.
 const tolerance = 1e-3
 
-// measureCase starts all programs for a row at a size, compares their class scores and measures them.
-func measureCase(ctx context.Context, backend compute.Backend, plan Plan, row experiments.Experiment, size Size, python string) (lines []Line, err error) {
+// measureCase starts all programs for a case, compares their class scores and measures them.
+func measureCase(ctx context.Context, plan Plan, c testCase, python string) (lines []Line, err error) {
 	folder, err := os.MkdirTemp("", "ebssc-bench-*")
 	if err != nil {
 		return nil, err
@@ -138,52 +167,65 @@ func measureCase(ctx context.Context, backend compute.Backend, plan Plan, row ex
 		}
 	}()
 
-	c := newCase(row, size)
+	if err := c.write(folder); err != nil {
+		return nil, err
+	}
 	var want []float32
-	for _, plain := range []bool{false, true} {
-		own, err := newOwn(backend, c, plain)
+	for _, name := range slices.Concat([]string{fastProgram, plainProgram}, plan.Peers) {
+		command, err := plan.command(name, python, folder)
 		if err != nil {
 			return nil, err
 		}
-		programs = append(programs, own)
-		scores, err := own.scores()
+		p, scores, err := startPeer(ctx, name, command, folder)
 		if err != nil {
 			return nil, err
 		}
+		programs = append(programs, p)
 		if want == nil {
 			want = scores
-			if err := c.write(folder, own.c.network.Variables(own.store)); err != nil {
-				return nil, err
-			}
-		} else if err := agree(own.name, scores, want); err != nil {
-			return nil, err
 		}
-	}
-	for _, name := range plan.Peers {
-		peer, scores, err := startPeer(ctx, name, python, folder)
-		if err != nil {
-			return nil, err
-		}
-		programs = append(programs, peer)
 		if err := agree(name, scores, want); err != nil {
 			return nil, err
 		}
 	}
-	for _, what := range []string{training, inference} {
-		times, err := takeTurns(ctx, programs, what, plan.Rounds)
+	// Inference comes first: what training keeps in memory would count for it.
+	for _, what := range []string{inference, training} {
+		measured, err := takeTurns(ctx, programs, what, plan.Rounds)
 		if err != nil {
 			return nil, err
 		}
-		for i, p := range programs {
-			line := Line{What: what, Min: slices.Min(times[i]), Median: median(times[i]), Rounds: plan.Rounds}
-			line.Program, line.Version = p.label()
-			if torch := slices.IndexFunc(programs, isTorch); torch >= 0 {
-				line.Ratio = ratioOf(times[i], times[torch])
-			}
-			lines = append(lines, line)
-		}
+		lines = append(linesOf(programs, measured, what), lines...)
 	}
 	return lines, nil
+}
+
+// command is the command line of a program for the case in folder.
+func (p Plan) command(name, python, folder string) ([]string, error) {
+	switch name {
+	case fastProgram:
+		return slices.Concat(p.Self, []string{folder}), nil
+	case plainProgram:
+		return slices.Concat(p.Self, []string{folder, "--plain"}), nil
+	default:
+		return peerCommand(python, name, folder)
+	}
+}
+
+// linesOf are the measurements of all programs.
+func linesOf(programs []program, measured []measurement, what string) (lines []Line) {
+	for i, p := range programs {
+		m := measured[i]
+		line := Line{What: what, Min: slices.Min(m.seconds), Median: median(m.seconds), Rounds: len(m.seconds), Peak: m.peak}
+		line.Program, line.Version = p.label()
+		if what == training { // inference was compiled when the scores were compared
+			line.First = m.first
+		}
+		if torch := slices.IndexFunc(programs, isTorch); torch >= 0 {
+			line.Ratio = ratioOf(m.seconds, measured[torch].seconds)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // isTorch says whether a program is what the others are compared with.
@@ -193,43 +235,57 @@ func isTorch(p program) bool {
 }
 
 const (
-	// warmUp is how many steps a program takes before it is timed at all: the first compiles.
-	warmUp = 2
+	// warmUp is how many steps a program takes after its first one before it is timed again.
+	warmUp = 1
 	// stepsPerTurn is how many steps of a turn are timed, after one that is not: the caches are the others' then.
 	stepsPerTurn = 3
 )
 
-// takeTurns measures the programs in interleaved rounds: seconds of a step for each program and round. Each round begins
-// with another program.
-func takeTurns(ctx context.Context, programs []program, what string, rounds int) ([][]float64, error) {
-	turn := func(p program, steps int) (float64, error) {
+// measurement is what the steps of a program cost.
+type measurement struct {
+	// first is the seconds of its first step, which compiles; seconds are those of a step in each round.
+	first   float64
+	seconds []float64
+	// peak resident memory in MiB, of the rounds.
+	peak float64
+}
+
+// takeTurns measures the programs in interleaved rounds. Each round begins with another program.
+func takeTurns(ctx context.Context, programs []program, what string, rounds int) ([]measurement, error) {
+	turn := func(p program, steps int) (cost, error) {
 		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
+			return cost{}, context.Cause(ctx)
 		}
-		seconds, err := p.turn(what, steps)
-		if err != nil && ctx.Err() != nil { // a signal ends the peers, too
-			return 0, context.Cause(ctx)
+		spent, err := p.turn(what, steps)
+		if err != nil && ctx.Err() != nil { // a signal ends the programs, too
+			return cost{}, context.Cause(ctx)
 		}
-		return seconds, err
+		return spent, err
 	}
-	for _, p := range programs {
+	measured := make([]measurement, len(programs))
+	for i, p := range programs {
+		first, err := turn(p, 1)
+		if err != nil {
+			return nil, err
+		}
+		measured[i].first = first.seconds
 		if _, err := turn(p, warmUp); err != nil {
 			return nil, err
 		}
 	}
-	times := make([][]float64, len(programs))
 	for round := range rounds {
 		for i := range programs {
 			next := (round + i) % len(programs)
 			if _, err := turn(programs[next], 1); err != nil {
 				return nil, err
 			}
-			seconds, err := turn(programs[next], stepsPerTurn)
+			spent, err := turn(programs[next], stepsPerTurn)
 			if err != nil {
 				return nil, err
 			}
-			times[next] = append(times[next], seconds)
+			m := &measured[next]
+			m.seconds, m.peak = append(m.seconds, spent.seconds), max(m.peak, spent.peak)
 		}
 	}
-	return times, nil
+	return measured, nil
 }

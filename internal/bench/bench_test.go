@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -18,18 +18,28 @@ import (
 	"ebsscgo/experiments/backend"
 )
 
-var xla compute.Backend
-
+// The test's own program is those that are measured, too: which one is said in roleVar.
 func TestMain(m *testing.M) {
-	if role := os.Getenv(roleVar); role != "" {
+	switch role := os.Getenv(roleVar); role {
+	case "":
+		os.Exit(m.Run())
+	case "own":
+		serveSelf()
+	default:
 		fakePeer(role)
-		return
 	}
-	var err error
-	if xla, _, err = backend.Open(context.Background(), "cpu"); err != nil {
-		panic(err)
+}
+
+// serveSelf is what `ebssc bench serve` does.
+func serveSelf() {
+	xla, _, err := backend.Open(context.Background(), "cpu")
+	if err == nil {
+		err = Serve(xla, os.Args[1], slices.Contains(os.Args, "--plain"), os.Stdin, os.Stdout)
 	}
-	os.Exit(m.Run())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 func TestParseSize(t *testing.T) {
@@ -48,32 +58,74 @@ func TestPlanValidate(t *testing.T) {
 	require.ErrorContains(t, Plan{Rounds: 1, Peers: []string{"theano"}}.Validate(), "choose from torch, jax")
 }
 
-// counted is a program whose turns take as many seconds as it has had timed ones, and which writes down who computes.
+// counted is a program whose turns take as many seconds as it has had timed ones and ten times as much memory, and which
+// writes down who computes. Its first step takes a minute.
 type counted struct {
-	name  string
-	log   *[]string
-	timed int
-	err   error
+	name         string
+	log          *[]string
+	turns, timed int
+	err          error
 }
 
 func (c *counted) label() (name, version string) { return c.name, "1" }
 func (c *counted) close() error                  { return nil }
-func (c *counted) turn(what string, steps int) (float64, error) {
+func (c *counted) turn(what string, steps int) (cost, error) {
 	*c.log = append(*c.log, fmt.Sprint(c.name, steps))
 	if steps == stepsPerTurn {
 		c.timed++
 	}
-	return float64(c.timed), c.err
+	if c.turns++; c.turns == 1 {
+		return cost{60, 1000}, c.err
+	}
+	return cost{float64(c.timed), float64(10 * c.timed)}, c.err
 }
 
 // Programs are warmed up, and then compute in rounds that begin with another one each, with an untimed step first.
 func TestTakeTurnsInterleaves(t *testing.T) {
 	var log []string
 	programs := []program{&counted{name: "a", log: &log}, &counted{name: "b", log: &log}}
-	times, err := takeTurns(context.Background(), programs, training, 3)
+	got, err := takeTurns(context.Background(), programs, training, 3)
 	require.NoError(t, err)
-	require.Equal(t, [][]float64{{1, 2, 3}, {1, 2, 3}}, times)
-	require.Equal(t, "a2 b2 a1 a3 b1 b3 b1 b3 a1 a3 a1 a3 b1 b3", strings.Join(log, " "))
+	require.Equal(t, []measurement{{60, []float64{1, 2, 3}, 30}, {60, []float64{1, 2, 3}, 30}}, got)
+	require.Equal(t, "a1 a1 b1 b1 a1 a3 b1 b3 b1 b3 a1 a3 a1 a3 b1 b3", strings.Join(log, " "))
+}
+
+// The first step of training is what compiles; inference was compiled before.
+func TestLinesOf(t *testing.T) {
+	programs := []program{&counted{name: fastProgram}, &counted{name: torchPeer}}
+	measured := []measurement{{60, []float64{1, 3, 2}, 30}, {5, []float64{2, 3, 4}, 50}}
+	lines := linesOf(programs, measured, training)
+	require.Equal(t, Line{What: training, Program: fastProgram, Version: "1", Min: 1, Median: 2, Rounds: 3, First: 60, Peak: 30,
+		Ratio: Ratio{Median: 2. / 3, Low: 0.5, High: 1}}, lines[0])
+	require.Equal(t, Ratio{1, 1, 1}, lines[1].Ratio)
+	require.Zero(t, linesOf(programs, measured, inference)[0].First)
+}
+
+func TestPaysFrom(t *testing.T) {
+	line := func(first, median float64) Line { return Line{First: first, Median: median} }
+	for _, c := range []struct {
+		fast, plain Line
+		want        string
+	}{
+		{line(5, 1), line(3, 1.5), "from step 5"}, // 5 + 4·1 = 3 + 4·1.5
+		{line(3, 1), line(3, 1.5), "from step 1"},
+		{line(5, 2), line(3, 1.5), "at no step"},
+		{line(3, 2), line(5, 1.5), "up to step 5"}, // 3 + 4·2 = 5 + 4·1.5
+	} {
+		require.Equal(t, c.want, paysFrom(c.fast, c.plain))
+	}
+}
+
+// Networks on MNIST are measured as profile quick trains them.
+func TestUsualSizes(t *testing.T) {
+	sizes, err := usualSizes(experiments.Table[0])
+	require.NoError(t, err)
+	require.Equal(t, []Size{{32, 96}, {128, 24}}, sizes)
+	sizes, err = usualSizes(experiments.Unroll[1])
+	require.NoError(t, err)
+	quick, err := experiments.FindProfile("quick")
+	require.NoError(t, err)
+	require.Equal(t, []Size{{quick.Unroll.Settings[experiments.ParamBatch].(int), quick.Unroll.Width}}, sizes)
 }
 
 func TestTakeTurnsStops(t *testing.T) {
@@ -108,20 +160,20 @@ func TestUpdateKeepsOtherCases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bench", "steps.csv")
 	line := func(row string, batch int, seconds float64) Line {
 		return Line{Row: row, Size: Size{batch, 24}, What: training, Program: "ebssc", Version: "1", Min: seconds, Median: 2 * seconds,
-			Rounds: 7, Ratio: Ratio{0.65, 0.6, 0.7}, Commit: "abc"}
+			Rounds: 7, Ratio: Ratio{0.65, 0.6, 0.7}, First: 4.321, Peak: 512.4, Commit: "abc"}
 	}
 	require.NoError(t, Update(file, []Line{line("a", 32, 1), line("b", 32, 1), line("a", 128, 1)}))
 	withoutTorch := line("a", 32, 3)
-	withoutTorch.Ratio = Ratio{}
+	withoutTorch.Ratio, withoutTorch.First, withoutTorch.Peak = Ratio{}, 0, 0
 	require.NoError(t, Update(file, []Line{withoutTorch, withoutTorch}))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, strings.Join([]string{
-		"row,batch,width,what,program,version,min_s,median_s,rounds,ratio_to_torch,ratio_low,ratio_high,commit",
-		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,abc",
-		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,abc",
-		"b,32,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,abc",
-		"a,128,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,abc", ""}, "\n"), string(text))
+		"row,batch,width,what,program,version,min_s,median_s,rounds,ratio_to_torch,ratio_low,ratio_high,first_s,peak_mib,commit",
+		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,,,abc",
+		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,,,abc",
+		"b,32,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,4.32,512,abc",
+		"a,128,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,4.32,512,abc", ""}, "\n"), string(text))
 
 	require.NoError(t, os.WriteFile(file, []byte("row,seconds\na,1\n"), 0o644))
 	require.ErrorContains(t, Update(file, []Line{withoutTorch}), "other columns")
@@ -146,12 +198,16 @@ func TestCommittedStepsStay(t *testing.T) {
 func TestPrint(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, Print(&out, []Line{
-		{Row: "a", Size: Size{32, 96}, What: training, Program: "ebssc", Version: "1", Min: 0.3, Median: 0.35, Ratio: Ratio{0.65, 0.6, 0.7}},
-		{Row: "a", Size: Size{32, 96}, What: training, Program: "jax", Version: "2", Min: 0.4, Median: 0.45},
+		{Row: "a", Size: Size{32, 96}, What: training, Program: "ebssc", Version: "1", Min: 0.3, Median: 0.35, First: 5, Peak: 300,
+			Ratio: Ratio{0.65, 0.6, 0.7}},
+		{Row: "a", Size: Size{32, 96}, What: training, Program: "ebssc-plain", Version: "1", Min: 0.5, Median: 0.55, First: 3, Peak: 400},
+		{Row: "a", Size: Size{32, 96}, What: inference, Program: "jax", Version: "2", Min: 0.4, Median: 0.45},
+		{Row: "b", Size: Size{32, 96}, What: training, Program: "ebssc", Version: "1", Min: 0.3, Median: 0.35, First: 5},
 	}))
 	lines := strings.Split(out.String(), "\n")
-	require.Equal(t, []string{"a", "32", "96", "train", "ebssc", "1", "300.0", "350.0", "0.65", "0.60–0.70"}, strings.Fields(lines[1]))
-	require.Equal(t, []string{"a", "32", "96", "train", "jax", "2", "400.0", "450.0"}, strings.Fields(lines[2]))
+	require.Equal(t, []string{"a", "32", "96", "train", "ebssc", "1", "300.0", "350.0", "5.0", "300", "0.65", "0.60–0.70"}, strings.Fields(lines[1]))
+	require.Equal(t, []string{"a", "32", "96", "inference", "jax", "2", "400.0", "450.0"}, strings.Fields(lines[3]))
+	require.Equal(t, []string{"a, batch 32, width 96: the fast operations pay from step 11", ""}, lines[5:])
 }
 
 func TestAgree(t *testing.T) {
@@ -163,48 +219,68 @@ func TestAgree(t *testing.T) {
 	require.Error(t, agree("torch", []float32{100, nan, 0}, want))
 }
 
-// Each row is measured by itself, and what is written for the peers is what they need.
+// This program is measured with fast operations and without, in processes of its own; with sweeps, too.
 func TestRunAlone(t *testing.T) {
-	rows, err := experiments.Find(experiments.Table, []string{"ssc-ebc67"})
-	require.NoError(t, err)
+	t.Setenv(roleVar, "own")
 	results := t.TempDir()
 	var out strings.Builder
-	require.NoError(t, Run(context.Background(), xla, Plan{Rows: rows, Sizes: []Size{{2, 2}}, Rounds: 1}, results, "abc", &out))
+	require.NoError(t, Run(t.Context(), Plan{
+		Experiments: []experiments.Experiment{experiments.Table[4], experiments.Unroll[1]},
+		Sizes:       []Size{{2, 2}}, Rounds: 1, Self: []string{os.Args[0]},
+	}, results, "abc", &out))
 	lines, err := steps.Read(filepath.Join(results, "bench", "steps.csv"))
 	require.NoError(t, err)
 	var got []string
 	for _, l := range lines {
 		got = append(got, strings.Join([]string{l["row"], l["what"], l["program"], l["ratio_to_torch"], l["commit"]}, " "))
 		require.NotEqual(t, "0.00000", l["min_s"])
+		require.Equal(t, l["what"] == training, l["first_s"] != "")
+		require.NotContains(t, l["peak_mib"], "-")
 	}
 	require.Equal(t, []string{"ssc-ebc67 train ebssc  abc", "ssc-ebc67 train ebssc-plain  abc",
-		"ssc-ebc67 inference ebssc  abc", "ssc-ebc67 inference ebssc-plain  abc"}, got)
+		"ssc-ebc67 inference ebssc  abc", "ssc-ebc67 inference ebssc-plain  abc",
+		"unroll-1 train ebssc  abc", "unroll-1 train ebssc-plain  abc",
+		"unroll-1 inference ebssc  abc", "unroll-1 inference ebssc-plain  abc"}, got)
+	require.Contains(t, out.String(), "unroll-1, batch 2, width 2: the fast operations pay ")
 }
 
-func TestWriteCase(t *testing.T) {
-	for _, row := range experiments.Table {
-		c := newCase(row, Size{2, 2})
-		o, err := newOwn(xla, c, false)
-		require.NoError(t, err)
-		_, err = o.scores()
-		require.NoError(t, err)
-		folder := t.TempDir()
-		require.NoError(t, c.write(folder, o.c.network.Variables(o.store)))
-		require.NoError(t, o.close())
+// What goes wrong in this program's own process is one line that names it and the case.
+func TestRunFails(t *testing.T) {
+	t.Setenv(roleVar, "own")
+	err := Run(t.Context(), Plan{Experiments: experiments.Table[:1], Sizes: []Size{{2, 2}}, Rounds: 1,
+		Self: []string{os.Args[0], "/does/not/exist"}}, t.TempDir(), "abc", &strings.Builder{})
+	require.ErrorContains(t, err, "relu-lc7, batch 2, width 2: ebssc failed: ")
+	require.ErrorContains(t, err, "/does/not/exist")
+}
 
+// A case comes back as it was written, and what this program leaves for the others is what they need.
+func TestCase(t *testing.T) {
+	t.Setenv(roleVar, "own")
+	for _, e := range slices.Concat(experiments.Table[:1], experiments.Table[4:], experiments.Unroll[1:2]) {
+		c := newCase(e, Size{2, 2})
+		folder := t.TempDir()
+		require.NoError(t, c.write(folder))
+		again, err := readCase(folder)
+		require.NoError(t, err)
+		require.Equal(t, c.Network, again.Network)
+		require.Equal(t, c.Settings, again.Settings)
+		require.Equal(t, c.images.Value(), again.images.Value())
+		require.Equal(t, c.labels.Value(), again.labels.Value())
+
+		p, scores, err := startPeer(t.Context(), fastProgram, []string{os.Args[0], folder}, folder)
+		require.NoError(t, err)
+		require.Len(t, scores, 20)
+		_, err = p.turn("dance", 1)
+		require.ErrorContains(t, err, `ebssc failed: "dance" is neither train nor inference`)
 		variables, err := numpy.FromNpzFile(filepath.Join(folder, "variables.npz"))
 		require.NoError(t, err)
 		entries := 0
 		for _, variable := range variables {
 			entries += variable.Size()
 		}
-		count, err := c.network.Count()
+		count, err := c.Network.Count()
 		require.NoError(t, err)
-		require.Equal(t, count.Total(), entries, "%s: the peers get all parameters and nothing else", row.Name)
+		require.Equal(t, count.Total(), entries, "%s: the peers get all parameters and nothing else", e.Name)
 		require.Contains(t, variables, "conv1/dictionary")
-		batch, err := numpy.FromNpzFile(filepath.Join(folder, "batch.npz"))
-		require.NoError(t, err)
-		require.Equal(t, []int{2, 32, 32, 3}, batch["images"].Shape().Dimensions)
-		require.Equal(t, []int{2}, batch["labels"].Shape().Dimensions)
 	}
 }

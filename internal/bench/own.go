@@ -1,11 +1,11 @@
 package bench
 
 import (
-	"encoding/json"
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"math"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -19,75 +19,42 @@ import (
 	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/loss"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
+	"github.com/gomlx/gomlx/support/exceptions"
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 )
 
-// testCase is what all programs compute: a network with its hyperparameters and one batch.
-type testCase struct {
-	network  ebssc.Network
-	settings experiments.Settings
-	images   *tensors.Tensor // [N, H, W, C], standard normal
-	labels   *tensors.Tensor // [N, 1]
-}
-
-// newCase is a row at a size, with the recipe's hyperparameters.
-func newCase(row experiments.Experiment, size Size) testCase {
-	c := testCase{network: row.Network(size.Width), settings: experiments.Recipe.With(row.Settings)}
-	rng := rand.New(rand.NewPCG(1, 2))
-	pixels := make([]float32, size.Batch*c.network.Height*c.network.Width*c.network.Channels)
-	for i := range pixels {
-		pixels[i] = float32(rng.NormFloat64())
-	}
-	labels := make([]int32, size.Batch)
-	for i := range labels {
-		labels[i] = rng.Int32N(int32(c.network.Classes))
-	}
-	c.images = tensors.FromFlatDataAndDimensions(pixels, size.Batch, c.network.Height, c.network.Width, c.network.Channels)
-	c.labels = tensors.FromFlatDataAndDimensions(labels, size.Batch, 1)
-	return c
-}
-
-// write writes the case into a folder, as the peers read it: case.json, variables.npz and batch.npz.
-func (c testCase) write(folder string, variables map[string]*tensors.Tensor) error {
-	description, err := json.Marshal(map[string]any{"network": c.network, "settings": c.settings})
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "case.json"), description, 0o644); err != nil {
-		return err
-	}
-	if err := numpy.ToNpzFile(variables, filepath.Join(folder, "variables.npz")); err != nil {
-		return err
-	}
-	labels := tensors.FromValue(tensors.MustCopyFlatData[int32](c.labels))
-	return numpy.ToNpzFile(map[string]*tensors.Tensor{"images": c.images, "labels": labels}, filepath.Join(folder, "batch.npz"))
-}
+// The names of this program, with fast operations and without.
+const (
+	fastProgram  = "ebssc"
+	plainProgram = "ebssc-plain"
+)
 
 // own is this program, as it trains.
 type own struct {
-	name    string
 	c       testCase
 	backend compute.Backend
 	store   *model.Store
 	forward *model.Exec
 	trainer *train.Trainer
+	labels  *tensors.Tensor // [N, 1]
 }
 
 // newOwn is this program for a case, with fast operations or plain ones.
 func newOwn(backend compute.Backend, c testCase, plain bool) (*own, error) {
-	o := &own{name: "ebssc", c: c, backend: backend, store: model.NewStore()}
-	if plain {
-		o.name += "-plain"
-	}
-	o.store.SetParams(c.settings.With(experiments.Settings{ebssc.ParamPlainOps: plain}))
+	o := &own{c: c, backend: backend, store: model.NewStore()}
+	o.store.SetParams(c.Settings.With(experiments.Settings{ebssc.ParamPlainOps: plain}))
 	o.store.SetParam(model.ParamInitialSeed, int64(1))
 	if err := o.store.SetRNGStateFromSeed(1); err != nil {
 		return nil, err
 	}
-	graph := func(scope *model.Scope, images *Node) *Node { return c.network.Forward(scope, images).Scores }
-	var err error
+	labels, err := tensors.CopyFlatData[int32](c.labels)
+	if err != nil {
+		return nil, err
+	}
+	o.labels = tensors.FromFlatDataAndDimensions(labels, len(labels), 1)
+	graph := func(scope *model.Scope, images *Node) *Node { return c.Network.Forward(scope, images).Scores }
 	if o.forward, err = model.NewExec(backend, o.store, graph); err != nil {
 		return nil, err
 	}
@@ -95,17 +62,25 @@ func newOwn(backend compute.Backend, c testCase, plain bool) (*own, error) {
 	return o, nil
 }
 
-// scores computes the batch's class scores, without dropout.
-func (o *own) scores() ([]float32, error) {
-	output, err := o.forward.Call1(o.c.images)
+// scores computes the batch's class scores [N, Y], without dropout.
+func (o *own) scores() (*tensors.Tensor, error) {
+	scores, err := o.forward.Call1(o.c.images)
 	if err != nil {
-		return nil, fmt.Errorf("%s: computing class scores: %w", o.name, err)
+		return nil, fmt.Errorf("computing class scores: %w", err)
 	}
-	scores, err := tensors.CopyFlatData[float32](output)
+	return scores, nil
+}
+
+// infer computes the class scores and has them in this program's memory.
+func (o *own) infer() error {
+	scores, err := o.scores()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return scores, output.FinalizeAll()
+	if _, err := tensors.CopyFlatData[float32](scores); err != nil {
+		return err
+	}
+	return scores.FinalizeAll()
 }
 
 // step takes one training step and waits for its loss, as training does.
@@ -115,7 +90,7 @@ func (o *own) step() error {
 	if err != nil {
 		return err
 	}
-	labels, err := o.c.labels.OnDeviceClone(o.backend, 0)
+	labels, err := o.labels.OnDeviceClone(o.backend, 0)
 	if err != nil {
 		return err
 	}
@@ -124,7 +99,7 @@ func (o *own) step() error {
 		return err
 	}
 	if value := tensors.ToScalar[float32](metrics[0]); math.IsNaN(float64(value)) {
-		return fmt.Errorf("%s: the loss is %f", o.name, value)
+		return fmt.Errorf("the loss is %f", value)
 	}
 	for _, metric := range metrics {
 		if err := metric.FinalizeAll(); err != nil {
@@ -134,37 +109,90 @@ func (o *own) step() error {
 	return nil
 }
 
-func (o *own) turn(what string, steps int) (float64, error) {
+// turn takes steps and measures what one costs.
+func (o *own) turn(what string, steps int) (spent cost, err error) {
+	if err := forgetPeak(); err != nil {
+		return cost{}, err
+	}
+	step, known := map[string]func() error{training: o.step, inference: o.infer}[what]
+	if !known {
+		return cost{}, fmt.Errorf("%q is neither %s nor %s", what, training, inference)
+	}
 	began := time.Now()
 	for range steps {
-		var err error
-		if what == training {
-			err = o.step()
-		} else {
-			_, err = o.scores()
-		}
-		if err != nil {
-			return 0, err
+		if err := step(); err != nil {
+			return cost{}, err
 		}
 	}
-	return time.Since(began).Seconds() / float64(steps), nil
+	spent.seconds = time.Since(began).Seconds() / float64(steps)
+	spent.peak, err = peakMemory()
+	return spent, err
 }
 
-// label is the program's name and the version of GoMLX in it.
-func (o *own) label() (name, version string) {
+// version is that of GoMLX in this program.
+func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {
 			if dependency.Path == "github.com/gomlx/gomlx" {
-				return o.name, "gomlx " + strings.TrimPrefix(dependency.Version, "v")
+				return "gomlx " + strings.TrimPrefix(dependency.Version, "v")
 			}
 		}
 	}
-	return o.name, "unknown"
+	return "unknown"
 }
 
-func (o *own) close() error {
+func (o *own) close() {
 	o.forward.Finalize()
 	o.trainer.ResetComputationGraphs()
 	o.store.Finalize()
-	return nil
+}
+
+// Serve is this program as one of those that are measured, with fast operations or plain ones: a process of its own, as
+// the others are, which speaks their protocol (peers/peer.py) until its input ends. The one with fast operations writes
+// the initial variables, too.
+func Serve(backend compute.Backend, folder string, plain bool, in io.Reader, out io.Writer) (err error) {
+	c, err := readCase(folder)
+	if err != nil {
+		return err
+	}
+	// Graph building panics; here is the one place where that becomes an error.
+	panicked := exceptions.TryCatch[error](func() { err = serve(backend, c, folder, plain, in, out) })
+	return errors.Join(panicked, err)
+}
+
+func serve(backend compute.Backend, c testCase, folder string, plain bool, in io.Reader, out io.Writer) error {
+	o, err := newOwn(backend, c, plain)
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	scores, err := o.scores()
+	if err != nil {
+		return err
+	}
+	name := plainProgram
+	if !plain {
+		name = fastProgram
+		if err := numpy.ToNpzFile(c.Network.Variables(o.store), filepath.Join(folder, variablesFile)); err != nil {
+			return err
+		}
+	}
+	if err := numpy.ToNpyFile(scores, filepath.Join(folder, name+".npy")); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "ready", version())
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var what string
+		var steps int
+		if _, err := fmt.Sscan(lines.Text(), &what, &steps); err != nil {
+			return fmt.Errorf("reading %q: %w", lines.Text(), err)
+		}
+		spent, err := o.turn(what, steps)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, spent.seconds, spent.peak)
+	}
+	return lines.Err()
 }

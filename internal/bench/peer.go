@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ const (
 	jaxPeer   = "jax"
 )
 
-// PeerNames are the programs that this one is measured against.
+// PeerNames are the other programs, which this one is measured against.
 var PeerNames = []string{torchPeer, jaxPeer}
 
 // sources are the peers' programs and requirements.txt.
@@ -33,7 +32,7 @@ var PeerNames = []string{torchPeer, jaxPeer}
 //go:embed peers
 var sources embed.FS
 
-// peer is another program, which runs as a process and takes its turns when told so (peers/peer.py says how).
+// peer is a program that is measured. It runs as a process of its own and takes its turns when told so (peers/peer.py says how).
 type peer struct {
 	name, version string
 	cmd           *exec.Cmd
@@ -42,18 +41,23 @@ type peer struct {
 	stderr        bytes.Buffer
 }
 
-// startPeer starts a peer for the case in folder and returns it with its class scores of the batch.
-func startPeer(ctx context.Context, name, python, folder string) (*peer, []float32, error) {
+// peerCommand is the command line of another program for the case in folder, in which it puts that program's source.
+func peerCommand(python, name, folder string) ([]string, error) {
 	for _, file := range []string{"peer.py", name + "_peer.py"} {
 		source, err := sources.ReadFile("peers/" + file)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if err := os.WriteFile(filepath.Join(folder, file), source, 0o644); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	p, err := startProcess(name, exec.CommandContext(ctx, python, filepath.Join(folder, name+"_peer.py"), folder))
+	return []string{python, filepath.Join(folder, name+"_peer.py"), folder}, nil
+}
+
+// startPeer starts a program for the case in folder by its command line, and returns it with its class scores of the batch.
+func startPeer(ctx context.Context, name string, command []string, folder string) (*peer, []float32, error) {
+	p, err := startProcess(name, exec.CommandContext(ctx, command[0], command[1:]...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +65,11 @@ func startPeer(ctx context.Context, name, python, folder string) (*peer, []float
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%s: its class scores: %w", name, err), p.close())
 	}
-	return p, tensors.MustCopyFlatData[float32](scores), nil
+	values, err := tensors.CopyFlatData[float32](scores)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: its class scores: %w", name, err), p.close())
+	}
+	return p, values, nil
 }
 
 // startProcess starts a peer's process and waits until it is ready.
@@ -106,18 +114,18 @@ func (p *peer) answer() (string, error) {
 	return "", fmt.Errorf("%s failed: %s", p.name, text[strings.LastIndex(text, "\n")+1:])
 }
 
-func (p *peer) turn(what string, steps int) (float64, error) {
+func (p *peer) turn(what string, steps int) (spent cost, err error) {
 	// Where the process has ended, answer says why.
 	_, writeErr := fmt.Fprintf(p.in, "%s %d\n", what, steps)
 	answer, err := p.answer()
 	if err != nil {
-		return 0, err
+		return cost{}, err
 	}
-	seconds, err := strconv.ParseFloat(answer, 64)
-	if err != nil || writeErr != nil || !(seconds > 0) {
-		return 0, fmt.Errorf("%s answered %q to %q, not the seconds of a step", p.name, answer, what)
+	_, err = fmt.Sscan(answer, &spent.seconds, &spent.peak)
+	if err != nil || writeErr != nil || !(spent.seconds > 0) {
+		return cost{}, fmt.Errorf("%s answered %q to %q, not what a step costs", p.name, answer, what)
 	}
-	return seconds, nil
+	return spent, nil
 }
 
 func (p *peer) label() (name, version string) { return p.name, p.version }

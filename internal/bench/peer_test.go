@@ -37,7 +37,7 @@ func fakePeer(role string) {
 			var what string
 			var steps int
 			fmt.Sscan(lines.Text(), &what, &steps)
-			fmt.Println(map[string]float64{training: 1, inference: 0.25}[what] * float64(steps))
+			fmt.Println(map[string]float64{training: 1, inference: 0.25}[what]*float64(steps), 100*steps)
 		}
 	}
 }
@@ -54,12 +54,12 @@ func TestPeerTakesTurns(t *testing.T) {
 	require.NoError(t, err)
 	name, version := p.label()
 	require.Equal(t, "fake 1.2", name+" "+version)
-	times, err := takeTurns(t.Context(), []program{p}, training, 2)
+	measured, err := takeTurns(t.Context(), []program{p}, training, 2)
 	require.NoError(t, err)
-	require.Equal(t, [][]float64{{stepsPerTurn, stepsPerTurn}}, times)
-	seconds, err := p.turn(inference, 2)
+	require.Equal(t, []measurement{{1, []float64{stepsPerTurn, stepsPerTurn}, 100 * stepsPerTurn}}, measured)
+	spent, err := p.turn(inference, 2)
 	require.NoError(t, err)
-	require.Equal(t, 0.5, seconds)
+	require.Equal(t, cost{0.5, 200}, spent)
 	require.NoError(t, p.close())
 	require.True(t, p.cmd.ProcessState.Success(), "it ends with its input")
 }
@@ -80,7 +80,7 @@ func TestPeerFails(t *testing.T) {
 	p, err = startFake(t.Context(), "babbles")
 	require.NoError(t, err)
 	_, err = p.turn(training, 1)
-	require.EqualError(t, err, `fake answered "soon" to "train", not the seconds of a step`)
+	require.EqualError(t, err, `fake answered "soon" to "train", not what a step costs`)
 	require.NoError(t, p.close())
 }
 

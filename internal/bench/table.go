@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -11,10 +12,12 @@ import (
 )
 
 // steps is steps.csv. Seconds are those of one step; ratio_to_torch is that of the medians, ratio_low and ratio_high
-// are the smallest and the largest of the rounds' ratios. They are empty where PyTorch was not measured.
+// are the smallest and the largest of the rounds' ratios. They are empty where PyTorch was not measured. first_s, of training,
+// is the first step, with all that is built and compiled for it; peak_mib is the process's peak resident memory in steps after
+// that, with the program itself and its libraries.
 var steps = table.Layout{Keys: 3, Columns: []string{
 	"row", "batch", "width", "what", "program", "version", "min_s", "median_s", "rounds",
-	"ratio_to_torch", "ratio_low", "ratio_high", "commit",
+	"ratio_to_torch", "ratio_low", "ratio_high", "first_s", "peak_mib", "commit",
 }}
 
 // Line is one measurement.
@@ -27,6 +30,10 @@ type Line struct {
 	// Min and Median are seconds of a step, over the rounds.
 	Min, Median float64
 	Rounds      int
+	// First is the seconds of the first training step, with compiling; 0 for inference.
+	First float64
+	// Peak resident memory of the program's process in MiB, in the rounds; 0 where the system does not tell.
+	Peak float64
 	// Ratio of the time to PyTorch's; its zero value where that was not measured.
 	Ratio Ratio
 	// Commit is the source that this program was built from.
@@ -63,17 +70,18 @@ func (l Line) fields() table.Line {
 	return table.Line{
 		"row": l.Row, "batch": strconv.Itoa(l.Batch), "width": strconv.Itoa(l.Width), "what": l.What, "program": l.Program,
 		"version": l.Version, "min_s": fmt.Sprintf("%.5f", l.Min), "median_s": fmt.Sprintf("%.5f", l.Median),
-		"rounds": strconv.Itoa(l.Rounds), "ratio_to_torch": ratio(l.Ratio.Median), "ratio_low": ratio(l.Ratio.Low),
-		"ratio_high": ratio(l.Ratio.High), "commit": l.Commit,
+		"rounds": strconv.Itoa(l.Rounds), "ratio_to_torch": measured("%.3f", l.Ratio.Median), "ratio_low": measured("%.3f", l.Ratio.Low),
+		"ratio_high": measured("%.3f", l.Ratio.High), "first_s": measured("%.2f", l.First), "peak_mib": measured("%.0f", l.Peak),
+		"commit": l.Commit,
 	}
 }
 
-// ratio prints a ratio, and nothing for one that was not measured.
-func ratio(value float64) string {
+// measured prints a value, and nothing for one that was not measured.
+func measured(format string, value float64) string {
 	if value == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3f", value)
+	return fmt.Sprintf(format, value)
 }
 
 // Update writes lines to a file in place of those that it has for the same rows and sizes; others stay as they are.
@@ -85,18 +93,47 @@ func Update(file string, lines []Line) error {
 	return steps.Update(file, measured)
 }
 
-// Print writes lines as a table for people, in milliseconds.
+// Print writes lines as a table for people, and below it from which training step on the fast operations pay.
 func Print(out io.Writer, lines []Line) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ROW\tBATCH\tWIDTH\tWHAT\tPROGRAM\tVERSION\tMIN ms\tMEDIAN ms\t× PYTORCH\tROUNDS")
+	fmt.Fprintln(w, "ROW\tBATCH\tWIDTH\tWHAT\tPROGRAM\tVERSION\tMIN ms\tMEDIAN ms\tFIRST s\tPEAK MiB\t× PYTORCH\tROUNDS")
 	for _, l := range lines {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.1f\t", l.Row, l.Batch, l.Width, l.What, l.Program, l.Version, 1e3*l.Min, 1e3*l.Median)
+		spread := ""
 		if l.Ratio.Median > 0 {
-			fmt.Fprintf(w, "%.2f\t%.2f–%.2f", l.Ratio.Median, l.Ratio.Low, l.Ratio.High)
-		} else {
-			fmt.Fprint(w, "\t")
+			spread = fmt.Sprintf("%.2f–%.2f", l.Ratio.Low, l.Ratio.High)
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.1f\t%s\t%s\t%s\t%s\n", l.Row, l.Batch, l.Width, l.What, l.Program, l.Version,
+			1e3*l.Min, 1e3*l.Median, measured("%.1f", l.First), measured("%.0f", l.Peak), measured("%.2f", l.Ratio.Median), spread)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, fast := range lines {
+		plain := slices.IndexFunc(lines, func(l Line) bool {
+			return l.Row == fast.Row && l.Size == fast.Size && l.What == training && l.Program == plainProgram
+		})
+		if fast.What != training || fast.Program != fastProgram || plain < 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "%s, batch %d, width %d: the fast operations pay %s\n",
+			fast.Row, fast.Batch, fast.Width, paysFrom(fast, lines[plain])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// paysFrom says in words from which training step on a process with fast operations is ahead of one with plain ones.
+func paysFrom(fast, plain Line) string {
+	lead, gain := plain.First-fast.First, plain.Median-fast.Median
+	switch {
+	case lead >= 0 && gain >= 0:
+		return "from step 1"
+	case lead <= 0 && gain <= 0:
+		return "at no step"
+	case gain < 0:
+		return fmt.Sprintf("up to step %.0f", 1+math.Floor(lead/-gain))
+	default:
+		return fmt.Sprintf("from step %.0f", 1+math.Ceil(-lead/gain))
+	}
 }

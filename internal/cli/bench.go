@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +16,7 @@ import (
 
 // benchFlags are what `bench` can be told.
 type benchFlags struct {
-	rows, peers, sizes []string
+	only, peers, sizes []string
 	rounds             int
 	results            string
 }
@@ -23,32 +26,59 @@ func benchCommand(stdout io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure training steps and inference against PyTorch and JAX on this CPU",
-		Long: "Measure training steps and inference of the table's networks in this program, with its fast operations\n" +
-			"(ebssc) and without (ebssc-plain), and in PyTorch and JAX, on all cores of this CPU; write <results>/bench/steps.csv.\n\n" +
+		Long: "Measure training steps and inference of the networks of the table and of the unroll study in this program, with\n" +
+			"its fast operations (ebssc) and without (ebssc-plain), and in PyTorch and JAX, on all cores of this CPU; write\n" +
+			"<results>/bench/steps.csv.\n\n" +
 			"The first time, PyTorch and JAX are installed in a virtual environment in the cache folder (several GB). All\n" +
-			"programs compute the same from the same initial variables, which is checked. They take turns, compiled and\n" +
-			"warmed up: minimum and median over the rounds, and the ratio of the medians to PyTorch's with the smallest and the\n" +
-			"largest ratio of a round. Nothing else should run on the machine meanwhile.",
+			"programs compute the same from the same initial variables, which is checked. Each is a process; they take turns,\n" +
+			"compiled and warmed up: minimum and median over the rounds, and the ratio of the medians to PyTorch's with the\n" +
+			"smallest and the largest ratio of a round. FIRST is the first training step, with compiling, and PEAK the process's\n" +
+			"peak resident memory in later steps. Nothing else should run on the machine meanwhile.",
 		Args:    cobra.NoArgs,
-		Example: "  ebssc bench\n  ebssc bench --rows crelu-lc7 --sizes 32x96 --peers torch --rounds 15",
+		Example: "  ebssc bench\n  ebssc bench --only crelu-lc7 --sizes 32x96 --peers torch --rounds 15\n  ebssc bench --only unroll-0,unroll-1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runBench(cmd.Context(), stdout, flags)
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&flags.rows, "rows", nil, "names of the rows to measure (default: all)")
+	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to measure, of any study (default: those of table and unroll)")
 	f.StringSliceVar(&flags.peers, "peers", bench.PeerNames, "programs to measure against")
-	f.StringSliceVar(&flags.sizes, "sizes", []string{"32x96", "128x24"}, "sizes, each as batch x width")
+	f.StringSliceVar(&flags.sizes, "sizes", nil, "sizes, each as batch x width (default: 32x96 and 128x24 on CIFAR-10, those of profile quick on MNIST)")
 	f.IntVar(&flags.rounds, "rounds", 7, "how often each program has its turn")
 	f.StringVar(&flags.results, "results", "results", "folder for the results")
+	cmd.AddCommand(serveCommand(stdout))
+	return cmd
+}
+
+// serveCommand is this program as one of those that are measured.
+func serveCommand(stdout io.Writer) *cobra.Command {
+	var plain bool
+	cmd := &cobra.Command{
+		Use:    "serve FOLDER",
+		Short:  "Be measured: what bench starts",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opened, _, err := backend.Open(cmd.Context(), "cpu")
+			if err != nil {
+				return err
+			}
+			defer opened.Finalize()
+			return bench.Serve(opened, args[0], plain, cmd.InOrStdin(), stdout)
+		},
+	}
+	cmd.Flags().BoolVar(&plain, "plain", false, "without fast operations")
 	return cmd
 }
 
 // runBench measures what the flags ask for.
 func runBench(ctx context.Context, stdout io.Writer, flags benchFlags) error {
-	plan := bench.Plan{Peers: flags.peers, Rounds: flags.rounds}
-	var err error
-	if plan.Rows, err = experiments.Find(experiments.Table, flags.rows); err != nil {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	plan := bench.Plan{Self: []string{program, "bench", "serve"}, Peers: flags.peers, Rounds: flags.rounds}
+	if plan.Experiments, err = benched(flags.only); err != nil {
 		return err
 	}
 	for _, text := range flags.sizes {
@@ -58,10 +88,21 @@ func runBench(ctx context.Context, stdout io.Writer, flags benchFlags) error {
 		}
 		plan.Sizes = append(plan.Sizes, size)
 	}
-	opened, _, err := backend.Open(ctx, "cpu")
-	if err != nil {
+	// What may have to be downloaded is, before anything is measured.
+	if _, err := backend.Resolve(ctx, "cpu"); err != nil {
 		return err
 	}
-	defer opened.Finalize()
-	return bench.Run(ctx, opened, plan, flags.results, commit(), stdout)
+	return bench.Run(ctx, plan, flags.results, commit(), stdout)
+}
+
+// benched are the experiments of those names, or those of the table and the unroll study.
+func benched(names []string) ([]experiments.Experiment, error) {
+	if len(names) == 0 {
+		return slices.Concat(experiments.Table, experiments.Unroll), nil
+	}
+	var all []experiments.Experiment
+	for _, study := range experiments.Studies {
+		all = append(all, study.Experiments...)
+	}
+	return experiments.Find(all, names)
 }

@@ -1,7 +1,7 @@
 """The networks of package ebssc in JAX on the CPU: one compiled program a step, whose variables are donated.
 
-Codes are [N, H, W, C] or, for each hypothesis, [N, Y, H, W, C]. Block 6 of EBC convolves once for all hypotheses, block
-7 all hypotheses as one batch.
+Codes are [N, H, W, C] or, for each hypothesis, [N, Y, H, W, C]. A block below which nothing depends on the hypothesis
+convolves once for all of them; the others convolve all hypotheses as one batch.
 """
 
 import functools
@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from peer import Case, serve, unit
+from peer import Case, serve, side_by_side, unit
 
 
 def flat(f, x):
@@ -22,13 +22,24 @@ def flat(f, x):
     return y.reshape(x.shape[:-3] + y.shape[1:])
 
 
-def convolve(x, dictionary, offset, stride, padding):
-    """d ⋆ x + b."""
-    if dictionary.shape[:2] == (1, 1) and stride == 1:  # a matrix product; beyond the image there is the offset alone
+def convolve(x, dictionary, stride, padding):
+    """d ⋆ x."""
+    kernel, filters = dictionary.shape[0], dictionary.shape[3]
+    if kernel == 1 and stride == 1:  # a matrix product; beyond the image there is nothing
         border = [(0, 0)] * (x.ndim - 3) + [(padding, padding)] * 2 + [(0, 0)]
-        return jnp.pad(x @ dictionary[0, 0], border) + offset
+        return jnp.pad(x @ dictionary[0, 0], border)
+    if side_by_side(x.shape[-3:], kernel, stride, padding):
+        rows, columns = x.shape[-3] // kernel, x.shape[-2] // kernel
+        windows = x.reshape(x.shape[:-3] + (rows, kernel, columns, kernel, -1)).swapaxes(-4, -3)
+        return windows.reshape(windows.shape[:-3] + (-1,)) @ dictionary.reshape(-1, filters)
     return flat(lambda x: lax.conv_general_dilated(
-        x, dictionary, (stride, stride), [(padding, padding)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC")), x) + offset
+        x, dictionary, (stride, stride), [(padding, padding)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC")), x)
+
+
+def adjoint(z, dictionary, stride, padding, size):
+    """d * z, the transposed convolution to images of that size [H, W, C]."""
+    images = jax.ShapeDtypeStruct(z.shape[:-3] + size, z.dtype)
+    return jax.linear_transpose(lambda x: convolve(x, dictionary, stride, padding), images)(z)[0]
 
 
 def pool(x, window, stride, padding, average):
@@ -49,61 +60,104 @@ def normalize(z):
     return z / root, jnp.where(zero, 0, root)[..., 0, 0, 0]
 
 
-def drop(x, rate, key):
-    """Dropout; all hypotheses of an image share one mask."""
-    if key is None or rate == 0:
-        return x
-    kept = jax.random.bernoulli(key, 1 - rate, x.shape[:1] + (1,) * (x.ndim - 4) + x.shape[-3:])
-    return jnp.where(kept, x / (1 - rate), 0)
+def hypotheses(x, like):
+    """x with a hypothesis axis if `like` has one."""
+    return x[:, None] if x.ndim < like.ndim else x
+
+
+class Dropout:
+    """A dropout mask for codes of a shape, which all hypotheses of an image share. Without a key nothing is dropped."""
+
+    def __init__(self, rate, key, shape):
+        self.rate, self.kept = rate, None
+        if key is not None and rate > 0:
+            self.kept = jax.random.bernoulli(key, 1 - rate, shape[:1] + (1,) * (len(shape) - 4) + shape[-3:])
+
+    def __call__(self, x):
+        return x if self.kept is None else jnp.where(hypotheses(self.kept, x), x / (1 - self.rate), 0)
+
+
+class Level:
+    """A block with its code as it stands, and the dropout through which it reads the code below and is felt there."""
+
+    def __init__(self, name, block, variables, dropout):
+        self.block, self.coding, self.dropout = block, block["Coding"], dropout
+        self.dictionary, self.offset = variables[f"{name}/dictionary"], variables[f"{name}/offset"]
+        self.thresholds = variables.get(f"{name}/thresholds")
+
+    def look(self, below):
+        """The drive less the thresholds, for the code below as it stands."""
+        self.size = below.shape[-3:]
+        u = convolve(self.dropout(below), self.dictionary, self.block["Stride"], self.block["Padding"]) + self.offset
+        self.net = u if self.coding["Rectified"] else jnp.concatenate([u, -u], -1)
+        if self.coding["Thresholds"] == "class":
+            self.net = self.net if self.net.ndim == 5 else self.net[:, None]
+        if self.thresholds is not None:
+            self.net = self.net - self.thresholds
+
+    def update(self, r=None):
+        """The code for that drive, shifted by r from the block above, and its norm if it is spherical."""
+        self.code = jax.nn.relu(self.net if r is None else hypotheses(self.net, r) + r)
+        if self.coding["Spherical"]:
+            self.code, self.norm = normalize(self.code)
+
+    def top_down(self):
+        """r for the block below."""
+        filters = self.block["Filters"]
+        signed = self.code[..., :filters] - self.code[..., filters:]
+        return self.dropout(adjoint(signed, self.dictionary, self.block["Stride"], self.block["Padding"], self.size))
+
+    def energy(self):
+        """The energy [N] or [N, Y] of the code and the drive as they stand."""
+        return jnp.sum(hypotheses(self.net, self.code) * self.code, (-3, -2, -1))
+
+
+def sweep(levels):
+    """Updates every code once, from the bottom to the top."""
+    for i, level in enumerate(levels):
+        if i > 0:
+            level.look(levels[i - 1].code)
+        level.update(levels[i + 1].top_down() if i + 1 < len(levels) else None)
 
 
 def forward(case, units, variables, x, key=None):
     """Scores [N, Y] of images [N, H, W, C]; with dropout if there is a key. Finds the units of the variables' steps."""
-    step, energies = 1.0, []
+    step, levels = 1.0, []
     rate = case.settings["dropout_rate"]
 
-    def next_key():
+    def dropout(x):
         nonlocal key
         if key is None:
-            return None
+            return Dropout(rate, None, x.shape)
         key, used = jax.random.split(key)
-        return used
+        return Dropout(rate, used, x.shape)
 
-    for number, layer in enumerate(case.layers):
+    for layer in case.layers:
         if layer.get("Pool"):
             p = layer["Pool"]
             x = flat(lambda x: pool(x, p["Window"], p["Stride"], p["Padding"], p["Average"]), x)
             step = 1.0 if step == 1 else unit(x.shape[-3:])
             continue
         name, block = layer["Name"], layer["Block"]
-        coding = block["Coding"]
-        if number > 0:
-            x = drop(x, rate, next_key())
-        elif coding["Spherical"]:
+        if not levels and block["Coding"]["Spherical"]:
             x, _ = normalize(x)
             step = unit(x.shape[-3:])
-        u = convolve(x, variables[f"{name}/dictionary"], variables[f"{name}/offset"], block["Stride"], block["Padding"])
+        level = Level(name, block, variables, dropout(x) if levels else Dropout(rate, None, x.shape))
+        level.look(x)
+        level.update()
+        levels.append(level)
         units[f"{name}/offset"] = step
-        if coding["Rectified"]:
-            x = jax.nn.relu(u)
-        else:
-            u = jnp.concatenate([u, -u], -1)
-            if coding["Thresholds"] != "zero":
-                units[f"{name}/thresholds"] = step
-                if coding["Thresholds"] == "class":
-                    units[f"{name}/thresholds"] *= case.settings["class_step"]
-                    u = u if u.ndim == 5 else u[:, None]
-                u = u - variables[f"{name}/thresholds"]
-            x = jax.nn.relu(u)
-        if coding["Spherical"]:
-            x, energy = normalize(x)
+        units[f"{name}/thresholds"] = step * (case.settings["class_step"] if block["Coding"]["Thresholds"] == "class" else 1)
+        x = level.code
+        if block["Coding"]["Spherical"]:
             step = unit(x.shape[-3:])
-            if x.ndim == 5:
-                energies.append(energy)
-    if not case.linear:
-        return sum(energies) * case.settings["energy_scale"]
-    units["classifier/weights"] = case.settings["classifier_scale"] / step
-    return drop(x, rate, next_key()).mean((1, 2)) @ variables["classifier/weights"]
+    if case.linear:
+        units["classifier/weights"] = case.settings["classifier_scale"] / step
+        return dropout(x)(x).mean((1, 2)) @ variables["classifier/weights"]
+    for _ in range(case.sweeps):
+        sweep(levels)
+    energies = [level.energy() if case.sweeps else level.norm for level in levels if level.code.ndim == 5]
+    return sum(energies) * case.settings["energy_scale"]
 
 
 def adam(rate, units, state, gradients):

@@ -1,8 +1,8 @@
 """The networks of package ebssc in PyTorch, eager, on the CPU.
 
 Codes are [N, H, W, C] or, for each hypothesis, [N, Y, H, W, C], contiguous: seen as [N, C, H, W] that is channels_last,
-the layout in which PyTorch's convolutions and pools are fast, and no step between them copies. Block 6 of EBC convolves
-once for all hypotheses, block 7 all hypotheses as one batch.
+the layout in which PyTorch's convolutions and pools are fast, and no step between them copies. A block below which nothing
+depends on the hypothesis convolves once for all of them; the others convolve all hypotheses as one batch.
 """
 
 import math
@@ -12,7 +12,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
-from peer import Case, serve, unit
+from peer import Case, serve, side_by_side, unit
 
 
 def channels_first(x):
@@ -26,18 +26,46 @@ def channels_last(x, like):
     return x.unflatten(0, like.shape[:-3])
 
 
+def windowed(x, kernel):
+    """Windows side by side [..., H/kernel, W/kernel, kernel·kernel·C]; a copy where there are several."""
+    x = x.unflatten(-3, (-1, kernel)).unflatten(-2, (-1, kernel))
+    return x.transpose(-4, -3).flatten(-3)
+
+
+def rows(dictionary):
+    """The dictionary [K, C, k, k] in channels_last as a matrix [K, k·k·C]: a view."""
+    return dictionary.permute(0, 2, 3, 1).flatten(1)
+
+
 def convolve(x, dictionary, offset, stride, padding):
     """d ⋆ x + b."""
-    if dictionary.shape[2:] == (1, 1) and stride == 1:  # a matrix product; beyond the image there is the offset alone
-        u = F.linear(x, dictionary.flatten(1))
-        return F.pad(u, (0, 0) + (padding,) * 4) + offset
+    kernel = dictionary.shape[-1]
+    if kernel == 1 and stride == 1:  # a matrix product; beyond the image there is the offset alone
+        return F.pad(F.linear(x, rows(dictionary)), (0, 0) + (padding,) * 4) + offset
+    if side_by_side(x.shape[-3:], kernel, stride, padding):
+        return F.linear(windowed(x, kernel), rows(dictionary), offset)
     return channels_last(F.conv2d(channels_first(x), dictionary, offset, stride, padding), x)
+
+
+def adjoint(z, dictionary, stride, padding, size):
+    """d * z, the transposed convolution to images of that size [H, W, C]."""
+    kernel, (height, width, channels) = dictionary.shape[-1], size
+    if kernel == 1 and stride == 1:
+        inside = z[..., padding:padding + height, padding:padding + width, :]
+        return F.linear(inside, rows(dictionary).t())
+    if side_by_side(size, kernel, stride, padding):
+        windows = F.linear(z, rows(dictionary).t()).unflatten(-1, (kernel, kernel, channels))
+        return windows.transpose(-4, -3).flatten(-5, -4).flatten(-3, -2)
+    # What the last window leaves over at the end.
+    rest = [side + 2 * padding - kernel - stride * (places - 1) for side, places in zip(size, z.shape[-3:-1])]
+    return channels_last(F.conv_transpose2d(channels_first(z), dictionary, None, stride, padding, rest), z)
 
 
 def normalize(z):
     """z/‖z‖ and ‖z‖ [N] or [N, Y]; 0 where z is 0."""
     norm = torch.linalg.vector_norm(z, dim=(-3, -2, -1), keepdim=True)
-    return z / norm.clamp_min(1e-30), norm[..., 0, 0, 0]
+    # The gradient of a quotient has two divisions of the code's size; this takes three quarters of the time.
+    return z * norm.clamp_min(1e-30).reciprocal(), norm[..., 0, 0, 0]
 
 
 def mask(shape, rate):
@@ -49,6 +77,59 @@ def mask(shape, rate):
     count = math.prod(shape)
     numbers = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-2**63, None).view(torch.int16)[:count]
     return (numbers >= round(rate * 2**16) - 2**15).view(shape).float().mul_(1 / (1 - rate))
+
+
+def hypotheses(x, like):
+    """x with a hypothesis axis if `like` has one."""
+    return x.unsqueeze(1) if x.dim() < like.dim() else x
+
+
+def drop(x, mask):
+    """Dropout of a code."""
+    return x if mask is None else x * hypotheses(mask, x)
+
+
+class Level:
+    """A block with its code as it stands, and the dropout mask through which it reads the code below and is felt there."""
+
+    def __init__(self, name, block, variables, mask):
+        self.block, self.coding, self.mask = block, block["Coding"], mask
+        self.dictionary, self.offset = variables[f"{name}/dictionary"], variables[f"{name}/offset"]
+        self.thresholds = variables.get(f"{name}/thresholds")
+
+    def look(self, below):
+        """The drive less the thresholds, for the code below as it stands."""
+        self.size = below.shape[-3:]
+        u = convolve(drop(below, self.mask), self.dictionary, self.offset, self.block["Stride"], self.block["Padding"])
+        self.net = u if self.coding["Rectified"] else torch.cat([u, -u], -1)
+        if self.coding["Thresholds"] == "class":
+            self.net = self.net if self.net.dim() == 5 else self.net.unsqueeze(1)
+        if self.thresholds is not None:
+            self.net = self.net - self.thresholds
+
+    def update(self, r=None):
+        """The code for that drive, shifted by r from the block above, and its norm if it is spherical."""
+        self.code = F.relu(self.net if r is None else hypotheses(self.net, r) + r)
+        if self.coding["Spherical"]:
+            self.code, self.norm = normalize(self.code)
+
+    def top_down(self):
+        """r for the block below."""
+        filters = self.block["Filters"]
+        signed = self.code[..., :filters] - self.code[..., filters:]
+        return drop(adjoint(signed, self.dictionary, self.block["Stride"], self.block["Padding"], self.size), self.mask)
+
+    def energy(self):
+        """The energy [N] or [N, Y] of the code and the drive as they stand."""
+        return (hypotheses(self.net, self.code) * self.code).sum((-3, -2, -1))
+
+
+def sweep(levels):
+    """Updates every code once, from the bottom to the top."""
+    for i, level in enumerate(levels):
+        if i > 0:
+            level.look(levels[i - 1].code)
+        level.update(levels[i + 1].top_down() if i + 1 < len(levels) else None)
 
 
 class Network(torch.nn.Module):
@@ -65,39 +146,17 @@ class Network(torch.nn.Module):
                 value = value.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
             self.variables[name] = torch.nn.Parameter(value)
 
-    def drop(self, x):
-        """Dropout; all hypotheses of an image share one mask."""
+    def mask(self, x):
+        """A dropout mask for codes like x, which all hypotheses of an image share; None where nothing is dropped."""
         rate = self.case.settings["dropout_rate"]
         if not self.training or rate == 0:
-            return x
-        return x * mask(x.shape if x.dim() == 4 else x[:, :1].shape, rate)
-
-    def code(self, name, block, x, step):
-        """The block's code of x, its energy if it is spherical, and the unit of its entries. step is x's unit."""
-        variable = {key: self.variables.get(f"{name}/{key}") for key in ("dictionary", "offset", "thresholds")}
-        coding = block["Coding"]
-        u = convolve(x, variable["dictionary"], variable["offset"], block["Stride"], block["Padding"])
-        self.units[f"{name}/offset"] = step
-        if coding["Rectified"]:
-            z = F.relu(u)
-        else:
-            z = torch.cat([u, -u], -1)
-            if coding["Thresholds"] != "zero":
-                self.units[f"{name}/thresholds"] = step
-                if coding["Thresholds"] == "class":
-                    self.units[f"{name}/thresholds"] *= self.case.settings["class_step"]
-                    z = z if z.dim() == 5 else z.unsqueeze(1)
-                z = z - variable["thresholds"]
-            z = F.relu(z)
-        if not coding["Spherical"]:
-            return z, None, step
-        z, energy = normalize(z)
-        return z, energy, unit(z.shape[-3:])
+            return None
+        return mask(x.shape if x.dim() == 4 else x[:, :1].shape, rate)
 
     def forward(self, x):
         """Scores [N, Y] of images [N, H, W, C]."""
-        step, energies = 1.0, []
-        for number, layer in enumerate(self.case.layers):
+        step, first, levels, energies = 1.0, True, [], []
+        for layer in self.case.layers:
             if pool := layer.get("Pool"):
                 if pool["Average"]:
                     z = F.avg_pool2d(channels_first(x), pool["Window"], pool["Stride"], pool["Padding"], count_include_pad=False)
@@ -106,19 +165,30 @@ class Network(torch.nn.Module):
                 x = channels_last(z, x)
                 step = 1.0 if step == 1 else unit(x.shape[-3:])
                 continue
-            block = layer["Block"]
-            if number > 0:
-                x = self.drop(x)
-            elif block["Coding"]["Spherical"]:
+            name, coding = layer["Name"], layer["Block"]["Coding"]
+            if first and coding["Spherical"]:
                 x, _ = normalize(x)
                 step = unit(x.shape[-3:])
-            x, energy, step = self.code(layer["Name"], block, x, step)
-            if energy is not None and x.dim() == 5:
-                energies.append(energy)
-        if not self.case.linear:
-            return sum(energies) * self.case.settings["energy_scale"]
-        self.units["classifier/weights"] = self.case.settings["classifier_scale"] / step
-        return self.drop(x).mean((1, 2)) @ self.variables["classifier/weights"]
+            level = Level(name, layer["Block"], self.variables, None if first else self.mask(x))
+            level.look(x)
+            level.update()
+            self.units[f"{name}/offset"] = step
+            self.units[f"{name}/thresholds"] = step * (self.case.settings["class_step"] if coding["Thresholds"] == "class" else 1)
+            first, x = False, level.code
+            if coding["Spherical"]:
+                step = unit(x.shape[-3:])
+            if self.case.sweeps:
+                levels.append(level)
+            elif x.dim() == 5:
+                energies.append(level.norm)
+            del level  # and its drive, where there are no sweeps
+        if self.case.linear:
+            self.units["classifier/weights"] = self.case.settings["classifier_scale"] / step
+            return drop(x, self.mask(x)).mean((1, 2)) @ self.variables["classifier/weights"]
+        for _ in range(self.case.sweeps):
+            sweep(levels)
+        energies += [level.energy() for level in levels if level.code.dim() == 5]
+        return sum(energies) * self.case.settings["energy_scale"]
 
     def optimizer(self):
         """Adam, in groups of variables whose steps have the same unit."""
