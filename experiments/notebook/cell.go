@@ -1,0 +1,79 @@
+package notebook
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"ebsscgo/experiments/figures"
+)
+
+// Check ends the cell if err is not nil, with one line on standard error.
+func Check(err error) {
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, oneLine(err))
+	gonbui.Sync()
+	os.Exit(1)
+}
+
+// Must is value where err is nil; else it ends the cell like Check.
+func Must[T any](value T, err error) T {
+	Check(err)
+	return value
+}
+
+// oneLine is an error without the stack traces and line breaks that libraries add.
+func oneLine(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// Markdown shows text in the cell's output, written in Markdown.
+func Markdown(text string) {
+	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
+}
+
+// Show shows a figure in the cell's output.
+func Show(figure figures.Figure) {
+	Live{}.Show(figure)
+}
+
+// Live is a place in the cell's output where each figure replaces the one before.
+type Live struct{ id string }
+
+// NewLive is a place of its own.
+func NewLive() Live { return Live{gonbui.UniqueId()} }
+
+// Show shows a figure in this place.
+func (l Live) Show(figure figures.Figure) {
+	picture := Must(figure.PNG())
+	size := map[string]int{"width": int(figure.Width * pixelsPerPoint), "height": int(figure.Height * pixelsPerPoint)}
+	send(&protocol.DisplayData{
+		Data:      map[protocol.MIMEType]any{protocol.MIMEImagePNG: picture},
+		Metadata:  map[string]any{string(protocol.MIMEImagePNG): size},
+		DisplayID: l.id,
+	})
+}
+
+// pixelsPerPoint is how large a point is shown; pictures have more pixels, for screens with small ones.
+const pixelsPerPoint = 4.0 / 3
+
+// send hands something to the notebook, and waits until it is there.
+func send(data *protocol.DisplayData) {
+	if !gonbui.IsNotebook {
+		return
+	}
+	gonbui.SendData(data)
+	gonbui.Sync()
+	Check(gonbui.Error())
+}

@@ -1,0 +1,176 @@
+package notebook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"ebsscgo/experiments"
+	"ebsscgo/experiments/backend"
+	"ebsscgo/experiments/data"
+	"ebsscgo/experiments/figures"
+	"ebsscgo/experiments/report"
+	"ebsscgo/experiments/training"
+)
+
+// Results is the folder of results, from the folder of the notebooks.
+const Results = "../results"
+
+// ProfileEnv names the environment variable that chooses the notebooks' scale.
+const ProfileEnv = "EBSSC_PROFILE"
+
+// Profile is the scale at which the notebooks compute.
+func Profile() experiments.Profile {
+	name := os.Getenv(ProfileEnv)
+	if name == "" {
+		name = "quick"
+	}
+	profile, err := experiments.FindProfile(name)
+	if err != nil {
+		Check(fmt.Errorf("$%s: %w", ProfileEnv, err))
+	}
+	return profile
+}
+
+// Backend starts what computes: the best that is there, or what $GOMLX_BACKEND says. It is freed when the cell ends.
+func Backend() compute.Backend {
+	opened, _ := open()
+	return opened
+}
+
+func open() (compute.Backend, backend.Choice) {
+	opened, choice, err := backend.Open(context.Background(), "")
+	Check(err)
+	if choice.Warning != "" {
+		fmt.Println("warning: " + choice.Warning)
+	}
+	return opened, choice
+}
+
+// Images are a data set: from the folder that $EBSSC_DATA names, or else from the cache, downloaded if need be. Where CIFAR-10
+// cannot be had, MNIST padded to its size stands in.
+func Images(which experiments.Images) *data.Set {
+	ctx := context.Background()
+	if which == experiments.CIFAR10 {
+		set, err := data.CIFAR10(ctx, "", os.Stdout)
+		if !errors.Is(err, data.ErrUnavailable) {
+			return Must(set, err)
+		}
+		fmt.Println("CIFAR-10 cannot be had here, so MNIST, padded to its size, stands in; for CIFAR-10 name its folder in $" + data.EnvVar)
+	}
+	set := Must(data.MNIST(ctx, "", os.Stdout))
+	if which == experiments.CIFAR10 {
+		return set.Padded32()
+	}
+	return set
+}
+
+// Lab trains networks and finds trained ones.
+type Lab struct {
+	training.Lab
+	// Images that the networks see.
+	Images experiments.Images
+	// Results is the folder of results.
+	Results string
+
+	backend string
+}
+
+// NewLab is a lab for those images. What it needs, it downloads.
+func NewLab(images experiments.Images) *Lab {
+	opened, choice := open()
+	return &Lab{
+		Lab:    training.Lab{Backend: opened, Set: Images(images), Commit: "notebook"},
+		Images: images, Results: Results, backend: choice.Name,
+	}
+}
+
+// own is the folder of runs that notebooks trained, among the profiles in the folder of results: tables and reports are made
+// without them.
+const own = "notebooks"
+
+// Train trains experiments one after the other, one seed each, in a figure of their learning curves that grows with every
+// epoch. settings are those in which they shall differ from their profile's recipe. Runs that are finished, here or in an
+// earlier cell, are not trained again.
+func (l *Lab) Train(profile experiments.Profile, settings experiments.Settings, all ...experiments.Experiment) (results []training.Result) {
+	live := NewLive()
+	chart := figures.Chart{X: "epoch", Y: "error on the batches trained on, %"}
+	chart.Title = fmt.Sprintf("%s, profile %s", data.Title(l.Set.Name), profile.Name)
+	for _, e := range all {
+		run, folder := l.plan(profile, settings, e)
+		chart.Curves = append(chart.Curves, figures.Curve{Name: strings.ReplaceAll(e.Title, "₋", "-")})
+		redraw := func() {
+			points := curvePoints(Must(training.LoadCurve(folder)))
+			if len(points) > 0 {
+				chart.Curves[len(chart.Curves)-1].Points = points
+				live.Show(Must(chart.Draw()))
+			}
+		}
+		l.Log = eachLine(redraw)
+		results = append(results, Must(l.Lab.Train(context.Background(), run, filepath.Dir(folder))))
+		redraw()
+	}
+	return results
+}
+
+// plan is a run of an experiment, and its folder.
+func (l *Lab) plan(profile experiments.Profile, settings experiments.Settings, e experiments.Experiment) (run experiments.Run, folder string) {
+	scale := profile.Scale(experiments.Study{Images: l.Images})
+	scale.Seeds = 1
+	set := experiments.Dataset{Name: l.Set.Name, SHA256: l.Set.SHA256, Train: l.Set.Train.Len(), Test: l.Set.Test.Len()}
+	run = Must(experiments.Plan(e, profile.Name, scale, set, l.backend, settings, 0))[0]
+	return run, filepath.Join(l.Results, own, report.RunsFolder, Must(run.ID()))
+}
+
+// eachLine is a log that looks at what happened when something is written to it.
+type eachLine func()
+
+// Write calls the function.
+func (f eachLine) Write(line []byte) (int, error) {
+	f()
+	return len(line), nil
+}
+
+// curvePoints are the points of a learning curve.
+func curvePoints(curve []training.Epoch) (points []figures.Point) {
+	for _, epoch := range curve {
+		points = append(points, At(float64(epoch.Epoch), epoch.BatchErr))
+	}
+	return points
+}
+
+// Model is a trained model of an experiment, with its result: the one that was asked for last among the profile's recorded
+// runs. Where none is recorded, one is trained at scale smoke.
+func (l *Lab) Model(profile experiments.Profile, e experiments.Experiment) (training.Result, *model.Store) {
+	result, ok := recorded(filepath.Join(l.Results, profile.Name), e.Name)
+	if ok {
+		folder := filepath.Join(l.Results, profile.Name, report.RunsFolder, result.ID)
+		return result, Must(training.LoadModel(result.Run, folder))
+	}
+	smoke := Must(experiments.FindProfile("smoke"))
+	_, folder := l.plan(smoke, nil, e)
+	result, ok, err := training.Load(folder)
+	Check(err)
+	if !ok {
+		fmt.Printf("no trained %s is recorded for profile %s (bin/ebssc run makes one), so a small one is trained here\n", e.Name, profile.Name)
+		result = l.Train(smoke, nil, e)[0]
+	}
+	return result, Must(training.LoadModel(result.Run, folder))
+}
+
+// recorded is the run of an experiment that was asked for last.
+func recorded(folder, experiment string) (result training.Result, ok bool) {
+	for _, group := range slices.Backward(Must(report.Collect(folder))) {
+		if group[0].Run.Experiment == experiment && group[0].Run.HeldOut == 0 {
+			return group[0], true
+		}
+	}
+	return training.Result{}, false
+}

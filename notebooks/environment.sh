@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# Sourced by start.sh and run.sh. Makes what notebooks need and is not there yet, and sets $python to its interpreter:
+# - a virtual environment with JupyterLab in the user's cache folder, named by its requirements;
+# - in bin/ of this checkout, the kernel (GoNB, a tool of this module) and its Jupyter folder, in which the kernel is
+#   registered with this checkout in its workspace, so that cells import its packages.
+# The user's own Python packages, kernels and Jupyter settings are neither used nor changed.
+
+die() {
+  echo "${0##*/}: $*" >&2
+  exit 1
+}
+
+folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$folder")
+
+command -v go >/dev/null || die "go is not on the PATH; install $(sed -n 's/^go /go/p' "$root/go.mod") or newer"
+# Go 1.21 and newer fetch the version that go.mod asks for by themselves, and fail here if they cannot.
+(cd "$root" && go env GOVERSION >/dev/null) || die "this project needs $(sed -n 's/^go /go/p' "$root/go.mod") or newer"
+read -r -a compiler <<<"$(go env CC)" # may carry flags: CC="gcc -m64"
+command -v "${compiler[0]}" >/dev/null || die "no C compiler (${compiler[0]}), which cgo needs; install gcc or clang, or set CC"
+command -v python3 >/dev/null || die "python3 is not on the PATH; install Python 3.11 or newer, with pip and venv"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "found $(python3 --version); install Python 3.11 or newer"
+python3 -c 'import ensurepip, venv' 2>/dev/null || die "python3 has no venv; install it (on Debian and Ubuntu: apt-get install python3-venv)"
+
+unset PYTHONPATH PYTHONHOME JUPYTER_PATH JUPYTER_CONFIG_PATH GOWORK
+export PYTHONNOUSERSITE=1 CGO_ENABLED=1
+export JUPYTER_DATA_DIR=$root/bin/jupyter JUPYTER_CONFIG_DIR=$root/bin/jupyter/config JUPYTER_RUNTIME_DIR=$root/bin/jupyter/runtime
+export IPYTHONDIR=$root/bin/jupyter/ipython PATH=$root/bin:$PATH
+
+case $(uname) in
+  Darwin) cache=${EBSSC_CACHE:-$HOME/Library/Caches/ebssc} ;;
+  *) cache=${EBSSC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebssc} ;;
+esac
+environment=$cache/notebooks-$(python3 - "$folder/requirements.txt" <<'PYTHON'
+import hashlib, sys
+print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest()[:8])
+PYTHON
+)
+python=$environment/bin/python
+
+mkdir -p "$cache/locks"
+exec 9>"$cache/locks/notebooks.lock"
+if command -v flock >/dev/null; then flock 9; fi
+if [[ ! -e $environment/complete ]]; then
+  echo "installing $(paste -s -d ' ' "$folder/requirements.txt") in $environment, once …"
+  rm -rf "$environment" # What is there was interrupted.
+  python3 -m venv "$environment" || die "no virtual environment could be made in $environment"
+  "$python" -m pip install --quiet --no-input --disable-pip-version-check --no-cache-dir -r "$folder/requirements.txt" ||
+    die "pip could not install JupyterLab; see above"
+  touch "$environment/complete"
+fi
+
+echo "building the kernel (the first time takes a minute) …"
+(
+  cd "$root"
+  go build -o bin/ github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports
+  go build ./experiments/...    # so that cells start quickly
+  go run ./notebooks/prepare    # the XLA plugin
+) || die "the kernel could not be built; see above"
+# Without --force_deps it would not do without gopls, which only completes names as you type. It has much to say on standard
+# error, none of it about the notebook.
+"$root/bin/gonb" --install --force_deps --go_work="$root" --logtostderr=false --stderrthreshold=FATAL --log_file=/dev/null ||
+  die "the kernel could not be registered in $JUPYTER_DATA_DIR"
+exec 9>&-

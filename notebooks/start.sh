@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Opens JupyterLab on the notebooks, with Go cells that import this checkout. Flags are JupyterLab's, such as --no-browser.
+# Needs Go, a C compiler and Python 3.11 with venv; the rest is fetched once into the user's cache folder and bin/.
+set -euo pipefail
+# shellcheck source=notebooks/environment.sh
+source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+
+exec "$python" -m jupyterlab --notebook-dir="$root" --ServerApp.preferred_dir="$folder" "$@"
