@@ -36,7 +36,7 @@ func drawSweeps(folder string, study experiments.Study, epochs, summary []Line) 
 		}
 		chart := figures.Chart{
 			Title: fmt.Sprintf("%s: %s after each epoch\n%s", study.Name, f.title, subtitle(summary)),
-			X:     "epoch", Y: f.axis, Log: f.column == "train_objective" && spansDecade(curves), Curves: curves,
+			X:     "epoch", Y: f.axis, Log: spansDecade(curves), Curves: curves,
 		}
 		figure, err := chart.Draw()
 		if err != nil {

@@ -67,6 +67,32 @@ func BenchmarkStepMaxPool(b *testing.B) {
 	}
 }
 
+// BenchmarkStepSphere times the split of a drive and its projection onto the sphere, with gradients.
+func BenchmarkStepSphere(b *testing.B) {
+	for _, dims := range [][]int{{128, 32, 32, 24}, {32, 32, 32, 96}, {1280, 10, 10, 48}} {
+		for _, implementation := range implementations {
+			b.Run(fmt.Sprintf("%v/%s", dims, implementation.name), func(b *testing.B) {
+				exec := MustNewExec(on(b, "cpu"), func(u, v *Node) []*Node {
+					k := implementation.k
+					z := k.Split(u)
+					z = Where(IsPositive(z), z, ZerosLike(z))
+					z = k.Scale(z, Inverse(Sqrt(k.Inner(z, z, 1))))
+					return append(Gradient(ReduceAllSum(Mul(z, v)), u), z)
+				})
+				run(b, exec, random(dims...), random(dims[0], dims[1], dims[2], 2*dims[3]))
+			})
+		}
+	}
+}
+
+// BenchmarkPeak shows how fast the cores multiply large matrices: nothing here is faster, but by multiplying less.
+func BenchmarkPeak(b *testing.B) {
+	const size = 2048
+	exec := MustNewExec(on(b, "cpu"), func(x, y *Node) []*Node { return []*Node{Dot(x, y).Product()} })
+	run(b, exec, random(size, size), random(size, size))
+	b.ReportMetric(2*size*size*size*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
+
 // BenchmarkDropout times the dropout of the largest code at a quarter of the width.
 func BenchmarkDropout(b *testing.B) {
 	run(b, MustNewExec(on(b, "cpu"), func(x, key *Node) []*Node { return []*Node{Dropout(x, key, 0.3)} }),
