@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
@@ -33,14 +34,14 @@ func BenchmarkEpoch(b *testing.B) {
 				_, err := lab.Train(b.Context(), run, b.TempDir())
 				require.NoError(b, err)
 				epochs = append(epochs, log.seconds[1:]...) // the first line stands behind compiling
-				steps = append(steps, training.TimeSteps(b, lab, run)...)
+				steps = append(steps, floats.Sum(training.TimeSteps(b, lab, run)))
 				evaluated, inferred := training.TimeEvaluations(b, lab, run)
 				evaluations, inferences = append(evaluations, evaluated...), append(inferences, inferred...)
 			}
-			epoch, step := median(epochs), median(steps)
+			epoch, step := median(epochs), median(steps) // of an epoch's steps each
 			b.ReportMetric(epoch, "s/epoch")
-			b.ReportMetric(1e3*step, "ms/step")
-			b.ReportMetric(epoch/(float64(run.StepsPerEpoch())*step), "epoch/steps")
+			b.ReportMetric(1e3*step/float64(run.StepsPerEpoch()), "ms/step")
+			b.ReportMetric(epoch/step, "epoch/steps")
 			evaluated, inferred := float64(run.TestImages)/median(evaluations), training.EvaluationBatch/median(inferences)
 			b.ReportMetric(evaluated, "evaluated/s")
 			b.ReportMetric(inferred, "inferred/s")

@@ -24,22 +24,14 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 		return windowed(x, d)
 	case !k.Plain && winogradFits(d, stride, pad):
 		return winograd(x, d)
-	case !k.Plain && x.Shape().Dim(3) == 3:
-		return threeChannels(x, d, stride, pad)
+	case !k.Plain && fewChannels(x, d, stride, pad):
+		return inPairs(x, d)
 	case d.Shape().Dim(0)%2 == 0 || 2*pad >= d.Shape().Dim(0):
 		// GoMLX's gradient in x is wrong for kernels of even size, and panics where the padding is wide.
 		return withConvolutionGradients(convolve(x, d, stride, pad), x, d, stride, pad)
 	default:
 		return convolve(x, d, stride, pad)
 	}
-}
-
-// threeChannels replaces CrossCorrelate for images of three channels, with its own gradients: XLA's convolution takes
-// up to ten times longer for three channels than for four, so it gets a fourth of zeros.
-func threeChannels(x, d *Node, stride, pad int) *Node {
-	zero := ScalarZero(x.Graph(), x.DType())
-	y := convolve(padAxis(x, zero, 3, 0, 1), padAxis(d, zero, 2, 0, 1), stride, pad)
-	return withConvolutionGradients(y, x, d, stride, pad)
 }
 
 // withConvolutionGradients returns y, which is convolve(x, d, stride, pad), with gradients of this package.

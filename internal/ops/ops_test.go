@@ -114,7 +114,9 @@ func TestCrossCorrelateLikePlain(t *testing.T) {
 		{3, 7, 10, 9, 4, 3, 1, 1},    // neither side a multiple of the tile
 		{1, 1, 1, 16, 8, 3, 1, 1},    // one position
 		{2, 5, 3, 8, 1, 3, 1, 1},     // one filter
-		{2, 6, 6, 3, 8, 3, 1, 1},     // too few channels for the transform
+		{2, 6, 8, 3, 8, 3, 1, 1},     // too few channels for the transform: columns in pairs
+		{1, 1, 2, 1, 1, 3, 1, 1},     // one pair
+		{2, 6, 7, 3, 8, 3, 1, 1},     // no pairs
 		{2, 6, 7, 8, 8, 3, 2, 1},     // strides
 		{2, 6, 6, 8, 8, 3, 1, 0},     // no padding
 		{2, 8, 8, 8, 12, 1, 1, 0},    // 1×1
