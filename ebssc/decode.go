@@ -62,11 +62,7 @@ func (l *level) features() *Node {
 	}
 	thresholds := BroadcastToDims(l.thresholds, z.Shape().Dimensions...)
 	if l.norm != nil {
-		norm := l.norm
-		for norm.Rank() < z.Rank() {
-			norm = InsertAxes(norm, -1)
-		}
-		thresholds = Div(thresholds, MaxScalar(norm, 1e-30))
+		thresholds = l.path.kernels.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
 	}
 	return Add(z, Where(IsPositive(z), thresholds, ZerosLike(z)))
 }

@@ -100,12 +100,9 @@ func (s *stack) update(i int) {
 
 // energy is E'(x, y, z) [N] or [N, Y] of the block at its code and drive as they stand.
 func (l *level) energy() *Node {
-	drive, thresholds := l.drive.values, l.thresholds
+	drive, thresholds := l.driveOfCode(), l.thresholds
 	if thresholds == nil {
 		thresholds = ScalarZero(drive.Graph(), drive.DType())
-	}
-	if l.code.classes > 0 {
-		drive = l.drive.hypotheses()
 	}
 	return energy(l.path.kernels, drive, thresholds, l.code.values, l.code.batchAxes())
 }
@@ -154,10 +151,7 @@ func (l *level) update(r *Node) {
 			l.code.classes = r.Shape().Dim(1)
 		}
 	}
-	drive := l.drive.values
-	if l.code.classes > 0 {
-		drive = l.drive.hypotheses()
-	}
+	drive := l.driveOfCode()
 	if r != nil {
 		drive = Add(drive, r)
 	}
@@ -170,6 +164,14 @@ func (l *level) update(r *Node) {
 		l.code.values, l.norm = normalize(l.path.kernels, l.code.values, l.code.batchAxes())
 		l.code.unit = entryUnit(l.code.values, l.code.batchAxes())
 	}
+}
+
+// driveOfCode is the drive, with a hypothesis axis where the code has one.
+func (l *level) driveOfCode() *Node {
+	if l.code.classes > 0 {
+		return l.drive.hypotheses()
+	}
+	return l.drive.values
 }
 
 // topDown is r = d * (z⁺ − z⁻) of this block, shaped as the code below: what a change of that code changes this block's

@@ -199,16 +199,15 @@ type Pass struct {
 // It panics where the graph cannot be built, as GoMLX's graph functions do.
 func (n Network) Forward(scope *model.Scope, images *Node) Pass {
 	s := n.infer(scope, images)
-	pass := n.read(s)
-	_, top := s.above.up(s.levels[len(s.levels)-1].code)
+	pass, top := n.read(s)
 	pass.Scores = n.Classifier.apply(scope.In(classifierScope), top, pass.Energies, n.Classes)
 	pass.Scores.AssertDims(-1, n.Classes)
 	pass.Penalty = n.penalty(scope, images.Graph(), images.DType())
 	return pass
 }
 
-// read collects the codes and energies of each layer.
-func (n Network) read(s *stack) (pass Pass) {
+// read collects the codes and energies of each layer; top is what the classifier reads.
+func (n Network) read(s *stack) (pass Pass, top code) {
 	add := func(values, energy *Node) {
 		pass.Codes, pass.Energies = append(pass.Codes, values), append(pass.Energies, energy)
 	}
@@ -222,11 +221,11 @@ func (n Network) read(s *stack) (pass Pass) {
 		}
 		add(l.code.values, energy)
 	}
-	pooled, _ := s.above.up(s.levels[len(s.levels)-1].code)
+	pooled, top := s.above.up(s.levels[len(s.levels)-1].code)
 	for _, p := range pooled {
 		add(p.values, nil)
 	}
-	return pass
+	return pass, top
 }
 
 // kernels are the operations that the scope's hyperparameters ask for.

@@ -29,17 +29,8 @@ func ShrinkSplit(drive, thresholds *Node) *Node {
 
 // Signed is z⁺ − z⁻ [..., K] of a split code [z⁺, z⁻] [..., 2K].
 func Signed(split *Node) *Node {
-	halves := SplitHalves(split)
-	return Sub(halves[0], halves[1])
-}
-
-// SplitHalves returns z⁺ and z⁻, each [..., K], of a split code [..., 2K].
-func SplitHalves(split *Node) [2]*Node {
-	filters := split.Shape().Dim(-1) / 2
-	return [2]*Node{
-		SliceAxis(split, -1, AxisRange(0, filters)),
-		SliceAxis(split, -1, AxisRange(filters)),
-	}
+	plus, minus := ops.Halves(split)
+	return Sub(plus, minus)
 }
 
 // rectify is ReLU with gradient 0 at 0. (Max passes a gradient of 1 there, which would train dead codes.)

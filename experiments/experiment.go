@@ -71,6 +71,14 @@ var Studies = []Study{
 	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Ablation: true, Experiments: UnrollBoth},
 }
 
+// All are the experiments of some studies, in their order.
+func All(studies []Study) (all []Experiment) {
+	for _, study := range studies {
+		all = append(all, study.Experiments...)
+	}
+	return all
+}
+
 // FindStudy returns the study of that name.
 func FindStudy(name string) (Study, error) {
 	var known []string

@@ -3,12 +3,12 @@ package notebook
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"ebsscgo/experiments/figures"
+	"ebsscgo/internal/errline"
 )
 
 // Check ends the cell if err is not nil, with one line on standard error.
@@ -16,7 +16,7 @@ func Check(err error) {
 	if err == nil {
 		return
 	}
-	fmt.Fprintln(os.Stderr, oneLine(err))
+	fmt.Fprintln(os.Stderr, errline.Of(err))
 	gonbui.Sync()
 	os.Exit(1)
 }
@@ -25,17 +25,6 @@ func Check(err error) {
 func Must[T any](value T, err error) T {
 	Check(err)
 	return value
-}
-
-// oneLine is an error without the stack traces and line breaks that libraries add.
-func oneLine(err error) string {
-	var lines []string
-	for line := range strings.Lines(err.Error()) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, "; ")
 }
 
 // Markdown shows text in the cell's output, written in Markdown.

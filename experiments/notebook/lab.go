@@ -2,12 +2,9 @@ package notebook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/ml/model"
@@ -57,19 +54,9 @@ func open() (compute.Backend, backend.Choice) {
 // Images are a data set: from the folder that $EBSSC_DATA names, or else from the cache, downloaded if need be. Where CIFAR-10
 // cannot be had, MNIST padded to its size stands in.
 func Images(which experiments.Images) *data.Set {
-	ctx := context.Background()
-	if which == experiments.CIFAR10 {
-		set, err := data.CIFAR10(ctx, "", os.Stdout)
-		if !errors.Is(err, data.ErrUnavailable) {
-			return Must(set, err)
-		}
+	return Must(training.FindSet(context.Background(), which, "", os.Stdout, func(error) {
 		fmt.Println("CIFAR-10 cannot be had here, so MNIST, padded to its size, stands in; for CIFAR-10 name its folder in $" + data.EnvVar)
-	}
-	set := Must(data.MNIST(ctx, "", os.Stdout))
-	if which == experiments.CIFAR10 {
-		return set.Padded32()
-	}
-	return set
+	}))
 }
 
 // Lab trains networks and finds trained ones.
@@ -105,7 +92,7 @@ func (l *Lab) Train(profile experiments.Profile, settings experiments.Settings, 
 	chart.Title = fmt.Sprintf("%s, profile %s", data.Title(l.Set.Name), profile.Name)
 	for _, e := range all {
 		run, folder := l.plan(profile, settings, e)
-		chart.Curves = append(chart.Curves, figures.Curve{Name: strings.ReplaceAll(e.Title, "₋", "-")})
+		chart.Curves = append(chart.Curves, figures.Curve{Name: e.Title})
 		redraw := func() {
 			points := curvePoints(Must(training.LoadCurve(folder)))
 			if len(points) > 0 {
@@ -124,8 +111,7 @@ func (l *Lab) Train(profile experiments.Profile, settings experiments.Settings, 
 func (l *Lab) plan(profile experiments.Profile, settings experiments.Settings, e experiments.Experiment) (run experiments.Run, folder string) {
 	scale := profile.Scale(experiments.Study{Images: l.Images})
 	scale.Seeds = 1
-	set := experiments.Dataset{Name: l.Set.Name, SHA256: l.Set.SHA256, Train: l.Set.Train.Len(), Test: l.Set.Test.Len()}
-	run = Must(experiments.Plan(e, profile.Name, scale, set, l.backend, settings, 0))[0]
+	run = Must(experiments.Plan(e, profile.Name, scale, l.Dataset(), l.backend, settings, 0))[0]
 	return run, filepath.Join(l.Results, own, report.RunsFolder, Must(run.ID()))
 }
 
@@ -141,7 +127,7 @@ func (f eachLine) Write(line []byte) (int, error) {
 // curvePoints are the points of a learning curve.
 func curvePoints(curve []training.Epoch) (points []figures.Point) {
 	for _, epoch := range curve {
-		points = append(points, At(float64(epoch.Epoch), epoch.BatchErr))
+		points = append(points, figures.At(float64(epoch.Epoch), epoch.BatchErr))
 	}
 	return points
 }
@@ -149,8 +135,9 @@ func curvePoints(curve []training.Epoch) (points []figures.Point) {
 // Model is a trained model of an experiment, with its result: the one that was asked for last among the profile's recorded
 // runs. Where none is recorded, one is trained at scale smoke.
 func (l *Lab) Model(profile experiments.Profile, e experiments.Experiment) (training.Result, *model.Store) {
-	result, ok := recorded(filepath.Join(l.Results, profile.Name), e.Name)
-	if ok {
+	groups := Must(report.Collect(filepath.Join(l.Results, profile.Name)))
+	if latest := report.Latest(groups, e.Name); latest != nil {
+		result := latest[0]
 		folder := filepath.Join(l.Results, profile.Name, report.RunsFolder, result.ID)
 		return result, Must(training.LoadModel(result.Run, folder))
 	}
@@ -163,14 +150,4 @@ func (l *Lab) Model(profile experiments.Profile, e experiments.Experiment) (trai
 		result = l.Train(smoke, nil, e)[0]
 	}
 	return result, Must(training.LoadModel(result.Run, folder))
-}
-
-// recorded is the run of an experiment that was asked for last.
-func recorded(folder, experiment string) (result training.Result, ok bool) {
-	for _, group := range slices.Backward(Must(report.Collect(folder))) {
-		if group[0].Run.Experiment == experiment && group[0].Run.HeldOut == 0 {
-			return group[0], true
-		}
-	}
-	return training.Result{}, false
 }

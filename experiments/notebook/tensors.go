@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
@@ -30,16 +29,4 @@ func Kept(name string) *tensors.Tensor {
 // kept is a file in the kernel's own folder.
 func kept(name string) string {
 	return filepath.Join(os.Getenv(protocol.GONB_TMP_DIR_ENV), name+".tensor")
-}
-
-// Values are a tensor's numbers, in row-major order. It is of float32 or float64.
-func Values(tensor *tensors.Tensor) []float64 {
-	if tensor.DType() == dtypes.Float64 {
-		return Must(tensors.CopyFlatData[float64](tensor))
-	}
-	var values []float64
-	for _, value := range Must(tensors.CopyFlatData[float32](tensor)) {
-		values = append(values, float64(value))
-	}
-	return values
 }

@@ -71,8 +71,8 @@ func Collect(profileFolder string) ([]Group, error) {
 	return all, nil
 }
 
-// latest is the group of an experiment that was last asked for, of those measured on the test set; nil if there is none.
-func latest(groups []Group, experiment string) Group {
+// Latest is the group of an experiment that was last asked for, of those measured on the test set; nil if there is none.
+func Latest(groups []Group, experiment string) Group {
 	for _, group := range slices.Backward(groups) {
 		if group[0].Run.Experiment == experiment && group[0].Run.HeldOut == 0 {
 			return group

@@ -65,10 +65,8 @@ func writeNotes(b *strings.Builder, notes []string) {
 
 // title is a row as the paper writes it.
 func title(experiment string) string {
-	for _, row := range experiments.Table {
-		if row.Name == experiment {
-			return row.Title
-		}
+	if _, e, ok := experiments.StudyOf(experiment); ok {
+		return e.Title
 	}
 	return experiment
 }

@@ -77,7 +77,7 @@ func writeSweeps(folder, profile string, study experiments.Study, groups []Group
 func sweepsLines(folder string, study experiments.Study, groups []Group) (epochs, summary []Line, err error) {
 	var before Group
 	for _, e := range study.Experiments {
-		group := latest(groups, e.Name)
+		group := Latest(groups, e.Name)
 		if group != nil {
 			line, err := sweepsLine(e, group, before)
 			if err != nil {

@@ -64,7 +64,7 @@ func writeTable(folder, profile string, study experiments.Study, groups []Group)
 	var names []string
 	for _, row := range study.Experiments {
 		names = append(names, row.Name)
-		if group := latest(groups, row.Name); group != nil {
+		if group := Latest(groups, row.Name); group != nil {
 			recorded = append(recorded, line(row, group))
 			if err := writeCurves(folder, group); err != nil {
 				return err

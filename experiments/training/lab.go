@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -28,6 +29,29 @@ type Lab struct {
 	// prepared are the images of the last run; the runs of a study share them.
 	prepared    *prepared
 	preparedFor preparation
+}
+
+// FindSet finds the images of a kind in a folder, the cache or on the web, see data.CIFAR10. Where CIFAR-10 cannot be had at all,
+// MNIST padded to its size stands in, after standIn was told why.
+func FindSet(ctx context.Context, which experiments.Images, folder string, log io.Writer, standIn func(why error)) (*data.Set, error) {
+	if which == experiments.MNIST {
+		return data.MNIST(ctx, folder, log)
+	}
+	set, err := data.CIFAR10(ctx, folder, log)
+	if !errors.Is(err, data.ErrUnavailable) {
+		return set, err
+	}
+	standIn(err)
+	digits, err := data.MNIST(ctx, folder, log)
+	if err != nil {
+		return nil, err
+	}
+	return digits.Padded32(), nil
+}
+
+// Dataset describes the lab's data set to experiments.Plan.
+func (l *Lab) Dataset() experiments.Dataset {
+	return experiments.Dataset{Name: l.Set.Name, SHA256: l.Set.SHA256, Train: l.Set.Train.Len(), Test: l.Set.Test.Len()}
 }
 
 // preparation is what decides the prepared images.

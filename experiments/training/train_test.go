@@ -84,7 +84,7 @@ func plan(t *testing.T, row experiments.Experiment, set *data.Set, epochs int) e
 }
 
 func describe(set *data.Set) experiments.Dataset {
-	return experiments.Dataset{Name: set.Name, SHA256: set.SHA256, Train: set.Train.Len(), Test: set.Test.Len()}
+	return (&training.Lab{Set: set}).Dataset()
 }
 
 // A run trained for real learns far beyond chance (90 % error); it is recorded, not trained again, and exported.

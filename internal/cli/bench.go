@@ -100,9 +100,5 @@ func benched(names []string) ([]experiments.Experiment, error) {
 	if len(names) == 0 {
 		return slices.Concat(experiments.Table, experiments.Unroll), nil
 	}
-	var all []experiments.Experiment
-	for _, study := range experiments.Studies {
-		all = append(all, study.Experiments...)
-	}
-	return experiments.Find(all, names)
+	return experiments.Find(experiments.All(experiments.Studies), names)
 }

@@ -8,10 +8,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"ebsscgo/internal/errline"
 )
 
 // Run carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, or 128 and
@@ -32,7 +33,7 @@ func Run(stdout, stderr io.Writer, args []string) int {
 		fmt.Fprintf(stderr, "ebssc: %v\n", signalled)
 		return 128 + int(signalled.signal)
 	}
-	fmt.Fprintf(stderr, "ebssc: %s\n", oneLine(err))
+	fmt.Fprintf(stderr, "ebssc: %s\n", errline.Of(err))
 	return 1
 }
 
@@ -62,17 +63,6 @@ func interruptible(parent context.Context) (context.Context, func()) {
 		close(signals)
 		cancel(nil)
 	}
-}
-
-// oneLine is an error without the stack traces and line breaks that libraries add.
-func oneLine(err error) string {
-	var lines []string
-	for line := range strings.Lines(err.Error()) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, "; ")
 }
 
 // group makes a command that only has subcommands: without one it prints its help, and a wrong one is an error.

@@ -18,6 +18,7 @@ import (
 	"ebsscgo/experiments/data"
 	"ebsscgo/experiments/report"
 	"ebsscgo/experiments/training"
+	"ebsscgo/internal/errline"
 )
 
 // runFlags are what `run` can be told.
@@ -124,11 +125,7 @@ func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, fla
 
 // only are the studies with the named experiments alone; no names means all of them.
 func only(studies []experiments.Study, names []string) (chosen []experiments.Study, err error) {
-	var all []experiments.Experiment
-	for _, study := range studies {
-		all = append(all, study.Experiments...)
-	}
-	found, err := experiments.Find(all, names)
+	found, err := experiments.Find(experiments.All(studies), names)
 	if err != nil {
 		return nil, err
 	}
@@ -156,10 +153,8 @@ type studyRun struct {
 
 // train trains them and reports after each.
 func (s studyRun) train(ctx context.Context, study experiments.Study) error {
-	set := s.lab.Set
-	described := experiments.Dataset{Name: set.Name, SHA256: set.SHA256, Train: set.Train.Len(), Test: set.Test.Len()}
 	for _, e := range study.Experiments {
-		runs, err := experiments.Plan(e, s.profile.Name, s.scale, described, s.backend, s.overrides, s.flags.heldOut)
+		runs, err := experiments.Plan(e, s.profile.Name, s.scale, s.lab.Dataset(), s.backend, s.overrides, s.flags.heldOut)
 		if err != nil {
 			return err
 		}
@@ -194,22 +189,12 @@ func show(stdout io.Writer, results, profile string, studies []experiments.Study
 	return nil
 }
 
-// images are CIFAR-10 or MNIST. MNIST padded to its size stands in where CIFAR-10 cannot be had at all.
+// images are those of a kind; where a stand-in takes their place, it says so.
 func images(ctx context.Context, stdout io.Writer, which experiments.Images, folder string) (*data.Set, error) {
-	if which == experiments.MNIST {
-		return data.MNIST(ctx, folder, stdout)
-	}
-	set, err := data.CIFAR10(ctx, folder, stdout)
-	if !errors.Is(err, data.ErrUnavailable) {
-		return set, err
-	}
-	fmt.Fprintf(stdout, "CIFAR-10 cannot be had here (%s): the same networks on MNIST instead, padded to 32×32×3; "+
-		"for CIFAR-10 give its folder with --data\n", oneLine(err))
-	digits, err := data.MNIST(ctx, folder, stdout)
-	if err != nil {
-		return nil, err
-	}
-	return digits.Padded32(), nil
+	return training.FindSet(ctx, which, folder, stdout, func(why error) {
+		fmt.Fprintf(stdout, "CIFAR-10 cannot be had here (%s): the same networks on MNIST instead, padded to 32×32×3; "+
+			"for CIFAR-10 give its folder with --data\n", errline.Of(why))
+	})
 }
 
 // isTerminal says whether w shows cursor movements.

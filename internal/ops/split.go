@@ -21,7 +21,7 @@ func (k Kernels) Split(u *Node) *Node {
 	both := Mul(InsertAxes(u, rank-1), Reshape(ConvertDType(Const(u.Graph(), []float32{1, -1}), u.DType()), signs...))
 	dims[rank-1] *= 2
 	return withGradients(Reshape(both, dims...), operand{u, func(v *Node) *Node {
-		plus, minus := halves(v)
+		plus, minus := Halves(v)
 		return Sub(plus, minus)
 	}})
 }
@@ -39,8 +39,8 @@ func (k Kernels) Inner(a, b *Node, batchAxes int) *Node {
 	if k.Plain || a.Shape().Dim(-1)%2 != 0 {
 		return ReduceSum(Mul(a, b), axes...)
 	}
-	aPlus, aMinus := halves(a)
-	bPlus, bMinus := halves(b)
+	aPlus, aMinus := Halves(a)
+	bPlus, bMinus := Halves(b)
 	inner := ReduceSum(Add(Mul(aPlus, bPlus), Mul(aMinus, bMinus)), axes...)
 	spread := func(v *Node) *Node { return inRank(v, a.Rank()) }
 	return withGradients(inner,
@@ -61,8 +61,8 @@ func (k Kernels) Scale(x, factor *Node) *Node {
 		operand{factor, func(v *Node) *Node { return k.Inner(v, x, factor.Rank()) }})
 }
 
-// halves returns both halves of x along its last axis.
-func halves(x *Node) (first, second *Node) {
+// Halves returns both halves of x along its last axis: z⁺ and z⁻ of a split code.
+func Halves(x *Node) (first, second *Node) {
 	size := x.Shape().Dim(-1) / 2
 	return SliceAxis(x, -1, AxisRange(0, size)), SliceAxis(x, -1, AxisRange(size))
 }

@@ -5,15 +5,15 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"ebsscgo/experiments/backend"
+	"ebsscgo/internal/errline"
 )
 
 func main() {
 	choice, err := backend.Resolve(context.Background(), "")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, strings.ReplaceAll(err.Error(), "\n", "; "))
+		fmt.Fprintln(os.Stderr, errline.Of(err))
 		os.Exit(1)
 	}
 	fmt.Printf("cells compute on %s (%s)\n", choice.Name, choice.Why)
