@@ -50,6 +50,18 @@ const (
 	MNIST Images = "MNIST"
 )
 
+// Report says how the results of a study are reported.
+type Report string
+
+const (
+	// Rows are lines of a table: the errors of each experiment.
+	Rows Report = "rows"
+	// Sweeps are learning curves by the number of sweeps, and paired tests between them.
+	Sweeps Report = "sweeps"
+	// Decodings are pictures of what a network's codes hold, and how faithful they are.
+	Decodings Report = "decodings"
+)
+
 // Study is a set of experiments that are run and reported together.
 type Study struct {
 	// Name on the command line.
@@ -58,6 +70,8 @@ type Study struct {
 	About string
 	// Images that its networks are trained on.
 	Images Images
+	// Report says how its results are reported.
+	Report Report
 	// Ablation says that the paper does not report it.
 	Ablation bool
 	// Experiments in the order of the report.
@@ -66,9 +80,11 @@ type Study struct {
 
 // Studies are all studies, in the order in which they are run.
 var Studies = []Study{
-	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Experiments: Table},
-	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference", Images: MNIST, Experiments: Unroll},
-	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Ablation: true, Experiments: UnrollBoth},
+	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Report: Rows, Experiments: Table},
+	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference", Images: MNIST, Report: Sweeps, Experiments: Unroll},
+	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Report: Sweeps, Ablation: true, Experiments: UnrollBoth},
+	{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10, Report: Decodings, Experiments: Decoding},
+	{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST, Report: Decodings, Experiments: Residuals},
 }
 
 // All are the experiments of some studies, in their order.

@@ -14,6 +14,8 @@ type SevenBlocks struct {
 	EBC int
 	// AveragePool pools averages in place of maxima.
 	AveragePool bool
+	// Of is what the images are, CIFAR-10's where empty.
+	Of Images
 }
 
 const table2 = "Table 2"
@@ -30,9 +32,13 @@ var Table = []Experiment{
 // PaperWidth is the number of filters of the paper's first two blocks; the others have twice as many.
 const PaperWidth = 96
 
-// Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3 and 10 classes.
+// Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
+// MNIST, and 10 classes.
 func (s SevenBlocks) Network(width int) ebssc.Network {
 	n := ebssc.Network{Height: 32, Width: 32, Channels: 3, Classes: 10, Classifier: ebssc.Linear}
+	if s.Of == MNIST {
+		n.Height, n.Width, n.Channels = 28, 28, 1
+	}
 	if s.EBC > 0 {
 		n.Classifier = ebssc.EnergySum
 	}
@@ -53,7 +59,7 @@ func (s SevenBlocks) Network(width int) ebssc.Network {
 	n.Layers = []ebssc.Layer{
 		conv(1, width, 3), conv(2, width, 3), pool(1),
 		conv(3, 2*width, 3), conv(4, 2*width, 3), conv(5, 2*width, 3), pool(2),
-		conv(6, 2*width, 3), conv(7, 2*width, 1), // Block 7 has a 1×1 kernel and padding 1: its code is 10×10.
+		conv(6, 2*width, 3), conv(7, 2*width, 1), // Block 7 has a 1×1 kernel and padding 1: its code is 10×10 for CIFAR-10.
 	}
 	return n
 }

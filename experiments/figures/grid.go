@@ -3,6 +3,7 @@ package figures
 import (
 	"image"
 	"image/color"
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -25,7 +26,7 @@ type Grid struct {
 	Title string
 	// Columns is how many tiles are in a row.
 	Columns int
-	// Side of a tile in points.
+	// Side of a tile in points. Pictures stay sharp, and files small, where it is a multiple of half their side in pixels.
 	Side vg.Length
 	// Rows are the rows' names, left of them; none for rows without names.
 	Rows []string
@@ -51,13 +52,13 @@ func (g Grid) Draw() Figure {
 
 	head, foot, left := gridGap, vg.Length(0), vg.Length(0)
 	if g.Title != "" {
-		head += title.Height(g.Title) + gridGap
+		head += whole(title.Height(g.Title)) + gridGap
 	}
 	if g.Scale != [3]string{} {
 		foot = 2*gridText + gridGap
 	}
 	for _, name := range g.Rows {
-		left = max(left, names.Width(name)+2*gridGap)
+		left = max(left, whole(names.Width(name))+2*gridGap)
 	}
 	// A row has room for captions if one of its tiles has one.
 	rows := slices.Collect(slices.Chunk(g.Tiles, g.Columns))
@@ -70,7 +71,7 @@ func (g Grid) Draw() Figure {
 		}
 	}
 	grid := left + vg.Length(g.Columns)*(g.Side+gridGap) + gridGap
-	width := max(grid, title.Width(g.Title)+2*gridGap)
+	width := max(grid, whole(title.Width(g.Title))+2*gridGap)
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.SetColor(color.White)
 		canvas.Fill(canvas.Rectangle.Path())
@@ -81,7 +82,7 @@ func (g Grid) Draw() Figure {
 				bottom -= gridText
 			}
 			bottom -= g.Side
-			at := vg.Point{X: (width-grid)/2 + left + gridGap, Y: bottom}
+			at := vg.Point{X: whole((width-grid)/2) + left + gridGap, Y: bottom}
 			if i < len(g.Rows) {
 				canvas.FillText(names, vg.Point{X: at.X - gridGap, Y: at.Y + g.Side/2}, g.Rows[i])
 			}
@@ -125,6 +126,9 @@ func (g Grid) drawScale(canvas draw.Canvas, at vg.Point, caption text.Style) {
 		canvas.FillText(caption, vg.Point{X: at.X + vg.Length(i)*scaleWidth/2, Y: at.Y + height + 3}, label)
 	}
 }
+
+// whole rounds up to whole points, so that the pixels of tiles fall on pixels of the figure.
+func whole(length vg.Length) vg.Length { return vg.Length(math.Ceil(float64(length))) }
 
 // enlarge repeats pixels until the picture is at least that wide, so that they stay squares.
 func enlarge(picture image.Image, width int) image.Image {

@@ -74,7 +74,7 @@ type Lab struct {
 func NewLab(images experiments.Images) *Lab {
 	opened, choice := open()
 	return &Lab{
-		Lab:    training.Lab{Backend: opened, Set: Images(images), Commit: "notebook"},
+		Lab:    training.Lab{Backend: opened, Set: Images(images), Log: os.Stdout, Commit: "notebook"},
 		Images: images, Results: Results, backend: choice.Name,
 	}
 }
@@ -109,7 +109,11 @@ func (l *Lab) Train(profile experiments.Profile, settings experiments.Settings, 
 
 // plan is a run of an experiment, and its folder.
 func (l *Lab) plan(profile experiments.Profile, settings experiments.Settings, e experiments.Experiment) (run experiments.Run, folder string) {
-	scale := profile.Scale(experiments.Study{Images: l.Images})
+	study, _, ok := experiments.StudyOf(e.Name)
+	if !ok && l.Images == experiments.MNIST { // an experiment of one's own
+		study.Report = experiments.Sweeps
+	}
+	scale := profile.Scale(study)
 	scale.Seeds = 1
 	run = Must(experiments.Plan(e, profile.Name, scale, l.Dataset(), l.backend, settings, 0))[0]
 	return run, filepath.Join(l.Results, own, report.RunsFolder, Must(run.ID()))

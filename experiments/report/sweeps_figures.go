@@ -27,26 +27,51 @@ func figurePath(study experiments.Study, suffix string) string {
 	return "figures/" + study.Name + "_" + suffix
 }
 
-// drawSweeps draws the learning curves of a study, a line for each number of sweeps.
+// drawSweeps draws the learning curves of a study.
 func drawSweeps(folder string, study experiments.Study, epochs, summary []Line) error {
-	for _, f := range sweepsFigures {
-		curves, err := sweepsCurves(epochs, f.column)
-		if err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(folder, study.Name+".csv"), err)
-		}
-		chart := figures.Chart{
-			Title: fmt.Sprintf("%s: %s after each epoch\n%s", study.Name, f.title, subtitle(summary)),
-			X:     "epoch", Y: f.axis, Log: spansDecade(curves), Curves: curves,
-		}
+	charts, err := sweepsCharts(folder, study, epochs, summary)
+	if err != nil {
+		return err
+	}
+	for i, chart := range charts {
 		figure, err := chart.Draw()
 		if err != nil {
-			return fmt.Errorf("drawing %s of %s: %w", f.title, study.Name, err)
+			return fmt.Errorf("drawing %s of %s: %w", sweepsFigures[i].title, study.Name, err)
 		}
-		if err := figure.Write(filepath.Join(folder, figurePath(study, f.suffix))); err != nil {
+		if err := figure.Write(filepath.Join(folder, figurePath(study, sweepsFigures[i].suffix))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// SweepsCharts are the learning curves of a study of sweeps as they are recorded in a profile's folder, a line for each number
+// of sweeps: of the training objective, and of the test error. There are none where nothing is recorded.
+func SweepsCharts(folder string, study experiments.Study) ([]figures.Chart, error) {
+	epochs, err := epochLayout.Read(filepath.Join(folder, study.Name+".csv"))
+	if err != nil || len(epochs) == 0 {
+		return nil, err
+	}
+	summary, err := sweepsLayout.Read(filepath.Join(folder, study.Name+"_summary.csv"))
+	if err != nil {
+		return nil, err
+	}
+	return sweepsCharts(folder, study, epochs, summary)
+}
+
+// sweepsCharts are the charts of sweepsFigures.
+func sweepsCharts(folder string, study experiments.Study, epochs, summary []Line) (charts []figures.Chart, err error) {
+	for _, f := range sweepsFigures {
+		curves, err := sweepsCurves(epochs, f.column)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(folder, study.Name+".csv"), err)
+		}
+		charts = append(charts, figures.Chart{
+			Title: fmt.Sprintf("%s: %s after each epoch\n%s", study.Name, f.title, subtitle(summary)),
+			X:     "epoch", Y: f.axis, Log: spansDecade(curves), Curves: curves,
+		})
+	}
+	return charts, nil
 }
 
 // subtitle says which images, at which profile and of how many seeds.

@@ -38,10 +38,11 @@ func Write(results, profile string) error {
 		return err
 	}
 	for _, study := range experiments.Studies {
-		if study.Images == experiments.MNIST {
-			err = writeSweeps(folder, profile, study, groups)
-		} else {
+		switch study.Report {
+		case experiments.Rows:
 			err = writeTable(folder, profile, study, groups)
+		case experiments.Sweeps:
+			err = writeSweeps(folder, profile, study, groups)
 		}
 		if err != nil {
 			return err

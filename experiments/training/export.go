@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/model"
@@ -59,6 +62,41 @@ func LoadModel(run experiments.Run, folder string) (*model.Store, error) {
 	return store, nil
 }
 
+// InitialModel is the model of a run before training.
+func InitialModel(backend compute.Backend, run experiments.Run) (*model.Store, error) {
+	store := newStore(run)
+	if err := store.SetRNGStateFromSeed(int64(run.Seed)); err != nil {
+		return nil, fmt.Errorf("seeding the model of %s: %w", run.Experiment, err)
+	}
+	evaluator, err := newEvaluator(backend, store, run.Network)
+	if err != nil {
+		return nil, err
+	}
+	defer evaluator.exec.Finalize()
+	n := run.Network
+	blank := tensors.FromShape(shapes.Make(dtypes.Float32, 1, n.Height, n.Width, n.Channels))
+	if _, err := evaluator.exec.Call(blank); err != nil {
+		return nil, fmt.Errorf("making the variables of %s: %w", run.Experiment, err)
+	}
+	return store, nil
+}
+
+// TestImages are the first images that the run is tested on, up to count, preprocessed [N, H, W, C], and their labels.
+func (l *Lab) TestImages(ctx context.Context, run experiments.Run, count int) (*tensors.Tensor, []uint8, error) {
+	prepared, err := l.prepare(ctx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	count = min(count, prepared.test.NumExamples())
+	for batch, err := range prepared.test.Copy().BatchSize(count, true).Iter() {
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading images: %w", err)
+		}
+		return batch.Inputs[0], prepared.testLabels[:count], nil
+	}
+	return nil, nil, errors.New("there are no test images")
+}
+
 // Export writes a trained model to an .npz file: its variables by name ("conv1/dictionary"), the first 64 preprocessed
 // test images ("images" [64, H, W, C]), their labels ("labels" [64]) and the model's class scores ("logits" [64, Y]).
 func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file string) error {
@@ -66,35 +104,25 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 	if err != nil {
 		return err
 	}
-	prepared, err := l.prepare(ctx, run)
+	content := run.Network.Variables(store)
+	images, classes, err := l.TestImages(ctx, run, exportedImages)
 	if err != nil {
 		return err
-	}
-	content := run.Network.Variables(store)
-	count := min(exportedImages, prepared.test.NumExamples())
-	var images []float32
-	var dims []int
-	for batch, err := range prepared.test.Copy().BatchSize(count, true).TakeN(1).Iter() {
-		if err != nil {
-			return fmt.Errorf("reading images: %w", err)
-		}
-		images = tensors.MustCopyFlatData[float32](batch.Inputs[0])
-		dims = batch.Inputs[0].Shape().Dimensions
 	}
 	evaluator, err := newEvaluator(l.Backend, store, run.Network)
 	if err != nil {
 		return err
 	}
 	defer evaluator.exec.Finalize()
-	scores, _, err := evaluator.scores(ctx, prepared.test, count)
+	scores, _, err := evaluator.scores(ctx, l.prepared.test, len(classes))
 	if err != nil {
 		return err
 	}
-	labels := make([]int32, dims[0])
-	for i := range labels {
-		labels[i] = int32(prepared.testLabels[i])
+	labels := make([]int32, len(classes))
+	for i, class := range classes {
+		labels[i] = int32(class)
 	}
-	content["images"] = tensors.FromFlatDataAndDimensions(images, dims...)
+	content["images"] = images
 	content["labels"] = tensors.FromValue(labels)
 	content["logits"] = tensors.FromValue([][]float32(scores))
 	pending, err := renameio.NewPendingFile(file, renameio.WithPermissions(0o644))

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/csv"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -90,6 +91,34 @@ func TestSmokeRunEndToEnd(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(results, "smoke", "table.csv"))
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
+}
+
+// Decodings from the command line to the figures: of a network trained for real, with an image that is chosen.
+func TestDecodingEndToEnd(t *testing.T) {
+	results := t.TempDir()
+	args := []string{"run", "decoding", "--profile", "smoke", "--epochs", "1", "--backend", "cpu", "--data", madeCIFAR(t), "--results", results}
+	status, stdout, stderr := run(append(args, "--image", "7")...)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "Test image 7 (horse)")
+	folder := filepath.Join(results, "smoke")
+	for _, file := range []string{"decoding_levels.png", "decoding_filters.png", "shrinkage.png", "shrinkage.svg"} {
+		require.FileExists(t, filepath.Join(folder, "figures", file))
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "decoding.csv"))
+	require.NoError(t, err)
+	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, records, 1+2*7, "seven blocks, trained and not")
+	cosine, err := strconv.ParseFloat(records[1][10], 64)
+	require.NoError(t, err)
+	require.Greater(t, cosine, 0.5, "a block of 3×3 filters keeps most of an image")
+
+	status, _, stderr = run(append(args, "--image", "100")...)
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "--image 100: there are 100 test images")
+	again, err := os.ReadFile(filepath.Join(folder, "decoding.csv"))
+	require.NoError(t, err)
+	require.Equal(t, string(text), string(again))
 }
 
 // interruptAt sends the process SIGINT when a text is written.

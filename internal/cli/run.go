@@ -25,7 +25,7 @@ import (
 type runFlags struct {
 	profile, data, backend, results, set string
 	only                                 []string
-	seeds, epochs, heldOut               int
+	seeds, epochs, heldOut, image        int
 }
 
 func runCommand(stdout io.Writer) *cobra.Command {
@@ -38,6 +38,8 @@ func runCommand(stdout io.Writer) *cobra.Command {
 	}
 	reported := slices.DeleteFunc(slices.Clone(experiments.Studies), func(study experiments.Study) bool { return study.Ablation })
 	commands := []*cobra.Command{runStudies(stdout, "all", "what the paper reports: all studies but the ablations", reported)}
+	drawn := slices.DeleteFunc(slices.Clone(reported), func(study experiments.Study) bool { return study.Report == experiments.Rows })
+	commands = append(commands, runStudies(stdout, "figures", "what the paper's figures show, and draw them: all studies but the table", drawn))
 	for _, study := range experiments.Studies {
 		commands = append(commands, runStudies(stdout, study.Name, study.About+", on "+string(study.Images), []experiments.Study{study}))
 	}
@@ -56,7 +58,7 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 			strings.ReplaceAll(experiments.Recipe.String(), ";", "\n  "),
 		Args: cobra.NoArgs,
 		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n  ebssc run %[1]s --only %s --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
-			name, studies[0].Experiments[1].Name),
+			name, studies[0].Experiments[0].Name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), stdout, studies, flags)
 		},
@@ -71,6 +73,10 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 	f.StringVar(&flags.data, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+data.EnvVar+", the cache, or a download)")
 	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best there is)")
 	f.StringVar(&flags.results, "results", "results", "folder for the results")
+	flags.image = -1
+	if slices.ContainsFunc(studies, func(study experiments.Study) bool { return study.Report == experiments.Decodings }) {
+		f.IntVar(&flags.image, "image", -1, "number of the test image whose decodings are drawn (default: the first airplane, the first 0)")
+	}
 	return cmd
 }
 
@@ -173,6 +179,9 @@ func (s studyRun) train(ctx context.Context, study experiments.Study) error {
 		if err := report.Write(s.flags.results, s.profile.Name); err != nil {
 			return err
 		}
+	}
+	if study.Report == experiments.Decodings && s.flags.heldOut == 0 {
+		return s.decode(ctx, study)
 	}
 	return nil
 }

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"ebsscgo/experiments"
+	"ebsscgo/experiments/data"
+	"ebsscgo/experiments/decoding"
+	"ebsscgo/experiments/figures"
+	"ebsscgo/experiments/report"
+	"ebsscgo/experiments/training"
+)
+
+// decodedImages is how many test images decodings are measured on.
+const decodedImages = 1000
+
+// residualBlocks are the levels that the paper's Fig. 5 shows.
+var residualBlocks = []string{"conv2", "conv5"}
+
+// decode measures and draws the decodings of a study's trained networks, reports them, and draws the shrinkage.
+func (s studyRun) decode(ctx context.Context, study experiments.Study) error {
+	folder := filepath.Join(s.flags.results, s.profile.Name)
+	groups, err := report.Collect(folder)
+	if err != nil {
+		return err
+	}
+	// The one figure of the paper that takes no network.
+	shrinkage, err := decoding.Shrinkage(s.lab.Backend)
+	if err != nil {
+		return err
+	}
+	if err := shrinkage.Write(filepath.Join(folder, "figures", "shrinkage")); err != nil {
+		return err
+	}
+	var all []report.Decodings
+	for _, e := range study.Experiments {
+		result := report.Latest(groups, e.Name)[0]
+		fmt.Fprintf(s.stdout, "decoding %s from every level\n", e.Title)
+		d := decoder{studyRun: s, study: study, result: result, folder: folder}
+		if err := d.load(ctx); err != nil {
+			return err
+		}
+		if err := d.measure(ctx); err != nil {
+			return fmt.Errorf("decoding %s: %w", result.ID, err)
+		}
+		if err := d.draw(); err != nil {
+			return fmt.Errorf("drawing decodings of %s: %w", result.ID, err)
+		}
+		all = append(all, d.decodings)
+	}
+	return report.WriteDecodings(s.flags.results, study, all)
+}
+
+// decoder decodes one trained network.
+type decoder struct {
+	studyRun
+	study  experiments.Study
+	result training.Result
+	folder string // of the profile
+
+	trained, untrained decoding.Model
+	images             *tensors.Tensor // the first test images, preprocessed
+	labels             []uint8
+	decodings          report.Decodings
+}
+
+// load reads the network, makes it as it was before training, and prepares the images.
+func (d *decoder) load(ctx context.Context) error {
+	run := d.result.Run
+	store, err := training.LoadModel(run, filepath.Join(d.folder, report.RunsFolder, d.result.ID))
+	if err != nil {
+		return err
+	}
+	initial, err := training.InitialModel(d.lab.Backend, run)
+	if err != nil {
+		return err
+	}
+	d.trained = decoding.Model{Backend: d.lab.Backend, Network: run.Network, Store: store}
+	d.untrained = d.trained
+	d.untrained.Store = initial
+	d.images, d.labels, err = d.lab.TestImages(ctx, run, max(decodedImages, d.flags.image+1))
+	if err != nil {
+		return err
+	}
+	if d.flags.image >= len(d.labels) {
+		return fmt.Errorf("--image %d: there are %d test images at profile %s, the first is 0", d.flags.image, len(d.labels), run.Profile)
+	}
+	return nil
+}
+
+// measure measures decodings of the network, trained and untrained.
+func (d *decoder) measure(ctx context.Context) (err error) {
+	began := time.Now()
+	count := min(decodedImages, len(d.labels))
+	var first []int
+	for i := range count {
+		first = append(first, i)
+	}
+	images := d.pick(first)
+	d.decodings = report.Decodings{Result: d.result, Images: count}
+	if d.decodings.Trained, err = d.trained.Measure(ctx, images); err != nil {
+		return err
+	}
+	if d.decodings.Untrained, err = d.untrained.Measure(ctx, images); err != nil {
+		return err
+	}
+	d.decodings.Seconds = time.Since(began).Seconds() / 2
+	return nil
+}
+
+// draw writes the network's figures.
+func (d *decoder) draw() error {
+	classes, run := d.lab.Set.Classes, d.result.Run
+	which := fmt.Sprintf("%s, %s, profile %s", d.study.Experiments[0].Title, data.Title(run.Dataset), run.Profile)
+	image := d.flags.image
+	if image < 0 {
+		image = slices.Index(d.labels, 0)
+	}
+	levels, err := d.trained.Decode(d.pick([]int{image}))
+	if err != nil {
+		return err
+	}
+	title := fmt.Sprintf("Test image %d (%s) decoded from each level, and class biases\n%s", image, classes[d.labels[image]], which)
+	if err := d.write("levels", title, decoding.Reconstructions(title, classes, d.pick([]int{image}), levels)); err != nil {
+		return err
+	}
+	if run.Network.Channels == 1 {
+		if err := d.drawResiduals(classes, which); err != nil {
+			return err
+		}
+	}
+	dictionary := run.Network.Layers[0].Name + "/dictionary"
+	title = "Filters of the first block\n" + which
+	return d.write("filters", title, decoding.Dictionaries(title,
+		run.Network.Variables(d.untrained.Store)[dictionary], run.Network.Variables(d.trained.Store)[dictionary]))
+}
+
+// drawResiduals draws what hypotheses change in the decodings of a digit of each class.
+func (d *decoder) drawResiduals(classes []string, which string) error {
+	var digits []int
+	for class := range classes {
+		if first := slices.Index(d.labels, uint8(class)); first >= 0 {
+			digits = append(digits, first)
+		}
+	}
+	images := d.pick(digits)
+	levels, err := d.trained.Decode(images)
+	if err != nil {
+		return err
+	}
+	for _, level := range levels {
+		if !slices.Contains(residualBlocks, level.Block) {
+			continue
+		}
+		title := fmt.Sprintf("What a class hypothesis (columns) changes in the decoding from %s\n%s", level.Block, which)
+		var labels []uint8
+		for _, i := range digits {
+			labels = append(labels, d.labels[i])
+		}
+		if err := d.write(level.Block, title, decoding.Residuals(title, classes, images, labels, level)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a figure, named after the study.
+func (d *decoder) write(suffix, title string, figure figures.Figure) error {
+	name := d.study.Name + "_" + suffix
+	d.decodings.Pictures = append(d.decodings.Pictures, report.Picture{Title: title, File: name + ".png"})
+	return figure.WritePNG(filepath.Join(d.folder, "figures", name))
+}
+
+// pick are the images of those numbers.
+func (d *decoder) pick(numbers []int) *tensors.Tensor {
+	dims := slices.Clone(d.images.Shape().Dimensions)
+	all, size := tensors.MustCopyFlatData[float32](d.images), d.images.Shape().Size()/dims[0]
+	var picked []float32
+	for _, number := range numbers {
+		picked = append(picked, all[number*size:][:size]...)
+	}
+	dims[0] = len(numbers)
+	return tensors.FromFlatDataAndDimensions(picked, dims...)
+}
