@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -91,6 +92,18 @@ func (i Images) Tensor() *tensors.Tensor {
 		values[at] = float32(pixel) / 255
 	}
 	return tensors.FromFlatDataAndDimensions(values, i.Len(), i.Height, i.Width, i.Channels)
+}
+
+// Pick returns the images of those numbers from images float32 [N, H, W, C], in the order of the numbers.
+func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
+	dims := slices.Clone(images.Shape().Dimensions)
+	all, size := tensors.MustCopyFlatData[float32](images), images.Shape().Size()/dims[0]
+	var picked []float32
+	for _, number := range numbers {
+		picked = append(picked, all[number*size:][:size]...)
+	}
+	dims[0] = len(numbers)
+	return tensors.FromFlatDataAndDimensions(picked, dims...)
 }
 
 // paddedSize is the height and width of CIFAR-10's images.

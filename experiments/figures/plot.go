@@ -94,8 +94,10 @@ func roundStep(power, span, most float64) float64 {
 
 // ticks are at the multiples of a step.
 func ticks(low, high, step float64) (all []plot.Tick) {
-	for i := math.Ceil(low / step); i*step <= high; i++ {
-		all = append(all, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step, 'g', 5, 64)})
+	const slack = 1e-9 // 3 · 0.1 is more than 0.3
+	for i := math.Ceil(low/step - slack); i <= high/step+slack; i++ {
+		value := i*step + 0 // −0 becomes 0
+		all = append(all, plot.Tick{Value: value, Label: strconv.FormatFloat(value, 'g', 5, 64)})
 	}
 	return all
 }

@@ -136,11 +136,11 @@ func curvePoints(curve []training.Epoch) (points []figures.Point) {
 	return points
 }
 
-// Model is a trained model of an experiment, with its result: the one that was asked for last among the profile's recorded
-// runs. Where none is recorded, one is trained at scale smoke.
+// Model is a trained model of an experiment on the lab's images, with its result: the one that was asked for last among the
+// profile's recorded runs. Where none is recorded, one is trained at scale smoke.
 func (l *Lab) Model(profile experiments.Profile, e experiments.Experiment) (training.Result, *model.Store) {
 	groups := Must(report.Collect(filepath.Join(l.Results, profile.Name)))
-	if latest := report.Latest(groups, e.Name); latest != nil {
+	if latest := report.Latest(groups, e.Name); latest != nil && latest[0].Run.SHA256 == l.Set.SHA256 {
 		result := latest[0]
 		folder := filepath.Join(l.Results, profile.Name, report.RunsFolder, result.ID)
 		return result, Must(training.LoadModel(result.Run, folder))

@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -73,4 +74,35 @@ func TestLabTrainsAndFinds(t *testing.T) {
 	require.NoError(t, os.CopyFS(recorded, os.DirFS(filepath.Join(lab.Results, "notebooks", "runs", changed[0].ID))))
 	found, _ = lab.Model(quick, e)
 	require.Equal(t, changed[0].ID, found.ID)
+}
+
+// digits writes MNIST's four files with images of noise, count of them for training and for testing.
+func digits(t *testing.T, count int) (folder string) {
+	folder = t.TempDir()
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, part := range []string{"train", "t10k"} {
+		images := []byte{0, 0, 8, 3, 0, 0, 0, byte(count), 0, 0, 0, 28, 0, 0, 0, 28}
+		labels := []byte{0, 0, 8, 1, 0, 0, 0, byte(count)}
+		for i := range count {
+			labels = append(labels, byte(i%10))
+			for range 28 * 28 {
+				images = append(images, byte(rng.Uint32()))
+			}
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, part+"-images-idx3-ubyte"), images, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, part+"-labels-idx1-ubyte"), labels, 0o644))
+	}
+	return folder
+}
+
+// A lab that has trained nothing yet can preprocess images.
+func TestLabPreparesImages(t *testing.T) {
+	t.Setenv(data.EnvVar, digits(t, 20))
+	lab := NewLab(experiments.MNIST)
+	defer lab.Backend.Finalize()
+	run := experiments.Run{TrainImages: 20, TestImages: 5, Settings: experiments.Settings{experiments.ParamWhiten: true}}
+	images, labels, err := lab.TestImages(t.Context(), run, 3)
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 28, 28, 1}, images.Shape().Dimensions)
+	require.Equal(t, []uint8{0, 1, 2}, labels)
 }

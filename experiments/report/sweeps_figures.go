@@ -45,6 +45,12 @@ func drawSweeps(folder string, study experiments.Study, epochs, summary []Line) 
 	return nil
 }
 
+// ReadSweeps reads the summary of a study of sweeps in a profile's folder: a line for each number of sweeps, as described at its
+// layout in unroll_summary.csv. A file that is not there is an empty one.
+func ReadSweeps(folder string, study experiments.Study) ([]Line, error) {
+	return sweepsLayout.Read(filepath.Join(folder, study.Name+"_summary.csv"))
+}
+
 // SweepsCharts are the learning curves of a study of sweeps as they are recorded in a profile's folder, a line for each number
 // of sweeps: of the training objective, and of the test error. There are none where nothing is recorded.
 func SweepsCharts(folder string, study experiments.Study) ([]figures.Chart, error) {
@@ -52,7 +58,7 @@ func SweepsCharts(folder string, study experiments.Study) ([]figures.Chart, erro
 	if err != nil || len(epochs) == 0 {
 		return nil, err
 	}
-	summary, err := sweepsLayout.Read(filepath.Join(folder, study.Name+"_summary.csv"))
+	summary, err := ReadSweeps(folder, study)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (d *decoder) measure(ctx context.Context) (err error) {
 	for i := range count {
 		first = append(first, i)
 	}
-	images := d.pick(first)
+	images := data.Pick(d.images, first...)
 	d.decodings = report.Decodings{Result: d.result, Images: count}
 	if d.decodings.Trained, err = d.trained.Measure(ctx, images); err != nil {
 		return err
@@ -122,12 +122,13 @@ func (d *decoder) draw() error {
 	if image < 0 {
 		image = slices.Index(d.labels, 0)
 	}
-	levels, err := d.trained.Decode(d.pick([]int{image}))
+	shown := data.Pick(d.images, image)
+	levels, err := d.trained.Decode(shown)
 	if err != nil {
 		return err
 	}
 	title := fmt.Sprintf("Test image %d (%s) decoded from each level, and class biases\n%s", image, classes[d.labels[image]], which)
-	if err := d.write("levels", title, decoding.Reconstructions(title, classes, d.pick([]int{image}), levels)); err != nil {
+	if err := d.write("levels", title, decoding.Reconstructions(title, classes, shown, levels)); err != nil {
 		return err
 	}
 	if run.Network.Channels == 1 {
@@ -149,7 +150,7 @@ func (d *decoder) drawResiduals(classes []string, which string) error {
 			digits = append(digits, first)
 		}
 	}
-	images := d.pick(digits)
+	images := data.Pick(d.images, digits...)
 	levels, err := d.trained.Decode(images)
 	if err != nil {
 		return err
@@ -175,16 +176,4 @@ func (d *decoder) write(suffix, title string, figure figures.Figure) error {
 	name := d.study.Name + "_" + suffix
 	d.decodings.Pictures = append(d.decodings.Pictures, report.Picture{Title: title, File: name + ".png"})
 	return figure.WritePNG(filepath.Join(d.folder, "figures", name))
-}
-
-// pick are the images of those numbers.
-func (d *decoder) pick(numbers []int) *tensors.Tensor {
-	dims := slices.Clone(d.images.Shape().Dimensions)
-	all, size := tensors.MustCopyFlatData[float32](d.images), d.images.Shape().Size()/dims[0]
-	var picked []float32
-	for _, number := range numbers {
-		picked = append(picked, all[number*size:][:size]...)
-	}
-	dims[0] = len(numbers)
-	return tensors.FromFlatDataAndDimensions(picked, dims...)
 }

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ebsscgo/internal/files"
@@ -100,6 +102,15 @@ func (l Layout) Merge(old, lines []Line) (merged []Line) {
 		}
 	}
 	return merged
+}
+
+// Number is the number in a column, NaN where there is none.
+func (line Line) Number(column string) float64 {
+	value, err := strconv.ParseFloat(line[column], 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return value
 }
 
 // key tells a line from those about other things.

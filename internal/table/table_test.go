@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -82,4 +83,11 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "row,batch,seconds,note\na,1,,\nb,1,2,\n", string(text))
+}
+
+func TestNumber(t *testing.T) {
+	line := table.Line{"err": "1.25", "note": "none"}
+	require.Equal(t, 1.25, line.Number("err"))
+	require.True(t, math.IsNaN(line.Number("note")))
+	require.True(t, math.IsNaN(line.Number("missing")))
 }
