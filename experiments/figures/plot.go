@@ -92,8 +92,11 @@ func roundStep(power, span, most float64) float64 {
 	return step
 }
 
-// ticks are at the multiples of a step.
+// ticks are at the multiples of a step; none where the axis has no length.
 func ticks(low, high, step float64) (all []plot.Tick) {
+	if !(low < high) {
+		return nil
+	}
 	const slack = 1e-9 // 3 · 0.1 is more than 0.3
 	for i := math.Ceil(low/step - slack); i <= high/step+slack; i++ {
 		value := i*step + 0 // −0 becomes 0
