@@ -94,7 +94,7 @@ func (l *Lab) Train(profile experiments.Profile, settings experiments.Settings, 
 		run, folder := l.plan(profile, settings, e)
 		chart.Curves = append(chart.Curves, figures.Curve{Name: e.Title})
 		redraw := func() {
-			points := curvePoints(Must(training.LoadCurve(folder)))
+			points := curvePoints(Must(training.ReadCurve(filepath.Join(folder, training.CurveFile))))
 			if len(points) > 0 {
 				chart.Curves[len(chart.Curves)-1].Points = points
 				live.Show(Must(chart.Draw()))

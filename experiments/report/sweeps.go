@@ -100,7 +100,7 @@ func sweepsOf(e experiments.Experiment) string { return strconv.Itoa(e.Network(1
 // epochLines are the learning curves of a group's runs.
 func epochLines(folder string, e experiments.Experiment, group Group) (lines []Line, err error) {
 	for _, result := range group {
-		curve, err := training.LoadCurve(filepath.Join(folder, RunsFolder, result.ID))
+		curve, err := training.ReadCurve(filepath.Join(folder, RunsFolder, result.ID, training.CurveFile))
 		if err != nil {
 			return nil, err
 		}

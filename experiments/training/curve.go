@@ -16,9 +16,9 @@ import (
 // curveHeader names the columns; the last three are empty where nothing was measured after the epoch.
 var curveHeader = []string{"epoch", "step", "batch_loss", "batch_err", "seconds", "train_objective", "train_err", "test_err"}
 
-// LoadCurve reads the learning curve in a run's folder; a run that has not finished an epoch has none.
-func LoadCurve(folder string) ([]Epoch, error) {
-	path := filepath.Join(folder, CurveFile)
+// ReadCurve reads a learning curve, CurveFile in a run's folder; a file that is not there is an empty curve: that of a run
+// which has not finished an epoch.
+func ReadCurve(path string) ([]Epoch, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -220,7 +220,7 @@ func (s *session) restore() error {
 	}
 	// GoMLX takes what it loads for trainable, and Adam would round the generator's state to float32.
 	s.store.GetVariable(model.RNGStateVariableName).SetTrainable(false)
-	curve, err := LoadCurve(s.folder)
+	curve, err := ReadCurve(filepath.Join(s.folder, CurveFile))
 	if err != nil {
 		return err
 	}

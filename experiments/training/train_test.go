@@ -185,7 +185,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 		require.Equal(t, want.TrainObjective, result.TrainObjective)
 		require.Equal(t, want.TestObjective, result.TestObjective)
 		require.Equal(t, variables(t, run, whole), variables(t, run, runs))
-		curve, err := training.LoadCurve(filepath.Join(runs, result.ID))
+		curve, err := training.ReadCurve(filepath.Join(runs, result.ID, training.CurveFile))
 		require.NoError(t, err)
 		require.Len(t, curve, 4)
 	}
