@@ -52,7 +52,7 @@ var Profiles = []Profile{
 		// Narrow networks in few epochs under-fit: on held-out images dropout only costs (results/quick/heldout.csv).
 		Table:    Scale{Width: 16, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 		Unroll:   Scale{Width: 8, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 100, ebssc.ParamDropout: 0.0}},
-		Decoding: Scale{Width: 16, Epochs: 2, Seeds: 1, Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0}},
+		Decoding: Scale{Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 1, Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0}},
 	},
 	{
 		Name: "paper", About: "the paper's width, data and settings; takes a GPU",
