@@ -15,8 +15,8 @@ import (
 	"ebsscgo/internal/errline"
 )
 
-// Run carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, or 128 and
-// the signal's number after an interruption.
+// Run carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, 3 where a
+// comparison finds a row that got worse, or 128 and the signal's number after an interruption.
 func Run(stdout, stderr io.Writer, args []string) int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
@@ -34,6 +34,10 @@ func Run(stdout, stderr io.Writer, args []string) int {
 		return 128 + int(signalled.signal)
 	}
 	fmt.Fprintf(stderr, "ebssc: %s\n", errline.Of(err))
+	var worse regression
+	if errors.As(err, &worse) {
+		return 3
+	}
 	return 1
 }
 
@@ -84,5 +88,5 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	return group(root, listCommand(), runCommand(stdout), reportCommand(), doctorCommand(), dataCommand(stderr), exportCommand(), benchCommand(stdout))
+	return group(root, listCommand(), runCommand(stdout), reportCommand(), compareCommand(), doctorCommand(), dataCommand(stderr), exportCommand(), benchCommand(stdout))
 }

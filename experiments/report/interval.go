@@ -1,0 +1,71 @@
+package report
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is a confidence interval at the level 1 − [Significance]. Both ends are NaN where nothing is known.
+type Interval struct{ Low, High float64 }
+
+// unknown is an interval of which nothing is known.
+var unknown = Interval{math.NaN(), math.NaN()}
+
+// Sample are values that were measured once a seed.
+type Sample struct {
+	// Mean and Std, the standard deviation with N − 1 in its denominator.
+	Mean, Std float64
+	// N is the number of values.
+	N int
+}
+
+// Welch is the interval of b's mean less a's: Welch's t interval, whose two samples may differ in size and deviation. It is
+// unknown where a sample has fewer than two values, and where neither deviates.
+func Welch(a, b Sample) Interval {
+	if a.N < 2 || b.N < 2 || !(a.Std+b.Std > 0) {
+		return unknown
+	}
+	degreesA, degreesB := float64(a.N-1), float64(b.N-1)
+	varianceA, varianceB := a.Std*a.Std/float64(a.N), b.Std*b.Std/float64(b.N)
+	variance := varianceA + varianceB
+	degrees := variance * variance / (varianceA*varianceA/degreesA + varianceB*varianceB/degreesB)
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: degrees}.Quantile(1 - Significance/2)
+	difference, half := b.Mean-a.Mean, t*math.Sqrt(variance)
+	return Interval{difference - half, difference + half}
+}
+
+// Proportion is how many of some images are classified wrongly.
+type Proportion struct {
+	// Rate is their part, from 0 to 1.
+	Rate float64
+	// Of is the number of all images.
+	Of int
+}
+
+// Newcombe is the interval of b's rate less a's, as of two independent binomial counts: method 10 of Newcombe,
+// "Interval estimation for the difference between independent proportions", Statistics in Medicine 17, 1998, which combines
+// Wilson's intervals of both. Unlike the normal approximation it holds close to rates of 0 and 1. It is unknown where the
+// number of images is.
+//
+// Models that are tested on the same images err on many of them together. Their difference then varies less than this
+// interval says, so it is on the safe side; the paired test, [McNemar], finds smaller differences, but needs all predictions.
+func Newcombe(a, b Proportion) Interval {
+	if a.Of < 1 || b.Of < 1 {
+		return unknown
+	}
+	wilsonA, wilsonB := wilson(a), wilson(b)
+	difference := b.Rate - a.Rate
+	return Interval{
+		Low:  difference - math.Hypot(b.Rate-wilsonB.Low, wilsonA.High-a.Rate),
+		High: difference + math.Hypot(wilsonB.High-b.Rate, a.Rate-wilsonA.Low),
+	}
+}
+
+// wilson is Wilson's score interval of a proportion.
+func wilson(p Proportion) Interval {
+	z, n := distuv.UnitNormal.Quantile(1-Significance/2), float64(p.Of)
+	centre := (p.Rate + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p.Rate*(1-p.Rate)/n+z*z/(4*n*n))
+	return Interval{centre - half, centre + half}
+}
