@@ -16,6 +16,8 @@ const (
 	Zero Thresholds = "zero"
 	// Beta is one learned threshold β ≥ 0 for the whole block and both signs (spherical sparse coding).
 	Beta Thresholds = "beta"
+	// BetaFilter is one learned threshold β_k ≥ 0 for each filter and both signs [K].
+	BetaFilter Thresholds = "beta-filter"
 	// ClassSpecific thresholds ŵ_y ≥ 0, one for each hypothesis, position, filter and sign: [Y, H, W, 2K].
 	ClassSpecific Thresholds = "class"
 )
@@ -28,6 +30,10 @@ type Coding struct {
 	Rectified bool
 	// Spherical blocks project the code onto the unit sphere.
 	Spherical bool
+	// Local blocks project it at each position by itself, each onto a unit sphere of its own. Only spherical ones can.
+	Local bool `json:",omitempty"`
+	// Signed blocks hand z⁺ − z⁻ up, K channels, in place of both halves. Only split codes can.
+	Signed bool `json:",omitempty"`
 }
 
 // The codings of the paper's rows.
@@ -57,6 +63,8 @@ type code struct {
 	// unit is the size of one entry, to which offsets and thresholds above are proportioned: 1/√n in a code of n
 	// entries and unit norm, 1 in a code that was not normalised.
 	unit float64
+	// local says that it was normalised at each position by itself.
+	local bool
 }
 
 // batchAxes is how many leading axes tell codes apart.
@@ -65,6 +73,14 @@ func (c code) batchAxes() int {
 		return 2
 	}
 	return 1
+}
+
+// sphereAxes is how many leading axes tell apart what has unit norm: codes, or their positions.
+func (c code) sphereAxes() int {
+	if c.local {
+		return c.batchAxes() + 2
+	}
+	return c.batchAxes()
 }
 
 // flat merges images and hypotheses into one batch axis, as convolutions want it.
@@ -94,9 +110,9 @@ func (c code) hypotheses() *Node {
 }
 
 // entryUnit is 1/√n for codes of n entries and unit norm.
-func entryUnit(values *Node, batchAxes int) float64 {
+func (c code) entryUnit() float64 {
 	n := 1
-	for _, dim := range values.Shape().Dimensions[batchAxes:] {
+	for _, dim := range c.values.Shape().Dimensions[c.sphereAxes():] {
 		n *= dim
 	}
 	return 1 / math.Sqrt(float64(n))

@@ -14,25 +14,33 @@ const (
 	// EnergySum is EBC: the sum of the energies of all class-specific blocks, Eqs. (energy_fn), (train_obj2), times
 	// ParamEnergyScale.
 	EnergySum Classifier = "EBC"
+	// EnergyTop is the energy of the top block alone, in place of the sum.
+	EnergyTop Classifier = "EBC-top"
 )
 
 // apply returns scores [N, Y] from the top code and the layers' energies.
 func (c Classifier) apply(scope *model.Scope, top code, energies []*Node, classes int) *Node {
-	if c == EnergySum {
-		scale := model.GetParamOr(scope, ParamEnergyScale, 1.0)
+	scale := model.GetParamOr(scope, ParamEnergyScale, 1.0)
+	switch c {
+	case EnergySum:
+		return MulScalar(classEnergy(energies), scale)
+	case EnergyTop:
+		for classEnergy(energies[1:]) != nil { // blocks below the top one
+			energies = energies[1:]
+		}
 		return MulScalar(classEnergy(energies), scale)
 	}
 	g := top.values.Graph()
 	top = newDropout(scope, g).apply(top)
 	// Averaging first is the same, as both are linear, and cheaper.
 	pooled := ReduceMean(top.values, 1, 2)
-	scale := model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.unit
+	scale = model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.unit
 	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes, scale)
 	learn(scope, weights, g, scale, false)
 	return Dot(pooled, weights.NodeValue(g)).Product()
 }
 
-// classEnergy is E_y = Σ_ℓ ‖z̃_{ℓ,y}‖₂ [N, Y] over the blocks that depend on the hypothesis.
+// classEnergy is E_y = Σ_ℓ ‖z̃_{ℓ,y}‖₂ [N, Y] over the blocks that depend on the hypothesis, nil if none does.
 func classEnergy(energies []*Node) *Node {
 	var sum *Node
 	for _, energy := range energies {

@@ -6,7 +6,7 @@ type Count struct {
 	Dictionary int
 	// Classifier weights of LC, or class thresholds ŵ_y of EBC.
 	Classifier int
-	// Offsets b of all blocks, and the scalars β; the paper's figures round them away.
+	// Offsets b of all blocks, and the thresholds β; the paper's figures round them away.
 	Offsets int
 }
 
@@ -30,8 +30,10 @@ func (n Network) Count() (Count, error) {
 		switch block.Coding.Thresholds {
 		case Beta:
 			count.Offsets++
+		case BetaFilter:
+			count.Offsets += block.Filters
 		case ClassSpecific:
-			count.Classifier += n.Classes * above.height * above.width * above.channels
+			count.Classifier += n.Classes * above.height * above.width * 2 * block.Filters
 		}
 	}
 	if n.Classifier == Linear {

@@ -60,7 +60,7 @@ func (l *level) features() *Node {
 	if l.thresholds == nil {
 		return z
 	}
-	thresholds := BroadcastToDims(l.thresholds, z.Shape().Dimensions...)
+	thresholds := BroadcastToDims(l.spread(z), z.Shape().Dimensions...)
 	if l.norm != nil {
 		thresholds = l.path.kernels.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
 	}

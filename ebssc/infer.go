@@ -35,7 +35,8 @@ type level struct {
 	// [u, −u] where the block splits it.
 	pooled      []code
 	read, drive code
-	// code is the block's code, and norm what it was divided by (nil where the block is not spherical).
+	// code is the block's code, and norm what it was divided by (nil where the block is not spherical), shaped as the axes
+	// that tell spheres apart.
 	code code
 	norm *Node
 }
@@ -64,7 +65,7 @@ func (n Network) climb(scope *model.Scope, images *Node) *stack {
 			pending.dropout = newDropout(scope, images.Graph())
 		} else if layer.Block.Coding.Spherical {
 			at.values, _ = normalize(pending.kernels, at.values, 1)
-			at.unit = entryUnit(at.values, 1)
+			at.unit = at.entryUnit()
 		}
 		if len(s.levels) == 0 {
 			s.image = at
@@ -72,7 +73,8 @@ func (n Network) climb(scope *model.Scope, images *Node) *stack {
 		l := &level{block: *layer.Block, path: pending}
 		l.begin(scope.In("%s", layer.Name), at, n.Classes)
 		l.update(nil)
-		s.levels, at, pending = append(s.levels, l), l.code, path{kernels: pending.kernels}
+		s.levels, at = append(s.levels, l), l.code
+		pending = path{kernels: pending.kernels, signed: l.block.Coding.Signed}
 	}
 	s.above = pending
 	return s
@@ -100,9 +102,10 @@ func (s *stack) update(i int) {
 
 // energy is E'(x, y, z) [N] or [N, Y] of the block at its code and drive as they stand.
 func (l *level) energy() *Node {
-	drive, thresholds := l.driveOfCode(), l.thresholds
-	if thresholds == nil {
-		thresholds = ScalarZero(drive.Graph(), drive.DType())
+	drive := l.driveOfCode()
+	thresholds := ScalarZero(drive.Graph(), drive.DType())
+	if l.thresholds != nil {
+		thresholds = l.spread(drive)
 	}
 	return energy(l.path.kernels, drive, thresholds, l.code.values, l.code.batchAxes())
 }
@@ -111,16 +114,21 @@ func (l *level) energy() *Node {
 // unit norm.
 func (l *level) begin(scope *model.Scope, below code, classes int) {
 	g, dtype := below.values.Graph(), below.values.DType()
-	dictionary := dictionaryVariable(scope, dtype, l.block.Kernel, below.values.Shape().Dim(-1), l.block.Filters)
+	dictionary := dictionaryVariable(scope, dtype, l.block.Kernel, l.path.channels(below), l.block.Filters)
 	offset := offsetVariable(scope, dtype, l.block.Filters)
 	l.dictionary, l.offset = dictionary.NodeValue(g), offset.NodeValue(g)
 	l.look(below)
 	learn(scope, offset, g, l.read.unit, false)
+	betaStep := model.GetParamOr(scope, ParamBetaStep, 1.0)
 	switch l.block.Coding.Thresholds {
 	case Beta:
 		beta := betaVariable(scope, dtype)
-		learn(scope, beta, g, l.read.unit, true)
+		learn(scope, beta, g, l.read.unit*betaStep, true)
 		l.thresholds = beta.NodeValue(g)
+	case BetaFilter:
+		beta := filterBetaVariable(scope, dtype, l.block.Filters)
+		learn(scope, beta, g, l.read.unit*betaStep, true)
+		l.thresholds = Concatenate([]*Node{beta.NodeValue(g), beta.NodeValue(g)}, -1)
 	case ClassSpecific:
 		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
 		thresholds := classThresholdsVariable(scope, dtype, append([]int{classes}, spatial...))
@@ -142,6 +150,7 @@ func (l *level) look(below code) {
 // update sets the code to the block's optimum for its drive, shifted by r from the block above (nil for none).
 func (l *level) update(r *Node) {
 	l.code = l.drive
+	l.code.local = l.block.Coding.Local
 	// Hypotheses come in with class thresholds, or from above, where they came in before.
 	if l.drive.classes == 0 {
 		switch {
@@ -158,12 +167,29 @@ func (l *level) update(r *Node) {
 	if l.thresholds == nil {
 		l.code.values = rectify(drive)
 	} else {
-		l.code.values = ShrinkSplit(drive, l.thresholds)
+		l.code.values = ShrinkSplit(drive, l.spread(drive))
 	}
 	if l.block.Coding.Spherical {
-		l.code.values, l.norm = normalize(l.path.kernels, l.code.values, l.code.batchAxes())
-		l.code.unit = entryUnit(l.code.values, l.code.batchAxes())
+		l.code.values, l.norm = normalize(l.path.kernels, l.code.values, l.code.sphereAxes())
+		l.code.unit = l.code.entryUnit()
 	}
+}
+
+// spread gives the thresholds as many axes as the drive, in front of theirs.
+func (l *level) spread(drive *Node) *Node {
+	if l.thresholds.IsScalar() {
+		return l.thresholds
+	}
+	return ExpandLeftToRank(l.thresholds, drive.Rank())
+}
+
+// closedForm is the energy at the block's own optimum [N] or [N, Y], by Appendix B: the norm, or the sum of the norms at all
+// positions; nil where the block is not spherical.
+func (l *level) closedForm() *Node {
+	if l.norm == nil || !l.block.Coding.Local {
+		return l.norm
+	}
+	return ReduceSum(l.norm, -2, -1)
 }
 
 // driveOfCode is the drive, with a hypothesis axis where the code has one.
@@ -188,15 +214,29 @@ func (l *level) descend(signal, below code) code {
 	return l.path.down(signal, below)
 }
 
-// path is what lies between a code and the block that reads it: pools and, in training, dropout.
+// path is what lies between a code and the block that reads it: the difference of its halves, if it is signed, pools and, in
+// training, dropout.
 type path struct {
 	kernels ops.Kernels
+	signed  bool
 	pools   []Pool
 	dropout *dropout
 }
 
+// channels is how many channels the block above reads of a code.
+func (p path) channels(below code) int {
+	channels := below.values.Shape().Dim(-1)
+	if p.signed {
+		channels /= 2
+	}
+	return channels
+}
+
 // up takes a code to the block above. pooled are the codes behind each pool.
 func (p path) up(below code) (pooled []code, above code) {
+	if p.signed {
+		below.values = Signed(below.values)
+	}
 	for _, pool := range p.pools {
 		below = pool.apply(p.kernels, below)
 		pooled = append(pooled, below)
@@ -208,6 +248,18 @@ func (p path) up(below code) (pooled []code, above code) {
 // it to the places that hold the largest values of that code.
 func (p path) down(r, below code) code {
 	r = p.dropout.apply(r)
+	if p.signed {
+		below.values = Signed(below.values)
+	}
+	r = p.unpool(r, below)
+	if p.signed {
+		r.values = p.kernels.Split(r.values)
+	}
+	return r
+}
+
+// unpool is the adjoint of the pools at a code.
+func (p path) unpool(r, below code) code {
 	if len(p.pools) == 0 {
 		return r
 	}
@@ -218,7 +270,7 @@ func (p path) down(r, below code) code {
 		below.values = BroadcastToDims(below.values, dims...)
 	}
 	below.values = Identity(StopGradient(below.values)) // gradients do not reach a stopped node itself
-	_, above := path{kernels: p.kernels, pools: p.pools}.up(below)
+	_, above := path{pools: p.pools}.up(below)          // GoMLX's own pools have no second derivative
 	r.values = Gradient(ReduceAllSum(Mul(above.values, r.values)), below.values)[0]
 	return r
 }
@@ -232,7 +284,7 @@ func (p Pool) apply(kernels ops.Kernels, below code) code {
 	above := below
 	above.values = below.unflat(pool(below.flat(), p.Window, p.Stride, p.Padding))
 	if below.unit != 1 {
-		above.unit = entryUnit(above.values, above.batchAxes())
+		above.unit = above.entryUnit()
 	}
 	return above
 }

@@ -28,7 +28,10 @@ func someStacks(count int) (all []ebssc.Network) {
 // with kernels, strides and paddings as they come.
 func randomStack(t *rapid.T) ebssc.Network {
 	n := ebssc.Network{Height: 9, Width: 8, Channels: 2, Classes: 3, Classifier: ebssc.EnergySum}
-	codings := []ebssc.Coding{ebssc.CReLUSN, ebssc.SSC, ebssc.EBC}
+	local, signed := ebssc.SSC, ebssc.SSC
+	local.Local, local.Thresholds = true, ebssc.BetaFilter
+	signed.Signed = true
+	codings := []ebssc.Coding{ebssc.CReLUSN, ebssc.SSC, local, signed, ebssc.EBC}
 	classSpecific := false
 	blocks := rapid.IntRange(2, 3).Draw(t, "blocks")
 	for i := range blocks {

@@ -35,6 +35,15 @@ func betaVariable(scope *model.Scope, dtype dtypes.DType) *model.Variable {
 	})
 }
 
+// filterBetaVariable is β [K], starting at ParamBeta.
+func filterBetaVariable(scope *model.Scope, dtype dtypes.DType, filters int) *model.Variable {
+	return variable(scope, "thresholds", dtype, []int{filters}, func(_ *rand.Rand, values []float64) {
+		for i := range values {
+			values[i] = model.GetParamOr(scope, ParamBeta, 0.001)
+		}
+	})
+}
+
 // classThresholdsVariable is ŵ_y = [ŵ_y⁺, ŵ_y⁻] [Y, H, W, 2K], starting near ParamBeta.
 func classThresholdsVariable(scope *model.Scope, dtype dtypes.DType, dims []int) *model.Variable {
 	beta := model.GetParamOr(scope, ParamBeta, 0.001)

@@ -25,6 +25,8 @@ const (
 	ParamClassSpread = "class_spread"
 	// ParamClassStep multiplies the optimizer's steps (float64) on class thresholds.
 	ParamClassStep = "class_step"
+	// ParamBetaStep multiplies the optimizer's steps (float64) on β; with 0 it stays where it starts.
+	ParamBetaStep = "beta_step"
 	// ParamEnergyScale is the softmax's inverse temperature (float64): class scores are the energies times this factor.
 	ParamEnergyScale = "energy_scale"
 	// ParamClassifierScale is the size (float64) of the linear classifier's initial weights and of its steps, beside those
@@ -85,15 +87,15 @@ func (n Network) Validate() error {
 	switch {
 	case n.Classifier == Linear && classSpecific:
 		return fmt.Errorf("classifier %s: the top code depends on the hypothesis, use %s", n.Classifier, EnergySum)
-	case n.Classifier == EnergySum && !classSpecific:
+	case (n.Classifier == EnergySum || n.Classifier == EnergyTop) && !classSpecific:
 		return fmt.Errorf("classifier %s: no block is class-specific, use %s", n.Classifier, Linear)
-	case n.Classifier != Linear && n.Classifier != EnergySum:
-		return fmt.Errorf("classifier %q is unknown: use %s or %s", n.Classifier, Linear, EnergySum)
+	case n.Classifier != Linear && n.Classifier != EnergySum && n.Classifier != EnergyTop:
+		return fmt.Errorf("classifier %q is unknown: use %s, %s or %s", n.Classifier, Linear, EnergySum, EnergyTop)
 	}
 	return nil
 }
 
-// size is the shape of one layer's code: hypotheses (0 if it does not depend on them), height, width, channels.
+// size is the shape of what one layer hands up: hypotheses (0 if it does not depend on them), height, width, channels.
 type size struct{ classes, height, width, channels int }
 
 // sizes are the shapes of the image and of each layer's code. It finds every inconsistency of the layers.
@@ -121,19 +123,25 @@ func (n Network) sizes() ([]size, error) {
 			if block.Coding.Rectified && block.Coding.Thresholds != Zero {
 				return nil, fmt.Errorf("%s: a rectified block has no thresholds", layer.Name)
 			}
+			if block.Coding.Rectified && block.Coding.Signed {
+				return nil, fmt.Errorf("%s: a rectified block has one half alone, so there is no difference to hand up", layer.Name)
+			}
+			if block.Coding.Local && !block.Coding.Spherical {
+				return nil, fmt.Errorf("%s: a local norm takes a spherical block", layer.Name)
+			}
 			switch block.Coding.Thresholds {
-			case Zero, Beta:
+			case Zero, Beta, BetaFilter:
 			case ClassSpecific:
 				if !block.Coding.Spherical {
 					return nil, fmt.Errorf("%s: a class-specific block must be spherical, or its energy has no bound", layer.Name)
 				}
 				at.classes = n.Classes
 			default:
-				return nil, fmt.Errorf("%s: thresholds %q are unknown: use %s, %s or %s",
-					layer.Name, block.Coding.Thresholds, Zero, Beta, ClassSpecific)
+				return nil, fmt.Errorf("%s: thresholds %q are unknown: use %s, %s, %s or %s",
+					layer.Name, block.Coding.Thresholds, Zero, Beta, BetaFilter, ClassSpecific)
 			}
 			at.channels = block.Filters
-			if !block.Coding.Rectified {
+			if !block.Coding.Rectified && !block.Coding.Signed {
 				at.channels *= 2
 			}
 		case layer.Pool != nil && layer.Block == nil:
@@ -215,7 +223,7 @@ func (n Network) read(s *stack) (pass Pass, top code) {
 		for _, pooled := range l.pooled {
 			add(pooled.values, nil)
 		}
-		energy := l.norm // the closed form, where nothing above has shifted the code
+		energy := l.closedForm() // where nothing above has shifted the code
 		if n.Sweeps > 0 {
 			energy = l.energy()
 		}

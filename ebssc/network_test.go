@@ -17,6 +17,7 @@ import (
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/experiments/backend"
@@ -47,7 +48,7 @@ func TestParameterCounts(t *testing.T) {
 
 // Count agrees with the variables that the graph makes.
 func TestCountIsWhatTheGraphMakes(t *testing.T) {
-	for _, row := range experiments.Table {
+	for _, row := range append(changed(t), experiments.Table...) {
 		network := tiny(row, 3)
 		store := newStore(nil)
 		scores(t, xla, store, network, images[float32](1, 2))
@@ -61,6 +62,14 @@ func TestCountIsWhatTheGraphMakes(t *testing.T) {
 		}
 		require.Equal(t, count.Total(), made, row.Name)
 	}
+}
+
+// changed are the ablations that change the model.
+func changed(t *testing.T) []experiments.Experiment {
+	rows, err := experiments.Find(ablations.Study.Experiments,
+		[]string{"ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed", "ssc-ebc67-top", "ssc-lc7-unrolled"})
+	require.NoError(t, err)
+	return rows
 }
 
 // scores runs a network forward.
@@ -81,8 +90,12 @@ func lossGraph(network ebssc.Network, scope *model.Scope, images, labels *Node) 
 // Gradients of the loss against finite differences, in float64, with the fast operations and the plain ones.
 func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 	labels := tensors.FromValue([][]int32{{3}, {8}})
-	for _, row := range experiments.Table {
+	changed := changed(t)
+	for i, row := range append(changed, experiments.Table...) {
 		for _, plain := range []bool{false, true} {
+			if plain && i < len(changed) {
+				continue // the operations are the table's
+			}
 			network := tiny(row, 2)
 			store := newStore(experiments.Settings{ebssc.ParamEnergyScale: 5.0, ebssc.ParamBeta: 0.01, ebssc.ParamPlainOps: plain})
 			input := images[float64](2, 2)
@@ -340,6 +353,93 @@ func TestCodesOnTheSphere(t *testing.T) {
 	}
 }
 
+// Where the norm is local, the code of each position has unit norm by itself (or is zero), and the energy is the sum of their
+// norms.
+func TestLocalNorm(t *testing.T) {
+	n := twoBlocks(0)
+	n.Layers[1].Block.Coding.Local = true
+	store, input := randomModel(t, n, nil, 3), randomImages(n, 3)
+	both := outputs(t, store, input, func(scope *model.Scope, images *Node) []*Node {
+		pass := n.Forward(scope, images)
+		_, norms := ebssc.Normalize(pass.Codes[1], 4)
+		swept := n
+		swept.Sweeps = 1 // energies term by term
+		return []*Node{norms, pass.Energies[1], swept.Forward(scope.Store().RootScope().ResetVisited(), images).Energies[1]}
+	})
+	ones := 0.0
+	for _, norm := range both[0] {
+		if norm > 1e-12 {
+			require.InDelta(t, 1, norm, 1e-12)
+			ones++
+		}
+	}
+	require.Greater(t, ones, 10.0)
+	require.Len(t, both[1], 2*n.Classes)
+	for i := range both[1] {
+		require.Greater(t, both[1][i], 1.0, "more than one sphere's")
+		require.NotEqual(t, both[1][i], both[2][i], "a sweep changes it")
+	}
+}
+
+// One threshold for each filter is one for all where they are equal, and not where they differ.
+func TestFilterThresholds(t *testing.T) {
+	one := twoBlocks(0)
+	each := twoBlocks(0)
+	each.Layers[0].Block.Coding.Thresholds = ebssc.BetaFilter
+	input := randomImages(one, 4)
+	run := func(n ebssc.Network, thresholds *tensors.Tensor) []float64 {
+		store := randomModel(t, n, nil, 4)
+		for name, value := range one.Variables(randomModel(t, one, nil, 4)) {
+			require.NoError(t, store.GetVariable("/"+name).SetValue(value))
+		}
+		require.NoError(t, store.GetVariable("/conv1/thresholds").SetValue(thresholds))
+		return outputs(t, store, input, func(scope *model.Scope, images *Node) []*Node {
+			return []*Node{n.Forward(scope, images).Codes[0]}
+		})[0]
+	}
+	want := run(one, tensors.FromScalar(0.1))
+	require.Equal(t, want, run(each, tensors.FromValue([]float64{0.1, 0.1, 0.1})))
+	require.Greater(t, distance(want, run(each, tensors.FromValue([]float64{0.1, 0.3, 0.1}))), 1e-3)
+}
+
+// A signed block hands the difference of its halves up: the block above sees half as many channels.
+func TestSignedBlocks(t *testing.T) {
+	n := twoBlocks(0)
+	n.Layers[0].Block.Coding.Signed = true
+	store, input := randomModel(t, n, nil, 6), randomImages(n, 6)
+	require.Equal(t, []int{5, 5, 3, 6}, n.Variables(store)["conv2/dictionary"].Shape().Dimensions)
+	// Flipping the sign of the lower dictionary and offset exchanges the halves of its code, and so the sign that is handed up:
+	// with the upper dictionary flipped too, nothing changes above.
+	before := outputs(t, store, input, func(scope *model.Scope, images *Node) []*Node { return []*Node{n.Forward(scope, images).Scores} })[0]
+	for _, name := range []string{"/conv1/dictionary", "/conv1/offset", "/conv2/dictionary"} {
+		v := store.GetVariable(name)
+		values := tensors.MustCopyFlatData[float64](v.MustValue())
+		for i := range values {
+			values[i] = -values[i]
+		}
+		require.NoError(t, v.SetValue(tensors.FromFlatDataAndDimensions(values, v.Shape().Dimensions...)))
+	}
+	after := outputs(t, store, input, func(scope *model.Scope, images *Node) []*Node { return []*Node{n.Forward(scope, images).Scores} })[0]
+	require.InDeltaSlice(t, before, after, 1e-12)
+}
+
+// The top energy is one of those that are summed up.
+func TestTopEnergy(t *testing.T) {
+	n := twoBlocks(0)
+	n.Layers[0].Block.Coding = ebssc.EBC
+	top := n
+	top.Classifier = ebssc.EnergyTop
+	store, input := randomModel(t, n, experiments.Settings{ebssc.ParamEnergyScale: 2.0}, 7), randomImages(n, 7)
+	all := outputs(t, store, input, func(scope *model.Scope, images *Node) []*Node {
+		pass := n.Forward(scope, images)
+		return []*Node{pass.Scores, pass.Energies[0], pass.Energies[1], top.Forward(scope.Store().RootScope().ResetVisited(), images).Scores}
+	})
+	for i := range all[0] {
+		require.InDelta(t, 2*(all[1][i]+all[2][i]), all[0][i], 1e-12)
+		require.InDelta(t, 2*all[2][i], all[3][i], 1e-12)
+	}
+}
+
 // The Go backend and XLA agree on scores and gradients of every row.
 func TestBackendsAgree(t *testing.T) {
 	plainGo, _, err := backend.Open(context.Background(), "go")
@@ -440,6 +540,10 @@ func TestValidate(t *testing.T) {
 		{func(n *ebssc.Network) { n.Layers[8].Block.Coding = ebssc.SSC }, "must be class-specific"},
 		{func(n *ebssc.Network) { n.Classifier = ebssc.Linear }, "depends on the hypothesis"},
 		{func(n *ebssc.Network) { n.Classes = 1 }, "at least 2"},
+		{func(n *ebssc.Network) { n.Layers[0].Block.Coding = ebssc.Coding{Thresholds: ebssc.Zero, Local: true} }, "local norm"},
+		{func(n *ebssc.Network) {
+			n.Layers[0].Block.Coding = ebssc.Coding{Thresholds: ebssc.Zero, Rectified: true, Signed: true}
+		}, "rectified"},
 		{func(n *ebssc.Network) { n.Layers[1].Name = "conv1" }, "names must differ"},
 	} {
 		network := tiny(row, 2)

@@ -87,6 +87,16 @@ var Studies = []Study{
 	{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST, Report: Decodings, Experiments: Residuals},
 }
 
+// Register adds a study to Studies. Its name and those of its experiments must be new.
+func Register(study Study) {
+	for _, e := range study.Experiments {
+		if _, _, ok := StudyOf(e.Name); ok {
+			panic("experiment " + e.Name + " is declared twice")
+		}
+	}
+	Studies = append(Studies, study)
+}
+
 // All are the experiments of some studies, in their order.
 func All(studies []Study) (all []Experiment) {
 	for _, study := range studies {

@@ -14,6 +14,10 @@ type SevenBlocks struct {
 	EBC int
 	// AveragePool pools averages in place of maxima.
 	AveragePool bool
+	// TopEnergy scores classes by the energy of block 7 alone, in place of the sum over the class-specific blocks.
+	TopEnergy bool
+	// Sweeps is T.
+	Sweeps int
 	// Of is what the images are, CIFAR-10's where empty.
 	Of Images
 }
@@ -35,11 +39,14 @@ const PaperWidth = 96
 // Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
 // MNIST, and 10 classes.
 func (s SevenBlocks) Network(width int) ebssc.Network {
-	n := ebssc.Network{Height: 32, Width: 32, Channels: 3, Classes: 10, Classifier: ebssc.Linear}
+	n := ebssc.Network{Height: 32, Width: 32, Channels: 3, Classes: 10, Classifier: ebssc.Linear, Sweeps: s.Sweeps}
 	if s.Of == MNIST {
 		n.Height, n.Width, n.Channels = 28, 28, 1
 	}
-	if s.EBC > 0 {
+	switch {
+	case s.EBC > 0 && s.TopEnergy:
+		n.Classifier = ebssc.EnergyTop
+	case s.EBC > 0:
 		n.Classifier = ebssc.EnergySum
 	}
 	conv := func(number, filters, kernel int) ebssc.Layer {

@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	_ "ebsscgo/ablations" // so that their study is reported, too
 	"ebsscgo/experiments"
 	"ebsscgo/experiments/data"
 	"ebsscgo/experiments/training"

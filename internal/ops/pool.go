@@ -120,11 +120,15 @@ func (p pooling) collect(shares []*Node, size, axis int) *Node {
 	return SliceAxis(x, axis, AxisRange(p.pad, p.pad+size))
 }
 
-// padAxis puts `before` and `after` copies of fill around x along an axis.
+// padAxis puts `before` and `after` copies of fill around x along an axis. Unlike GoMLX's Pad it is differentiable in x, which
+// makes the adjoint of a pool so: unrolled inference takes its gradient.
 func padAxis(x, fill *Node, axis, before, after int) *Node {
 	padding := make([]PadAxis, x.Rank())
 	padding[axis] = PadAxis{Start: before, End: after}
-	return Pad(x, fill, padding...)
+	size := x.Shape().Dim(axis)
+	return withGradients(Pad(x, fill, padding...), operand{x, func(v *Node) *Node {
+		return SliceAxis(v, axis, AxisRange(before, before+size))
+	}})
 }
 
 // sum adds up the terms.
