@@ -40,8 +40,8 @@ var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil)
 
 // unrollSettings were chosen on held-out training images (results/quick/heldout.csv). The factor on the energies decides the
 // study: the paper has none, with which no sweeps under-fit for many epochs; the larger it is, the less a sweep gains. The
-// learning rate is the largest tried with which all numbers of sweeps learn within the epochs of profile quick: at 0.005 four
-// sweeps stay at chance, at 0.01 three do for two epochs, though no sweeps would be better off there.
+// learning rate is the largest tried with which all numbers of sweeps learned within the epochs of profile quick: at 0.005 four
+// stayed at chance, at 0.01 three and four, though no sweeps would be better off there.
 var unrollSettings = Settings{
 	// Digits are not mirrored, nor moved, and not whitened: the model sees them as they are.
 	ParamFlip: 0.0, ParamCrop: 0, ParamWhiten: false,
