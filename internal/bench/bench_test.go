@@ -16,6 +16,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/experiments/backend"
+	"ebsscgo/internal/table"
 )
 
 // The test's own program is those that are measured, too: which one is said in roleVar.
@@ -187,7 +188,9 @@ func TestCommittedStepsStay(t *testing.T) {
 	require.NotEmpty(t, lines)
 	again := filepath.Join(t.TempDir(), "steps.csv")
 	require.NoError(t, steps.Update(again, lines))
-	require.NoError(t, steps.Update(again, lines[:6]))
+	first := slices.IndexFunc(lines, func(l table.Line) bool { return l["row"] != lines[0]["row"] || l["batch"] != lines[0]["batch"] })
+	require.Positive(t, first)
+	require.NoError(t, steps.Update(again, lines[:first]))
 	want, err := os.ReadFile(committed)
 	require.NoError(t, err)
 	got, err := os.ReadFile(again)
