@@ -80,12 +80,9 @@ func shrinkagePanel(title string, drive, above, below []float64, plus, minus flo
 		if len(points) == 0 {
 			continue
 		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
+		if err := figures.AddLine(p, points, figures.Hue(part.hue), 2.5); err != nil {
 			return nil, err
 		}
-		line.Color, line.Width = figures.Hue(part.hue), 2.5
-		p.Add(line)
 	}
 	return p, nil
 }

@@ -58,7 +58,7 @@ func (m Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity,
 	}
 	var all []Fidelity
 	for i, block := range blocks {
-		f := Fidelity{Block: block}
+		f := Fidelity{Block: block.Name}
 		f.Cosine, f.CosineStd = stat.MeanStdDev(values[i][0], nil)
 		for q, quantity := range []*float64{&f.Error, &f.Difference, &f.InkShare, &f.InkArea} {
 			*quantity = stat.Mean(values[i][q+1], nil)

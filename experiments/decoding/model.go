@@ -35,17 +35,12 @@ type Level struct {
 // Decode decodes preprocessed images [N, H, W, C], all of them at once, from every block, the lowest first.
 // The decoding of one image takes about Y times as long as its class scores at every level.
 func (m Model) Decode(images *tensors.Tensor) ([]Level, error) {
-	var levels []Level
 	exec, err := model.NewExec(m.Backend, m.Store, func(scope *model.Scope, images *Node) (outputs []*Node) {
-		levels = nil
 		for _, l := range m.levels(scope, images) {
-			level := Level{Block: l.block}
 			outputs = append(outputs, l.reconstructions, l.features)
 			if l.biases != nil {
-				level.Biases = &tensors.Tensor{} // takes its place below
 				outputs = append(outputs, l.biases)
 			}
-			levels = append(levels, level)
 		}
 		return outputs
 	})
@@ -61,37 +56,36 @@ func (m Model) Decode(images *tensors.Tensor) ([]Level, error) {
 		t, outputs = outputs[0], outputs[1:]
 		return t
 	}
-	for i := range levels {
-		levels[i].Reconstructions, levels[i].Features = next(), next()
-		if levels[i].Biases != nil {
-			levels[i].Biases = next()
+	var levels []Level
+	for _, layer := range m.blocks() {
+		level := Level{Block: layer.Name, Reconstructions: next(), Features: next()}
+		if layer.Block.Coding.Thresholds == ebssc.ClassSpecific {
+			level.Biases = next()
 		}
+		levels = append(levels, level)
 	}
 	return levels, nil
 }
 
 // level is a Level in a graph.
-type level struct {
-	block                             string
-	reconstructions, features, biases *Node
-}
+type level struct{ reconstructions, features, biases *Node }
 
 // levels are decoded codes of images in a graph.
 func (m Model) levels(scope *model.Scope, images *Node) (all []level) {
 	decoded := m.Network.Decode(scope, images)
 	bare := m.Network.WithoutThresholds().Decode(scope.Store().RootScope().ResetVisited(), images)
-	for i, block := range m.blocks() {
-		all = append(all, level{block, bare.Codes[i], decoded.Features[i], decoded.Biases[i]})
+	for i := range decoded.Codes {
+		all = append(all, level{bare.Codes[i], decoded.Features[i], decoded.Biases[i]})
 	}
 	return all
 }
 
-// blocks are the names of the network's blocks, the lowest first.
-func (m Model) blocks() (names []string) {
+// blocks are the network's blocks, the lowest first, without the pools.
+func (m Model) blocks() (blocks []ebssc.Layer) {
 	for _, layer := range m.Network.Layers {
 		if layer.Block != nil {
-			names = append(names, layer.Name)
+			blocks = append(blocks, layer)
 		}
 	}
-	return names
+	return blocks
 }

@@ -33,7 +33,7 @@ func Dots(title, axis string, names []string, series ...Series) (Figure, error) 
 			y := float64(len(names)-1-j) + 0.22*(float64(len(series)-1)/2-float64(i))
 			points = append(points, plotter.XY{X: value.Value, Y: y})
 			if value.Low < value.High {
-				if err := addLine(p, plotter.XYs{{X: value.Low, Y: y}, {X: value.High, Y: y}}, Hue(i), 1.5); err != nil {
+				if err := AddLine(p, plotter.XYs{{X: value.Low, Y: y}, {X: value.High, Y: y}}, Hue(i), 1.5); err != nil {
 					return Figure{}, fmt.Errorf("drawing %s: %w", s.Name, err)
 				}
 			}
@@ -59,15 +59,15 @@ func Dots(title, axis string, names []string, series ...Series) (Figure, error) 
 	}
 	p.Y.Min, p.Y.Max = -0.6, rows-0.4
 	if p.X.Min < 0 && p.X.Max > 0 {
-		if err := addLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: float64(len(names)) - 0.4}}, color.Gray{0x80}, 1); err != nil {
+		if err := AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: float64(len(names)) - 0.4}}, color.Gray{0x80}, 1); err != nil {
 			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
 		}
 	}
 	return FromPlot(p, 480, vg.Length(80+24*rows)), nil
 }
 
-// addLine draws a line of that width in points.
-func addLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length) error {
+// AddLine draws a line of that width in points.
+func AddLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length) error {
 	line, err := plotter.NewLine(points)
 	if err != nil {
 		return err

@@ -86,7 +86,7 @@ func decodingMarkdown(profile string, study experiments.Study, all []Decodings, 
 		for _, p := range d.Pictures {
 			fmt.Fprintf(&b, "![%s](figures/%s)\n\n", strings.ReplaceAll(p.Title, "\n", ": "), p.File)
 		}
-		writeNotes(&b, append(d.Findings(), fmt.Sprintf("The network: train error %.2f %%, test error %.2f %%, %.0f s.",
+		writeNotes(&b, append(d.findings(), fmt.Sprintf("The network: train error %.2f %%, test error %.2f %%, %.0f s.",
 			d.Result.TrainErr, d.Result.TestErr, d.Result.Seconds)))
 		b.WriteString("\n")
 	}
@@ -101,8 +101,8 @@ func decodingMarkdown(profile string, study experiments.Study, all []Decodings, 
 	return b.String()
 }
 
-// Findings say in words whether what the paper says of its figures holds here.
-func (d Decodings) Findings() (findings []string) {
+// findings say in words whether what the paper says of its figures holds here.
+func (d Decodings) findings() (findings []string) {
 	worst := d.Trained[0]
 	for _, f := range d.Trained {
 		if f.Cosine < worst.Cosine {

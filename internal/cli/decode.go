@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"ebsscgo/experiments"
@@ -23,19 +24,25 @@ const decodedImages = 1000
 // residualBlocks are the levels that the paper's Fig. 5 shows.
 var residualBlocks = []string{"conv2", "conv5"}
 
-// decode measures and draws the decodings of a study's trained networks, reports them, and draws the shrinkage.
+// haveDecodings says whether one of the studies reports decodings.
+func haveDecodings(studies []experiments.Study) bool {
+	return slices.ContainsFunc(studies, func(study experiments.Study) bool { return study.Report == experiments.Decodings })
+}
+
+// drawShrinkage draws the one figure of the paper that takes no network.
+func drawShrinkage(backend compute.Backend, folder string) error {
+	figure, err := decoding.Shrinkage(backend)
+	if err != nil {
+		return err
+	}
+	return figure.Write(filepath.Join(folder, "figures", "shrinkage"))
+}
+
+// decode measures and draws the decodings of a study's trained networks, and reports them.
 func (s studyRun) decode(ctx context.Context, study experiments.Study) error {
 	folder := filepath.Join(s.flags.results, s.profile.Name)
 	groups, err := report.Collect(folder)
 	if err != nil {
-		return err
-	}
-	// The one figure of the paper that takes no network.
-	shrinkage, err := decoding.Shrinkage(s.lab.Backend)
-	if err != nil {
-		return err
-	}
-	if err := shrinkage.Write(filepath.Join(folder, "figures", "shrinkage")); err != nil {
 		return err
 	}
 	var all []report.Decodings

@@ -74,7 +74,7 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best there is)")
 	f.StringVar(&flags.results, "results", "results", "folder for the results")
 	flags.image = -1
-	if slices.ContainsFunc(studies, func(study experiments.Study) bool { return study.Report == experiments.Decodings }) {
+	if haveDecodings(studies) {
 		f.IntVar(&flags.image, "image", -1, "number of the test image whose decodings are drawn (default: the first airplane, the first 0)")
 	}
 	return cmd
@@ -125,6 +125,11 @@ func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, fla
 	}
 	if flags.heldOut > 0 {
 		return nil
+	}
+	if haveDecodings(studies) {
+		if err := drawShrinkage(opened, filepath.Join(flags.results, profile.Name)); err != nil {
+			return err
+		}
 	}
 	return show(stdout, flags.results, profile.Name, studies)
 }
