@@ -18,6 +18,9 @@ type Experiment struct {
 	Architecture
 	// Settings are hyperparameters in which the experiment differs from its profile's recipe.
 	Settings Settings
+	// Base is the name of the experiment of the same study that it differs from in one thing, and beside which it is
+	// reported; empty for one that stands by itself.
+	Base string
 	// Traced experiments are measured after every epoch, on the test images and on the first training images.
 	Traced bool
 	// Paper is what the paper reports; empty for an experiment of your own.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	_ "ebsscgo/ablations" // declares more of them
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 )
@@ -36,10 +37,14 @@ func TestDeclarations(t *testing.T) {
 		for _, e := range study.Experiments {
 			require.False(t, names[e.Name], e.Name)
 			names[e.Name] = true
+			if e.Base != "" {
+				_, err := experiments.Find(study.Experiments, []string{e.Base})
+				require.NoError(t, err, "%s is compared within its study, which is of one scale", e.Name)
+			}
 		}
 	}
-	for _, row := range experiments.Table {
-		if row.Paper != (experiments.Paper{}) {
+	for _, row := range experiments.All(experiments.Studies) {
+		if row.Paper.Params != "" {
 			require.NotZero(t, row.Paper.TestErr, row.Name)
 			count, err := row.Network(experiments.PaperWidth).Count()
 			require.NoError(t, err)

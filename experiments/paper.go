@@ -20,16 +20,18 @@ var otherNumbers = []Number{
 }
 
 // PaperNumbers are all numbers that the paper reports of its experiments; with the ablations registered, those of rows that its
-// source has commented out, too.
+// source has commented out, too. A row that stands in two studies is listed once.
 func PaperNumbers() (numbers []Number) {
+	listed := map[Paper]bool{{}: true}
 	for _, study := range Studies {
 		if study.Report != Rows {
 			continue
 		}
 		for _, row := range study.Experiments {
-			if row.Paper == (Paper{}) {
+			if listed[row.Paper] {
 				continue
 			}
+			listed[row.Paper] = true
 			numbers = append(numbers,
 				Number{row.Name, "train_err_percent", strconv.FormatFloat(row.Paper.TrainErr, 'f', 2, 64), row.Paper.Where},
 				Number{row.Name, "test_err_percent", strconv.FormatFloat(row.Paper.TestErr, 'f', 2, 64), row.Paper.Where},
