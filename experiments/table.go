@@ -54,7 +54,7 @@ func (s SevenBlocks) Network(width int) ebssc.Network {
 		if s.EBC > 0 && number >= s.EBC {
 			coding = ebssc.EBC
 		}
-		return ebssc.Layer{Name: fmt.Sprintf("conv%d", number), Block: &ebssc.Block{
+		return ebssc.Layer{Name: blockName(number), Block: &ebssc.Block{
 			Filters: filters, Kernel: kernel, Stride: 1, Padding: 1, Coding: coding,
 		}}
 	}
@@ -70,3 +70,6 @@ func (s SevenBlocks) Network(width int) ebssc.Network {
 	}
 	return n
 }
+
+// blockName is the paper's name of a block, which it counts from 1.
+func blockName(number int) string { return fmt.Sprintf("conv%d", number) }

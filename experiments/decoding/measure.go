@@ -20,8 +20,9 @@ type Fidelity struct {
 	// Error is ‖x − s x̂‖ / ‖x‖ for an image x and its reconstruction x̂, scaled by the s that makes it least.
 	Error float64
 	// Difference is how much the decoded features differ between hypotheses, beside their size: the squared distance from
-	// their mean over hypotheses, over the squared length. NaN where the code does not depend on the hypothesis.
-	Difference float64
+	// their mean over hypotheses, over the squared length; and its standard deviation over the images. NaN where the code
+	// does not depend on the hypothesis.
+	Difference, DifferenceStd float64
 	// InkShare is how much of the squared differences between hypotheses lies on the digit's ink, and InkArea how much of
 	// the image that is: a pixel has ink where it is brighter than the background. NaN for images in colour.
 	InkShare, InkArea float64
@@ -60,9 +61,9 @@ func (m Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity,
 	for i, block := range blocks {
 		f := Fidelity{Block: block.Name}
 		f.Cosine, f.CosineStd = stat.MeanStdDev(values[i][0], nil)
-		for q, quantity := range []*float64{&f.Error, &f.Difference, &f.InkShare, &f.InkArea} {
-			*quantity = stat.Mean(values[i][q+1], nil)
-		}
+		f.Error = stat.Mean(values[i][1], nil)
+		f.Difference, f.DifferenceStd = stat.MeanStdDev(values[i][2], nil)
+		f.InkShare, f.InkArea = stat.Mean(values[i][3], nil), stat.Mean(values[i][4], nil)
 		all = append(all, f)
 	}
 	return all, nil
@@ -81,8 +82,7 @@ func appendColumns(columns [][]float64, rows [][]float32) [][]float64 {
 	return columns
 }
 
-// fidelity measures each image [N, H, W, C] by itself: for each block [N, 5], the quantities of Fidelity from Cosine on, without
-// its deviation.
+// fidelity measures each image [N, H, W, C] by itself: for each block [N, 5], the means of Fidelity in their order.
 func (m Model) fidelity(scope *model.Scope, images *Node) (all []*Node) {
 	for _, l := range m.levels(scope, images) {
 		cosine := cosine(images, l.reconstructions)

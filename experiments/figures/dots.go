@@ -63,7 +63,7 @@ func Dots(title, axis string, names []string, series ...Series) (Figure, error) 
 			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
 		}
 	}
-	return FromPlot(p, 480, vg.Length(80+24*rows)), nil
+	return FromPlot(p, 480, vg.Length(110+24*rows)), nil // a title of two lines, the axis and its name take 100
 }
 
 // AddLine draws a line of that width in points.

@@ -91,6 +91,13 @@ func TestDotsLeaveOutWhatIsMissing(t *testing.T) {
 	require.Greater(t, ink(figures.Value{Value: 1, Low: 0.5, High: 1.5}, figures.Value{Value: 2}), 1.2*both, "with an interval")
 }
 
+// A figure of a single value has room for it under a title of two lines.
+func TestDotsOfOneThing(t *testing.T) {
+	figure, err := figures.Dots("title\nsubtitle", "axis", []string{"a"}, figures.Series{Values: []figures.Value{{Value: 1}}})
+	require.NoError(t, err)
+	require.Positive(t, drawn(t, figure)(color.NRGBAModel.Convert(figures.Hue(0)).(color.NRGBA)))
+}
+
 // Names of rows, a scale and a second line of the title have room of their own, and an empty place is white.
 func TestGridGrows(t *testing.T) {
 	red := figures.Tile{Picture: figures.Map([]float64{1}, 1, 1, 1)}

@@ -10,10 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ebsscgo/experiments"
-	"ebsscgo/experiments/data"
 	"ebsscgo/internal/table"
 )
 
@@ -85,7 +83,7 @@ func (r ComparedRow) Alike() bool {
 }
 
 // origins are the columns that say how a line was got, as far as a table has them.
-var origins = []string{"dataset", "dataset_sha256", "profile", "backend", "epochs", "seeds", "alpha", "params", "commit"}
+var origins = []string{"dataset", "dataset_sha256", "profile", "backend", "epochs", "train_images", "test_images", "seeds", "alpha", "params", "commit"}
 
 // tableKind is a kind of table that can be compared.
 type tableKind struct {
@@ -309,7 +307,7 @@ func (k tableKind) interval(a, b Line) (Interval, string) {
 	if interval := Welch(seedsA, seedsB); !math.IsNaN(interval.Low) {
 		return interval, fmt.Sprintf("Welch, %d and %d seeds", seedsA.N, seedsB.N)
 	}
-	imagesA, imagesB := testImages(k.report, a), testImages(k.report, b)
+	imagesA, imagesB := testImages(a), testImages(b)
 	if imagesA == 0 || imagesB == 0 {
 		return unknown, "none"
 	}
@@ -327,23 +325,11 @@ func (k tableKind) seeds(l Line) Sample {
 	return Sample{k.percentage(l, "test_err"), k.percentage(l, "test_err_std"), seeds}
 }
 
+// testImages is the number of images that a line's test error was measured on, 0 where an older table does not say.
+func testImages(l Line) int {
+	images, _ := strconv.Atoi(l["test_images"])
+	return images
+}
+
 // percentage is an error or its deviation in percent, NaN where there is none.
 func (k tableKind) percentage(l Line, column string) float64 { return k.percent * l.Number(column) }
-
-// testSet is the number of test images of both CIFAR-10 and MNIST.
-const testSet = 10_000
-
-// testImages is the number of images that a line's test error was measured on, 0 where it is not known. A line does not say
-// so itself: the profile does, and which images it has. A data set that is merely in the layout of another may be smaller.
-func testImages(report experiments.Report, l Line) int {
-	name, _, _ := strings.Cut(l["profile"], "+")
-	profile, err := experiments.FindProfile(name)
-	whole := []string{data.CIFAR10Name, data.CIFAR10JPEGName, data.MNISTName, data.MNIST32Name}
-	if err != nil || !slices.Contains(whole, l["dataset"]) {
-		return 0
-	}
-	if declared := profile.Scale(experiments.Study{Report: report}).TestImages; declared > 0 {
-		return min(declared, testSet)
-	}
-	return testSet
-}

@@ -19,8 +19,11 @@ import (
 // that say how the network was got are as in table.csv.
 var decodingLayout = table.Layout{Keys: 1, Columns: []string{
 	"experiment", "trained", "block", "dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "images",
-	"cosine", "cosine_std", "error", "difference", "ink_share", "ink_area", "seconds", "commit",
+	"cosine", "cosine_std", "error", "difference", "difference_std", "ink_share", "ink_area", "seconds", "commit",
 }}
+
+// decodingFile is in a profile's folder.
+const decodingFile = "decoding.csv"
 
 // Decodings are what was measured on decodings of a network.
 type Decodings struct {
@@ -47,7 +50,7 @@ func WriteDecodings(results string, study experiments.Study, all []Decodings) er
 	}
 	profile := all[0].Result.Run.Profile
 	folder := filepath.Join(results, profile)
-	if err := decodingLayout.Update(filepath.Join(folder, "decoding.csv"), lines); err != nil {
+	if err := decodingLayout.Update(filepath.Join(folder, decodingFile), lines); err != nil {
 		return err
 	}
 	return files.Write(filepath.Join(folder, Summary(study)), []byte(decodingMarkdown(profile, study, all, lines)))
@@ -61,7 +64,8 @@ func (d Decodings) lines() (lines []Line) {
 			l["experiment"], l["trained"], l["block"] = d.Result.Run.Experiment, strconv.FormatBool(i == 0), f.Block
 			l["images"], l["seconds"] = strconv.Itoa(d.Images), decimals(d.Seconds, 0)
 			l["cosine"], l["cosine_std"], l["error"] = decimals(f.Cosine, 4), decimals(f.CosineStd, 4), decimals(f.Error, 4)
-			l["difference"], l["ink_share"], l["ink_area"] = decimals(f.Difference, 6), decimals(f.InkShare, 4), decimals(f.InkArea, 4)
+			l["difference"], l["difference_std"] = decimals(f.Difference, 6), decimals(f.DifferenceStd, 6)
+			l["ink_share"], l["ink_area"] = decimals(f.InkShare, 4), decimals(f.InkArea, 4)
 			lines = append(lines, l)
 		}
 	}

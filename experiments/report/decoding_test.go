@@ -21,7 +21,7 @@ func decoded(experiment string, differences ...float64) report.Decodings {
 	}
 	for i, difference := range differences {
 		f := decoding.Fidelity{Block: []string{"conv1", "conv2"}[i], Cosine: 0.9 - 0.1*float64(i), CosineStd: 0.05, Error: 0.4,
-			Difference: difference, InkShare: 0.5, InkArea: 0.2}
+			Difference: difference, DifferenceStd: 0.001, InkShare: 0.5, InkArea: 0.2}
 		d.Trained = append(d.Trained, f)
 		f.Cosine = 0.3
 		d.Untrained = append(d.Untrained, f)
@@ -48,10 +48,10 @@ func TestWriteDecodings(t *testing.T) {
 
 	lines := strings.Split(strings.TrimSpace(read(t, results, "smoke", "decoding.csv")), "\n")
 	require.Len(t, lines, 1+2*2*2)
-	require.Equal(t, "experiment,trained,block,dataset,dataset_sha256,profile,backend,seeds,epochs,images,cosine,cosine_std,error,difference,ink_share,ink_area,seconds,commit", lines[0])
-	require.Equal(t, "ssc-ebc17,true,conv1,mnist,0123456789abcdef,smoke,xla-cpu,1,2,1000,0.9000,0.0500,0.4000,0.010000,,,3,abc", lines[1])
+	require.Equal(t, "experiment,trained,block,dataset,dataset_sha256,profile,backend,seeds,epochs,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,commit", lines[0])
+	require.Equal(t, "ssc-ebc17,true,conv1,mnist,0123456789abcdef,smoke,xla-cpu,1,2,1000,0.9000,0.0500,0.4000,0.010000,0.001000,,,3,abc", lines[1])
 	require.Contains(t, lines[6], "ssc-ebc17-mnist,true,conv2,")
-	require.Contains(t, lines[6], ",0.030000,0.5000,0.2000,")
+	require.Contains(t, lines[6], ",0.030000,0.001000,0.5000,0.2000,")
 	require.Contains(t, lines[7], "ssc-ebc17-mnist,false,conv1,")
 
 	text := read(t, results, "smoke", "decoding.md")

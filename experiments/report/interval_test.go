@@ -97,3 +97,46 @@ func TestIntervalsTurnAround(t *testing.T) {
 		turned(t, report.Newcombe(p, q), report.Newcombe(q, p), q.Rate-p.Rate)
 	})
 }
+
+// By hand: 10 images fixed and 4 broken of 100 are rates of 11/102 and 5/102.
+func TestBonettPrice(t *testing.T) {
+	interval := report.BonettPrice(10, 4, 100)
+	require.InDelta(t, -0.13483, interval.Low, 1e-4)
+	require.InDelta(t, 0.01718, interval.High, 1e-4)
+	require.True(t, math.IsNaN(report.BonettPrice(0, 0, 0).Low), "of how many images?")
+	same := report.BonettPrice(0, 0, 10_000)
+	require.Less(t, same.Low, 0.0)
+	require.Greater(t, same.High, 0.0)
+}
+
+// At least 95 of 100 intervals hold the true difference of two models that err on many images together, whether few differ or
+// many; not many more where they do not differ on a handful alone.
+func TestBonettPriceCovers(t *testing.T) {
+	const images, trials = 10_000, 4000
+	for _, rates := range []struct{ fixed, broken float64 }{{0.11, 0.09}, {0.004, 0.002}, {0.0003, 0.0003}} {
+		source := rand.NewPCG(1, 2)
+		fixed := distuv.Binomial{N: images, P: rates.fixed, Src: source}
+		hold := 0
+		for range trials {
+			f := fixed.Rand()
+			broken := distuv.Binomial{N: images - f, P: rates.broken / (1 - rates.fixed), Src: source}
+			interval := report.BonettPrice(int(f), int(broken.Rand()), images)
+			if truth := rates.broken - rates.fixed; interval.Low <= truth && truth <= interval.High {
+				hold++
+			}
+		}
+		require.Greater(t, float64(hold)/trials, 0.94, "%+v", rates)
+		if rates.fixed > 0.001 {
+			require.Less(t, float64(hold)/trials, 0.97, "%+v", rates)
+		}
+	}
+}
+
+// As in a t table: the mean of three values lies within 4.303 standard errors, that of very many within 1.96.
+func TestStudent(t *testing.T) {
+	interval := report.Student(report.Sample{Mean: 5, Std: 2, N: 3})
+	require.InDelta(t, 5-4.3027*2/math.Sqrt(3), interval.Low, 1e-3)
+	require.InDelta(t, 5+4.3027*2/math.Sqrt(3), interval.High, 1e-3)
+	require.InDelta(t, 1.96*2/1000, report.Student(report.Sample{Std: 2, N: 1_000_000}).High, 1e-5)
+	require.True(t, math.IsNaN(report.Student(report.Sample{Mean: 5, N: 1}).Low))
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,19 +12,24 @@ import (
 	"ebsscgo/experiments/data"
 )
 
-// markdown is the paper's table with ours beside it.
-func markdown(profile string, table []Line) string {
+// markdown is a table of rows, each beside the one that it differs from, and the paper's numbers, with the figures drawn of it.
+func markdown(profile string, study experiments.Study, table []Line, drawn map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Table 2 at profile `%s`\n\n", profile)
-	b.WriteString("| Model | train err. % | test err. % | # params | paper: train | paper: test | paper: # params |\n")
-	b.WriteString("|---|---:|---:|---:|---:|---:|---:|\n")
+	fmt.Fprintf(&b, "# %s: %s, at profile `%s`\n\n", study.Name, study.About, profile)
+	b.WriteString("| Model | train err. % | test err. % | test err. less that of | by (95 % interval) | # params | paper: train | test | # params |\n")
+	b.WriteString("|---|---:|---:|---|---:|---:|---:|---:|---:|\n")
 	for _, l := range table {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", title(l["experiment"]),
-			withStd(l["train_err"], l["train_err_std"]), withStd(l["test_err"], l["test_err_std"]), millions(l["params"]),
-			orDash(l["paper_train_err"]), orDash(l["paper_test_err"]), orDash(l["paper_params"]))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", title(l["experiment"]),
+			withStd(l["train_err"], l["train_err_std"]), withStd(l["test_err"], l["test_err_std"]), orDash(title(l["base"])), deltaText(l),
+			millions(l["params"]), orDash(l["paper_train_err"]), orDash(l["paper_test_err"]), orDash(l["paper_params"]))
 	}
 	b.WriteString("\n")
-	notes := provenance(table, func(l Line) string { return title(l["experiment"]) })
+	for _, suffix := range slices.Sorted(maps.Keys(drawn)) {
+		fmt.Fprintf(&b, "![%s](%s.svg)\n", drawn[suffix], figurePath(study, suffix))
+	}
+	b.WriteString("\n")
+	notes := append(provenance(table, func(l Line) string { return title(l["experiment"]) }),
+		"The interval of a single seed is that of the test images (Bonett and Price, paired); how much seeds vary it does not know.")
 	if profile != "paper" && hasPaper(table) {
 		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and training to convergence; "+
 			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
@@ -32,12 +38,29 @@ func markdown(profile string, table []Line) string {
 	return b.String()
 }
 
+// deltaText prints the difference to a row's base, with its interval.
+func deltaText(l Line) string {
+	if l["delta_base"] == "" {
+		return orDash("")
+	}
+	text := l["delta_base"]
+	if l["delta_base_low"] != "" {
+		text += " (" + l["delta_base_low"] + " to " + l["delta_base_high"] + ")"
+	}
+	return strings.ReplaceAll(text, "-", "−")
+}
+
+// provenanceOf says how a line was got, but for its seconds.
+func provenanceOf(l Line) string {
+	return fmt.Sprintf("%s (SHA-256 %.12s…), profile `%s`, %s epochs, %s seed(s), backend %s, commit %s",
+		data.Title(l["dataset"]), l["dataset_sha256"], l["profile"], l["epochs"], l["seeds"], l["backend"], l["commit"])
+}
+
 // provenance says how the lines were got, once for all lines that share it. name is what a line is about.
 func provenance(lines []Line, name func(Line) string) (texts []string) {
 	var names [][]string
 	for _, l := range lines {
-		text := fmt.Sprintf("%s (SHA-256 %.12s…), profile `%s`, %s epochs, %s seed(s), backend %s, commit %s",
-			data.Title(l["dataset"]), l["dataset_sha256"], l["profile"], l["epochs"], l["seeds"], l["backend"], l["commit"])
+		text := provenanceOf(l)
 		i := slices.Index(texts, text)
 		if i < 0 {
 			i = len(texts)

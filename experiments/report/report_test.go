@@ -71,12 +71,12 @@ func TestTable(t *testing.T) {
 	record(t, results, experiments.Table[0], 2, func(r *training.Result) { r.TestErr, r.Seconds = 22, 7 })
 	record(t, results, experiments.Table[3], 1, unchanged)
 	require.NoError(t, report.Write(results, "smoke"))
-	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,params,paper_params,train_err,train_err_std,test_err,test_err_std,paper_train_err,paper_test_err,delta_test_err,seconds,commit
-relu-lc7,cifar10-jpeg,0123456789abcdef,smoke,xla-cpu,2,3,1234,1.3M,10.00,0.00,21.00,1.41,1.20,11.40,9.60,12,abc
-ssc-lc7,cifar10-jpeg,0123456789abcdef,smoke,xla-cpu,1,3,1234,2.6M,10.00,,20.00,,0.99,9.77,10.23,5,abc
+	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,params,paper_params,train_err,train_err_std,test_err,test_err_std,paper_train_err,paper_test_err,delta_test_err,base,delta_base,delta_base_low,delta_base_high,p_value,seconds,commit
+relu-lc7,cifar10-jpeg,0123456789abcdef,smoke,xla-cpu,2,3,100,50,1234,1.3M,10.00,0.00,21.00,1.41,1.20,11.40,9.60,,,,,,12,abc
+ssc-lc7,cifar10-jpeg,0123456789abcdef,smoke,xla-cpu,1,3,100,50,1234,2.6M,10.00,,20.00,,0.99,9.77,10.23,,,,,,5,abc
 `, read(t, results, "smoke", "table.csv"))
 	markdown := read(t, results, "smoke", "table.md")
-	require.Contains(t, markdown, "| ReLU+LC₇ | 10.00 ± 0.00 | 21.00 ± 1.41 | 1234 | 1.20 | 11.40 | 1.3M |")
+	require.Contains(t, markdown, "| ReLU+LC₇ | 10.00 ± 0.00 | 21.00 ± 1.41 | – | – | 1234 | 1.20 | 11.40 | 1.3M |")
 	require.Contains(t, markdown, "CIFAR-10 (JPEG copy)")
 	require.FileExists(t, filepath.Join(results, "smoke", "curves", "relu-lc7-2.csv"))
 
@@ -168,7 +168,7 @@ func TestCommittedFilesStay(t *testing.T) {
 	committed, results := filepath.Join("..", "..", "results"), t.TempDir()
 	files, err := filepath.Glob(filepath.Join(committed, "quick", "*.*"))
 	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(filepath.Join(results, "quick"), 0o755))
+	require.NoError(t, os.CopyFS(filepath.Join(results, "quick", "curves"), os.DirFS(filepath.Join(committed, "quick", "curves"))))
 	for _, file := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(results, "quick", filepath.Base(file)), []byte(read(t, file)), 0o644))
 	}

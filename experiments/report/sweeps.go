@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -26,7 +25,7 @@ var epochLayout = table.Layout{Keys: 1, Columns: []string{
 // in the same units. fixed, broken, p_value and verdict are of the paired test against T−1, see [McNemar]; they are empty
 // where no runs are recorded that differ from these in T alone. The other columns are as in table.csv.
 var sweepsLayout = table.Layout{Keys: 1, Columns: []string{
-	"sweeps", "dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "alpha",
+	"sweeps", "dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "train_images", "test_images", "alpha",
 	"train_objective", "train_objective_std", "train_err", "train_err_std", "test_err", "test_err_std", "paper_test_err",
 	"fixed", "broken", "p_value", "verdict", "seconds", "commit",
 }}
@@ -57,8 +56,10 @@ func writeSweeps(folder, profile string, study experiments.Study, groups []Group
 		return nil
 	}
 	for i := 1; i < len(sweeps); i++ {
-		if find(newSummary, sweeps[i]) == nil && replaced(find(oldSummary, sweeps[i-1]), find(newSummary, sweeps[i-1])) {
-			dropPaired(find(summary, sweeps[i]))
+		before := sweeps[i-1]
+		if findIn(newSummary, "sweeps", sweeps[i]) == nil &&
+			replaced(sweepsLayout, findIn(oldSummary, "sweeps", before), findIn(newSummary, "sweeps", before)) {
+			findIn(summary, "sweeps", sweeps[i]).Drop(pairedColumns...)
 		}
 	}
 	if err := epochLayout.Write(epochsPath, epochs); err != nil {
@@ -135,58 +136,28 @@ func sweepsLine(e experiments.Experiment, group, before Group) (Line, error) {
 	if e.Paper.TestErr != 0 && l["dataset"] == data.MNISTName {
 		l["paper_test_err"] = decimals(e.Paper.TestErr/100, 4)
 	}
-	comparable, err := differInSweeps(before, group)
-	if err != nil || !comparable {
+	if before == nil || !alike(before, group) {
+		return l, nil
+	}
+	test, ok, err := pairedTest(group, before)
+	if err != nil || !ok {
 		return l, err
 	}
-	test, err := McNemar(predictions(before), predictions(group), group[0].Labels)
-	if err != nil {
-		return nil, fmt.Errorf("comparing %s with one sweep less: %w", e.Name, err)
-	}
 	l["fixed"], l["broken"] = strconv.Itoa(test.Fixed), strconv.Itoa(test.Broken)
-	l["p_value"], l["verdict"] = strconv.FormatFloat(test.P, 'g', 3, 64), test.Verdict()
+	l["p_value"], l["verdict"] = pValue(test.P), test.Verdict()
 	return l, nil
 }
 
 // fraction prints an error rate in percent as a fraction.
 func fraction(percent float64) string { return decimals(percent/100, 5) }
 
-// predictions of each run of a group.
-func predictions(group Group) (all []string) {
-	for _, result := range group {
-		all = append(all, result.Predictions)
-	}
-	return all
-}
+// pairedColumns are those of the paired test.
+var pairedColumns = []string{"fixed", "broken", "p_value", "verdict"}
 
-// differInSweeps says whether two groups differ in nothing but the sweeps of inference: they have the same seeds, and were
-// tested on the same images.
-func differInSweeps(a, b Group) (bool, error) {
-	if len(a) != len(b) {
-		return false, nil
-	}
-	for i := range a {
-		var descriptions [2]string
-		for j, result := range []training.Result{a[i], b[i]} {
-			run := result.Run
-			run.Experiment, run.Network.Sweeps = "", 0
-			description, err := json.Marshal(run)
-			if err != nil {
-				return false, fmt.Errorf("describing run %s: %w", result.ID, err)
-			}
-			descriptions[j] = string(description)
-		}
-		if descriptions[0] != descriptions[1] || a[i].Labels != b[i].Labels {
-			return false, nil
-		}
-	}
-	return len(a) > 0, nil
-}
-
-// find is the line of that many sweeps, nil if there is none.
-func find(lines []Line, sweeps string) Line {
+// findIn is the line with that value in a column, nil if there is none.
+func findIn(lines []Line, column, value string) Line {
 	for _, l := range lines {
-		if l["sweeps"] == sweeps {
+		if l[column] == value {
 			return l
 		}
 	}
@@ -194,13 +165,6 @@ func find(lines []Line, sweeps string) Line {
 }
 
 // replaced says whether a line took the place of another that says something else.
-func replaced(old, line Line) bool {
-	return line != nil && slices.ContainsFunc(sweepsLayout.Columns, func(column string) bool { return old[column] != line[column] })
-}
-
-// dropPaired removes a paired test with runs that are no longer those of the line above.
-func dropPaired(l Line) {
-	for _, column := range []string{"fixed", "broken", "p_value", "verdict"} {
-		delete(l, column)
-	}
+func replaced(layout table.Layout, old, line Line) bool {
+	return line != nil && slices.ContainsFunc(layout.Columns, func(column string) bool { return old[column] != line[column] })
 }

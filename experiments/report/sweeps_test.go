@@ -24,7 +24,7 @@ func recordSweeps(t *testing.T, results string, sweeps, seed int, predictions st
 	})
 }
 
-const summaryHeading = "sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,alpha,train_objective,train_objective_std,train_err,train_err_std," +
+const summaryHeading = "sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_objective,train_objective_std,train_err,train_err_std," +
 	"test_err,test_err_std,paper_test_err,fixed,broken,p_value,verdict,seconds,commit\n"
 
 // A line a number of sweeps, with the paired test against one sweep less; the learning curves of all seeds.
@@ -37,9 +37,9 @@ func TestSweeps(t *testing.T) {
 	recordSweeps(t, results, 3, 1, "1111111111", unchanged)
 	require.NoError(t, report.Write(results, "smoke"))
 	require.Equal(t, summaryHeading+
-		`0,mnist,0123456789abcdef,smoke,xla-cpu,2,3,0,0.37500,0.17678,0.00500,0.00000,0.80000,0.14142,0.0131,,,,,12,abc
-1,mnist,0123456789abcdef,smoke,xla-cpu,2,3,0,0.25000,0.00000,0.00500,0.00000,0.10000,0.00000,0.0074,9,1,0.0215,lower,10,abc
-3,mnist,0123456789abcdef,smoke,xla-cpu,1,3,0,0.25000,,0.00500,,0.00000,,,,,,,5,abc
+		`0,mnist,0123456789abcdef,smoke,xla-cpu,2,3,100,10,0,0.37500,0.17678,0.00500,0.00000,0.80000,0.14142,0.0131,,,,,12,abc
+1,mnist,0123456789abcdef,smoke,xla-cpu,2,3,100,10,0,0.25000,0.00000,0.00500,0.00000,0.10000,0.00000,0.0074,9,1,0.0215,lower,10,abc
+3,mnist,0123456789abcdef,smoke,xla-cpu,1,3,100,10,0,0.25000,,0.00500,,0.00000,,,,,,,5,abc
 `, read(t, results, "smoke", "unroll_summary.csv"))
 	require.True(t, strings.HasPrefix(read(t, results, "smoke", "unroll.csv"), `sweeps,seed,epoch,train_objective,train_err,test_err,seconds
 0,1,1,0.50000,0.01000,1.40000,1.25
@@ -83,7 +83,7 @@ func snapshot(t *testing.T, results string) map[string]string {
 	require.NoError(t, err)
 	figures, err := filepath.Glob(filepath.Join(results, "smoke", "figures", "*"))
 	require.NoError(t, err)
-	require.Len(t, append(files, figures...), 3+4)
+	require.Len(t, append(files, figures...), 3+2+4) // with the ledger
 	all := map[string]string{}
 	for _, file := range append(files, figures...) {
 		all[file] = read(t, file)
@@ -95,7 +95,7 @@ func snapshot(t *testing.T, results string) map[string]string {
 func pairedTest(t *testing.T, results, sweeps string) string {
 	for line := range strings.Lines(read(t, results, "smoke", "unroll_summary.csv")) {
 		if fields := strings.Split(strings.TrimSpace(line), ","); fields[0] == sweeps {
-			return strings.Join(fields[15:19], " ")
+			return strings.Join(fields[17:21], " ")
 		}
 	}
 	t.Fatalf("no line of %s sweeps", sweeps)

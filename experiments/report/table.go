@@ -20,12 +20,17 @@ import (
 )
 
 // tableLayout is that of table.csv. Errors are in percent; *_std is the standard deviation over seeds, empty for a single one;
-// profile names settings that were changed, "quick+beta=0.01"; seconds are those of all seeds together.
+// profile names settings that were changed, "quick+beta=0.01"; seconds are those of all seeds together. base is the row that
+// one is compared with, where both are recorded: delta_base is the difference in test error to it, in percentage points, with
+// its 95 % interval (see [Measured]; of a single seed that of the images alone) and the p value of [McNemar]'s test.
 var tableLayout = table.Layout{Keys: 1, Columns: []string{
-	"experiment", "dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "params", "paper_params",
+	"experiment", "dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "train_images", "test_images", "params", "paper_params",
 	"train_err", "train_err_std", "test_err", "test_err_std", "paper_train_err", "paper_test_err", "delta_test_err",
-	"seconds", "commit",
+	"base", "delta_base", "delta_base_low", "delta_base_high", "p_value", "seconds", "commit",
 }}
+
+// baseColumns are those of the comparison with another row.
+var baseColumns = []string{"base", "delta_base", "delta_base_low", "delta_base_high", "p_value"}
 
 // Line is a line of a CSV file: its fields by column.
 type Line = table.Line
@@ -49,6 +54,9 @@ func Write(results, profile string) error {
 			return err
 		}
 	}
+	if err := writeClaims(folder, profile, groups); err != nil {
+		return err
+	}
 	return writeHeldOut(folder, groups)
 }
 
@@ -67,7 +75,11 @@ func writeTable(folder, profile string, study experiments.Study, groups []Group)
 	for _, row := range study.Experiments {
 		names = append(names, row.Name)
 		if group := Latest(groups, row.Name); group != nil {
-			recorded = append(recorded, line(row, group))
+			l, err := line(row, group, Latest(groups, row.Base))
+			if err != nil {
+				return err
+			}
+			recorded = append(recorded, l)
 			if err := writeCurves(folder, group); err != nil {
 				return err
 			}
@@ -77,10 +89,25 @@ func writeTable(folder, profile string, study experiments.Study, groups []Group)
 	if len(lines) == 0 {
 		return nil
 	}
+	dropBases(old, recorded, lines)
 	if err := tableLayout.Write(path, lines); err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(folder, Summary(study)), []byte(markdown(profile, lines)))
+	drawn, err := drawTable(folder, study, lines)
+	if err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(folder, Summary(study)), []byte(markdown(profile, study, lines, drawn)))
+}
+
+// dropBases removes comparisons with rows that were measured anew since.
+func dropBases(old, recorded, lines []Line) {
+	for _, l := range lines {
+		isRecorded := findIn(recorded, "experiment", l["experiment"]) != nil
+		if replaced(tableLayout, findIn(old, "experiment", l["base"]), findIn(recorded, "experiment", l["base"])) && !isRecorded {
+			l.Drop(baseColumns...)
+		}
+	}
 }
 
 // inOrder are the lines with one of the values in a column, in the order of the values.
@@ -95,8 +122,8 @@ func inOrder(lines []Line, column string, values []string) (ordered []Line) {
 	return ordered
 }
 
-// line sums up a row's runs.
-func line(row experiments.Experiment, group Group) Line {
+// line sums up a row's runs, beside those of its base, if any are recorded.
+func line(row experiments.Experiment, group, base Group) (Line, error) {
 	trainErr, trainStd := spread(group, func(r training.Result) float64 { return r.TrainErr })
 	testErr, testStd := spread(group, func(r training.Result) float64 { return r.TestErr })
 	l := origin(group)
@@ -109,7 +136,25 @@ func line(row experiments.Experiment, group Group) Line {
 		l["paper_train_err"], l["paper_test_err"] = percent(row.Paper.TrainErr), percent(row.Paper.TestErr)
 		l["delta_test_err"] = percent(testErr - row.Paper.TestErr)
 	}
-	return l
+	if base == nil || !alike(group, base) {
+		return l, nil
+	}
+	m, err := difference(experiments.TestErr, group, base)
+	if err != nil {
+		return nil, err
+	}
+	l["base"], l["delta_base"] = row.Base, percent(m.Value)
+	l["delta_base_low"], l["delta_base_high"] = percent(m.Interval.Low), percent(m.Interval.High)
+	l["p_value"] = pValue(m.P)
+	return l, nil
+}
+
+// pValue prints a p value, and nothing for none.
+func pValue(p float64) string {
+	if math.IsNaN(p) {
+		return ""
+	}
+	return strconv.FormatFloat(p, 'g', 3, 64)
 }
 
 // origin says how a line was got: the columns that all summaries share.
@@ -129,7 +174,8 @@ func origin(group Group) Line {
 	}
 	return Line{
 		"dataset": run.Dataset, "dataset_sha256": run.SHA256, "profile": profile, "backend": run.Backend,
-		"seeds": strconv.Itoa(len(group)), "epochs": strconv.Itoa(run.Epochs), "seconds": decimals(seconds, 0),
+		"seeds": strconv.Itoa(len(group)), "epochs": strconv.Itoa(run.Epochs), "train_images": strconv.Itoa(run.TrainImages),
+		"test_images": strconv.Itoa(run.TestImages), "seconds": decimals(seconds, 0),
 		"commit": strings.Join(commits, "+"),
 	}
 }

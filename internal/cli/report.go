@@ -15,7 +15,7 @@ func reportCommand() *cobra.Command {
 	var results string
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Rewrite tables and curves from recorded runs; trains nothing",
+		Short: "Rewrite tables, the ledger of claims, figures and the page from recorded runs; trains nothing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := os.Stat(results); err != nil {
@@ -28,11 +28,12 @@ func reportCommand() *cobra.Command {
 				if err := report.Write(results, profile.Name); err != nil {
 					return err
 				}
-				for _, study := range experiments.Studies {
-					path := filepath.Join(results, profile.Name, report.Summary(study))
-					if _, err := os.Stat(path); err == nil {
-						fmt.Fprintln(cmd.OutOrStdout(), path)
-					}
+				if err := report.WritePage(results, profile.Name); err != nil {
+					return err
+				}
+				path := filepath.Join(results, profile.Name, report.PageFile)
+				if _, err := os.Stat(path); err == nil {
+					fmt.Fprintln(cmd.OutOrStdout(), path)
 				}
 			}
 			return nil

@@ -26,6 +26,7 @@ type runFlags struct {
 	profile, data, backend, results, set string
 	only                                 []string
 	seeds, epochs, heldOut, image        int
+	ablations                            bool
 }
 
 func runCommand(stdout io.Writer) *cobra.Command {
@@ -36,8 +37,15 @@ func runCommand(stdout io.Writer) *cobra.Command {
 			"A run that was stopped goes on from its last epoch; one that is finished is not trained again. A run is\n" +
 			"identified by everything that decides its result, so changing a setting makes another run beside it.",
 	}
-	reported := slices.DeleteFunc(slices.Clone(experiments.Studies), func(study experiments.Study) bool { return study.Ablation })
-	commands := []*cobra.Command{runStudies(stdout, "all", "what the paper reports: all studies but the ablations", reported)}
+	var reported, ablations []experiments.Study
+	for _, study := range experiments.Studies {
+		if study.Ablation {
+			ablations = append(ablations, study)
+		} else {
+			reported = append(reported, study)
+		}
+	}
+	commands := []*cobra.Command{runStudies(stdout, "all", "what the paper reports: all studies but the ablations", reported, ablations...)}
 	drawn := slices.DeleteFunc(slices.Clone(reported), func(study experiments.Study) bool { return study.Report == experiments.Rows })
 	commands = append(commands, runStudies(stdout, "figures", "what the paper's figures show, and draw them: all studies but the table", drawn))
 	for _, study := range experiments.Studies {
@@ -46,8 +54,8 @@ func runCommand(stdout io.Writer) *cobra.Command {
 	return group(run, commands...)
 }
 
-// runStudies is the command that runs some studies.
-func runStudies(stdout io.Writer, name, about string, studies []experiments.Study) *cobra.Command {
+// runStudies is the command that runs some studies, and with --ablations others after them.
+func runStudies(stdout io.Writer, name, about string, studies []experiments.Study, ablations ...experiments.Study) *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   name,
@@ -60,6 +68,9 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n  ebssc run %[1]s --only %s --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
 			name, studies[0].Experiments[0].Name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if flags.ablations {
+				studies = append(slices.Clone(studies), ablations...)
+			}
 			return run(cmd.Context(), stdout, studies, flags)
 		},
 	}
@@ -73,6 +84,9 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 	f.StringVar(&flags.data, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+data.EnvVar+", the cache, or a download)")
 	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best there is)")
 	f.StringVar(&flags.results, "results", "results", "folder for the results")
+	if len(ablations) > 0 {
+		f.BoolVar(&flags.ablations, "ablations", false, "train what the paper does not report, too: rows with one thing changed")
+	}
 	flags.image = -1
 	if haveDecodings(studies) {
 		f.IntVar(&flags.image, "image", -1, "number of the test image whose decodings are drawn (default: the first airplane, the first 0)")
@@ -130,6 +144,13 @@ func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, fla
 		if err := drawShrinkage(opened, filepath.Join(flags.results, profile.Name)); err != nil {
 			return err
 		}
+	}
+	// Once more: the ledger rests on decodings, too, which are measured after training.
+	if err := report.Write(flags.results, profile.Name); err != nil {
+		return err
+	}
+	if err := report.WritePage(flags.results, profile.Name); err != nil {
+		return err
 	}
 	return show(stdout, flags.results, profile.Name, studies)
 }
@@ -191,15 +212,20 @@ func (s studyRun) train(ctx context.Context, study experiments.Study) error {
 	return nil
 }
 
-// show prints the reports of the studies.
+// show prints the reports of the studies, and the ledger.
 func show(stdout io.Writer, results, profile string, studies []experiments.Study) error {
+	var reports []string
 	for _, study := range studies {
-		text, err := os.ReadFile(filepath.Join(results, profile, report.Summary(study)))
+		reports = append(reports, report.Summary(study))
+	}
+	for _, name := range append(reports, report.ClaimsFile) {
+		text, err := os.ReadFile(filepath.Join(results, profile, name))
 		if err != nil {
 			return fmt.Errorf("reading the report: %w", err)
 		}
 		fmt.Fprintf(stdout, "\n%s", text)
 	}
+	fmt.Fprintf(stdout, "\nall of it on one page: %s\n", filepath.Join(results, profile, report.PageFile))
 	return nil
 }
 

@@ -104,6 +104,9 @@ func (l Layout) Merge(old, lines []Line) (merged []Line) {
 	return merged
 }
 
+// Same says whether two lines are about the same.
+func (l Layout) Same(a, b Line) bool { return l.key(a) == l.key(b) }
+
 // Number is the number in a column, NaN where there is none.
 func (line Line) Number(column string) float64 {
 	value, err := strconv.ParseFloat(line[column], 64)
@@ -111,6 +114,13 @@ func (line Line) Number(column string) float64 {
 		return math.NaN()
 	}
 	return value
+}
+
+// Drop empties columns.
+func (line Line) Drop(columns ...string) {
+	for _, column := range columns {
+		delete(line, column)
+	}
 }
 
 // key tells a line from those about other things.
