@@ -3,6 +3,7 @@ module ebsscgo
 go 1.26.5
 
 require (
+	github.com/fsnotify/fsnotify v1.8.0
 	github.com/gofrs/flock v0.13.1
 	github.com/gomlx/compute v0.1.3
 	github.com/gomlx/go-xla v0.4.2
@@ -36,7 +37,6 @@ require (
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/fatih/color v1.18.0 // indirect
-	github.com/fsnotify/fsnotify v1.8.0 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-zeromq/goczmq/v4 v4.2.2 // indirect
 	github.com/go-zeromq/zmq4 v0.17.0 // indirect

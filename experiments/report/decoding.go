@@ -50,6 +50,11 @@ func WriteDecodings(results string, study experiments.Study, all []Decodings) er
 	}
 	profile := all[0].Result.Run.Profile
 	folder := filepath.Join(results, profile)
+	unlock, err := lock(folder)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := decodingLayout.Update(filepath.Join(folder, decodingFile), lines); err != nil {
 		return err
 	}

@@ -22,6 +22,14 @@ func WritePage(results, profile string) error {
 	if err != nil {
 		return err
 	}
+	if !exists(folder) {
+		return nil
+	}
+	unlock, err := lock(folder)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	p := page.Page{Title: "EB-SSC at profile " + profile, About: "Energy-Based Spherical Sparse Coding (Kong and Fowlkes), reproduced: " + declared.About}
 	reports := []string{ClaimsFile}
 	for _, study := range experiments.Studies {

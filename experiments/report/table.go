@@ -36,9 +36,17 @@ var baseColumns = []string{"base", "delta_base", "delta_base_low", "delta_base_h
 type Line = table.Line
 
 // Write rewrites the reports of a profile from its recorded runs. Lines whose runs are not recorded here stay as they are:
-// each line says itself how it was got.
+// each line says itself how it was got. It waits while another process writes them.
 func Write(results, profile string) error {
 	folder := filepath.Join(results, profile)
+	if !exists(folder) {
+		return nil
+	}
+	unlock, err := lock(folder)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	groups, err := Collect(folder)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"encoding/csv"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 
 	"ebsscgo/experiments/report"
 	"ebsscgo/internal/cli"
+	"ebsscgo/internal/made"
 )
 
 // run carries out a command line.
@@ -25,47 +25,9 @@ func run(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errors.String()
 }
 
-// madeCIFAR writes a data set in CIFAR-10's layout: ten classes, each a coarse pattern under noise.
-func madeCIFAR(t *testing.T) string {
-	rng := rand.New(rand.NewPCG(3, 4))
-	var patterns [10][48]float64
-	for class := range patterns {
-		for i := range patterns[class] {
-			patterns[class][i] = rng.NormFloat64()
-		}
-	}
-	record := make([]byte, 0, 3073)
-	folder := filepath.Join(t.TempDir(), "cifar-10-batches-bin")
-	require.NoError(t, os.MkdirAll(folder, 0o755))
-	for _, name := range []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"} {
-		var text bytes.Buffer
-		for i := range 10000 {
-			class := i % 10
-			record = append(record[:0], byte(class))
-			for c := range 3 {
-				for y := range 32 {
-					for x := range 32 {
-						value := 128 + 40*patterns[class][c*16+y/8*4+x/8]
-						// The smoke profile reads the first images alone.
-						if i < 2000 {
-							value += 5 * rng.NormFloat64()
-						}
-						record = append(record, byte(max(0, min(255, value))))
-					}
-				}
-			}
-			text.Write(record)
-		}
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text.Bytes(), 0o644))
-	}
-	names := "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n"
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "batches.meta.txt"), []byte(names), 0o644))
-	return filepath.Dir(folder)
-}
-
 // The smoke profile from the command line to the table, trained for real: far beyond chance (90 % error).
 func TestSmokeRunEndToEnd(t *testing.T) {
-	data, results := madeCIFAR(t), t.TempDir()
+	data, results := made.CIFAR10(t), t.TempDir()
 	args := []string{"run", "table", "--profile", "smoke", "--only", "ssc-ebc67", "--epochs", "4",
 		"--backend", "cpu", "--data", data, "--results", results}
 	status, stdout, stderr := run(args...)
@@ -96,7 +58,7 @@ func TestSmokeRunEndToEnd(t *testing.T) {
 // Decodings from the command line to the figures: of a network trained for real, with an image that is chosen.
 func TestDecodingEndToEnd(t *testing.T) {
 	results := t.TempDir()
-	args := []string{"run", "decoding", "--profile", "smoke", "--epochs", "1", "--backend", "cpu", "--data", madeCIFAR(t), "--results", results}
+	args := []string{"run", "decoding", "--profile", "smoke", "--epochs", "1", "--backend", "cpu", "--data", made.CIFAR10(t), "--results", results}
 	status, stdout, stderr := run(append(args, "--image", "7")...)
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "Test image 7 (horse)")
@@ -141,7 +103,7 @@ func (w *interruptAt) Write(text []byte) (int, error) {
 // Ctrl-C ends a run with status 130 and one line; the same command goes on from the last epoch.
 func TestInterruptedRunGoesOn(t *testing.T) {
 	args := []string{"run", "table", "--profile", "smoke", "--only", "relu-lc7", "--epochs", "3", "--set", "plain_ops=true",
-		"--backend", "cpu", "--data", madeCIFAR(t), "--results", t.TempDir()}
+		"--backend", "cpu", "--data", made.CIFAR10(t), "--results", t.TempDir()}
 	stdout, stderr := &interruptAt{text: "epoch 1/3"}, &bytes.Buffer{}
 	require.Equal(t, 130, cli.Run(stdout, stderr, args))
 	require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
@@ -156,7 +118,7 @@ func TestInterruptedRunGoesOn(t *testing.T) {
 
 // A run that another process is training is refused in one line.
 func TestLockedRunIsRefused(t *testing.T) {
-	data, results := madeCIFAR(t), t.TempDir()
+	data, results := made.CIFAR10(t), t.TempDir()
 	stdout := &interruptAt{text: "whitening"}
 	args := []string{"run", "table", "--profile", "smoke", "--only", "relu-lc7", "--backend", "go", "--data", data, "--results", results}
 	require.Equal(t, 130, cli.Run(stdout, &bytes.Buffer{}, args))
@@ -190,7 +152,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"export --run none --out x.npz --results " + empty, "no run"},
 	} {
 		if strings.Contains(c.args, "DATA") {
-			c.args = strings.Replace(c.args, "DATA", madeCIFAR(t), 1)
+			c.args = strings.Replace(c.args, "DATA", made.CIFAR10(t), 1)
 		}
 		status, _, stderr := run(strings.Fields(c.args)...)
 		require.Equal(t, 1, status, c.args)

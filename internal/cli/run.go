@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -212,7 +213,7 @@ func (s studyRun) train(ctx context.Context, study experiments.Study) error {
 	return nil
 }
 
-// show prints the reports of the studies, and the ledger.
+// show prints the reports of the studies, and the ledger if anything is measured for it.
 func show(stdout io.Writer, results, profile string, studies []experiments.Study) error {
 	var reports []string
 	for _, study := range studies {
@@ -220,6 +221,9 @@ func show(stdout io.Writer, results, profile string, studies []experiments.Study
 	}
 	for _, name := range append(reports, report.ClaimsFile) {
 		text, err := os.ReadFile(filepath.Join(results, profile, name))
+		if name == report.ClaimsFile && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("reading the report: %w", err)
 		}
