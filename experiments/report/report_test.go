@@ -178,6 +178,7 @@ func TestCommittedFilesStay(t *testing.T) {
 	}
 	// A new measurement on held-out images is a line at the end.
 	record(t, results, experiments.Table[0], 1, func(r *training.Result) { r.Run.HeldOut = 50 })
+	require.NoError(t, os.RemoveAll(filepath.Join(results, "quick", report.RunsFolder))) // the lock of the reports
 	require.NoError(t, os.Rename(filepath.Join(results, "smoke", report.RunsFolder), filepath.Join(results, "quick", report.RunsFolder)))
 	require.NoError(t, report.Write(results, "quick"))
 	require.True(t, strings.HasPrefix(read(t, results, "quick", "heldout.csv"), read(t, committed, "quick", "heldout.csv")+"relu-lc7,"))
