@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"ebsscgo/experiments"
 	"ebsscgo/experiments/training"
 )
 
@@ -28,6 +29,26 @@ func (g Group) asked() (last time.Time) {
 		}
 	}
 	return last
+}
+
+// Of says whether a run differs from those of the group in its seed alone.
+func (g Group) Of(run experiments.Run) (bool, error) {
+	ours, err := butForSeed(g[0].Run)
+	if err != nil {
+		return false, err
+	}
+	other, err := butForSeed(run)
+	return ours == other, err
+}
+
+// butForSeed describes all of a run but its seed.
+func butForSeed(run experiments.Run) (string, error) {
+	run.Seed = 0
+	text, err := json.Marshal(run)
+	if err != nil {
+		return "", fmt.Errorf("describing a run of %s: %w", run.Experiment, err)
+	}
+	return string(text), nil
 }
 
 // Collect reads all finished runs below a profile's results folder, grouped, the group that was last asked for at the end.
@@ -49,13 +70,11 @@ func Collect(profileFolder string) ([]Group, error) {
 		if !ok {
 			continue
 		}
-		description := result.Run
-		description.Seed = 0
-		key, err := json.Marshal(description)
+		key, err := butForSeed(result.Run)
 		if err != nil {
-			return nil, fmt.Errorf("describing run %s: %w", result.ID, err)
+			return nil, err
 		}
-		groups[string(key)] = append(groups[string(key)], result)
+		groups[key] = append(groups[key], result)
 	}
 	var all []Group
 	for _, group := range groups {

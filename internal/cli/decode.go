@@ -38,18 +38,17 @@ func drawShrinkage(backend compute.Backend, folder string) error {
 	return figure.Write(filepath.Join(folder, "figures", "shrinkage"))
 }
 
-// decode measures and draws the decodings of a study's trained networks, and reports them.
-func (s studyRun) decode(ctx context.Context, study experiments.Study) error {
-	folder := filepath.Join(s.flags.results, s.profile.Name)
-	groups, err := report.Collect(folder)
+// decode measures and draws the decodings of the study's trained networks, and reports them.
+func (s studyRun) decode(ctx context.Context) error {
+	groups, err := report.Collect(s.folder())
 	if err != nil {
 		return err
 	}
 	var all []report.Decodings
-	for _, e := range study.Experiments {
+	for _, e := range s.study.Experiments {
 		result := report.Latest(groups, e.Name)[0]
 		fmt.Fprintf(s.stdout, "decoding %s from every level\n", e.Title)
-		d := decoder{studyRun: s, study: study, result: result, folder: folder}
+		d := decoder{studyRun: s, result: result}
 		if err := d.load(ctx); err != nil {
 			return err
 		}
@@ -61,15 +60,13 @@ func (s studyRun) decode(ctx context.Context, study experiments.Study) error {
 		}
 		all = append(all, d.decodings)
 	}
-	return report.WriteDecodings(s.flags.results, study, all)
+	return report.WriteDecodings(s.results, s.study, all)
 }
 
 // decoder decodes one trained network.
 type decoder struct {
 	studyRun
-	study  experiments.Study
 	result training.Result
-	folder string // of the profile
 
 	trained, untrained decoding.Model
 	images             *tensors.Tensor // the first test images, preprocessed
@@ -80,7 +77,7 @@ type decoder struct {
 // load reads the network, makes it as it was before training, and prepares the images.
 func (d *decoder) load(ctx context.Context) error {
 	run := d.result.Run
-	store, err := training.LoadModel(run, filepath.Join(d.folder, report.RunsFolder, d.result.ID))
+	store, err := training.LoadModel(run, filepath.Join(d.folder(), report.RunsFolder, d.result.ID))
 	if err != nil {
 		return err
 	}
@@ -91,12 +88,12 @@ func (d *decoder) load(ctx context.Context) error {
 	d.trained = decoding.Model{Backend: d.lab.Backend, Network: run.Network, Store: store}
 	d.untrained = d.trained
 	d.untrained.Store = initial
-	d.images, d.labels, err = d.lab.TestImages(ctx, run, max(decodedImages, d.flags.image+1))
+	d.images, d.labels, err = d.lab.TestImages(ctx, run, max(decodedImages, d.image+1))
 	if err != nil {
 		return err
 	}
-	if d.flags.image >= len(d.labels) {
-		return fmt.Errorf("--image %d: there are %d test images at profile %s, the first is 0", d.flags.image, len(d.labels), run.Profile)
+	if d.image >= len(d.labels) {
+		return fmt.Errorf("--image %d: there are %d test images at profile %s, the first is 0", d.image, len(d.labels), run.Profile)
 	}
 	return nil
 }
@@ -125,7 +122,7 @@ func (d *decoder) measure(ctx context.Context) (err error) {
 func (d *decoder) draw() error {
 	classes, run := d.lab.Set.Classes, d.result.Run
 	which := fmt.Sprintf("%s, %s, profile %s", d.study.Experiments[0].Title, data.Title(run.Dataset), run.Profile)
-	image := d.flags.image
+	image := d.image
 	if image < 0 {
 		image = slices.Index(d.labels, 0)
 	}
@@ -182,5 +179,5 @@ func (d *decoder) drawResiduals(classes []string, which string) error {
 func (d *decoder) write(suffix, title string, figure figures.Figure) error {
 	name := d.study.Name + "_" + suffix
 	d.decodings.Pictures = append(d.decodings.Pictures, report.Picture{Title: title, File: name + ".png"})
-	return figure.WritePNG(filepath.Join(d.folder, "figures", name))
+	return figure.WritePNG(filepath.Join(d.folder(), "figures", name))
 }

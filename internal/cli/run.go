@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gomlx/compute"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"ebsscgo/experiments"
@@ -30,12 +32,24 @@ type runFlags struct {
 	ablations                            bool
 }
 
+// add adds the flags that decide which runs there are, and where.
+func (flags *runFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&flags.profile, "profile", "quick", "scale: smoke, quick or paper (see ebssc list)")
+	f.IntVar(&flags.seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
+	f.IntVar(&flags.epochs, "epochs", 0, "number of epochs (default: the profile's)")
+	f.IntVar(&flags.heldOut, "held-out", 0, "measure on this many held-out training images, not on the test set; for choosing settings")
+	f.StringVar(&flags.set, "set", "", "hyperparameters, as \"key=value;key=value\"")
+	f.StringVar(&flags.data, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+data.EnvVar+", the cache, or a download)")
+	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best there is)")
+	f.StringVar(&flags.results, "results", "results", "folder for the results")
+}
+
 func runCommand(stdout io.Writer) *cobra.Command {
 	run := &cobra.Command{
 		Use:   "run",
 		Short: "Train experiments and write their results",
 		Long: "Train experiments and write their results.\n\n" +
-			"A run that was stopped goes on from its last epoch; one that is finished is not trained again. A run is\n" +
+			"A run that was stopped goes on where it was; one that is finished is not trained again. A run is\n" +
 			"identified by everything that decides its result, so changing a setting makes another run beside it.",
 	}
 	var reported, ablations []experiments.Study
@@ -52,7 +66,18 @@ func runCommand(stdout io.Writer) *cobra.Command {
 	for _, study := range experiments.Studies {
 		commands = append(commands, runStudies(stdout, study.Name, study.About+", on "+string(study.Images), []experiments.Study{study}))
 	}
-	return group(run, commands...)
+	group(run, commands...)
+	var id string
+	var flags runFlags
+	run.Flags().StringVar(&id, "id", "", "carry out this one run, as ebssc plan prints it")
+	flags.add(run.Flags())
+	run.RunE = func(cmd *cobra.Command, _ []string) error {
+		if id == "" {
+			return cmd.Help()
+		}
+		return runByID(cmd.Context(), stdout, id, flags)
+	}
+	return run
 }
 
 // runStudies is the command that runs some studies, and with --ablations others after them.
@@ -76,15 +101,8 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.profile, "profile", "quick", "scale: smoke, quick or paper (see ebssc list)")
+	flags.add(f)
 	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to train (default: all)")
-	f.IntVar(&flags.seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
-	f.IntVar(&flags.epochs, "epochs", 0, "number of epochs (default: the profile's)")
-	f.IntVar(&flags.heldOut, "held-out", 0, "measure on this many held-out training images, not on the test set; for choosing settings")
-	f.StringVar(&flags.set, "set", "", "hyperparameters, as \"key=value;key=value\"")
-	f.StringVar(&flags.data, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+data.EnvVar+", the cache, or a download)")
-	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best there is)")
-	f.StringVar(&flags.results, "results", "results", "folder for the results")
 	if len(ablations) > 0 {
 		f.BoolVar(&flags.ablations, "ablations", false, "train what the paper does not report, too: rows with one thing changed")
 	}
@@ -95,46 +113,61 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 	return cmd
 }
 
-// run trains the experiments of the studies that the flags ask for.
-func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, flags runFlags) error {
-	profile, err := experiments.FindProfile(flags.profile)
-	if err != nil {
-		return err
+// request is what the flags ask for, checked.
+type request struct {
+	runFlags
+	scaleOf   experiments.Profile
+	overrides experiments.Settings
+}
+
+// check makes a request of the flags.
+func (flags runFlags) check() (r request, err error) {
+	r.runFlags = flags
+	if r.scaleOf, err = experiments.FindProfile(flags.profile); err != nil {
+		return request{}, err
 	}
 	if flags.seeds < 0 || flags.epochs < 0 || flags.heldOut < 0 {
-		return errors.New("--seeds, --epochs and --held-out must not be negative")
+		return request{}, errors.New("--seeds, --epochs and --held-out must not be negative")
 	}
-	overrides, err := experiments.ParseSettings(flags.set)
+	r.overrides, err = experiments.ParseSettings(flags.set)
+	return r, err
+}
+
+// plan makes the runs of an experiment.
+func (r request) plan(study experiments.Study, e experiments.Experiment, set experiments.Dataset, backend string) ([]experiments.Run, error) {
+	scale := r.scaleOf.Scale(study)
+	if r.seeds > 0 {
+		scale.Seeds = r.seeds
+	}
+	if r.epochs > 0 {
+		scale.Epochs = r.epochs
+	}
+	return experiments.Plan(e, r.profile, scale, set, backend, r.overrides, r.heldOut)
+}
+
+// folder is that of the profile's results.
+func (r request) folder() string { return filepath.Join(r.results, r.profile) }
+
+// run trains the experiments of the studies that the flags ask for.
+func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, flags runFlags) error {
+	request, err := flags.check()
 	if err != nil {
 		return err
 	}
 	if studies, err = only(studies, flags.only); err != nil {
 		return err
 	}
-	opened, choice, err := backend.Open(ctx, flags.backend)
+	opened, choice, err := openBackend(ctx, stdout, flags.backend)
 	if err != nil {
 		return err
 	}
 	defer opened.Finalize()
-	if choice.Warning != "" {
-		fmt.Fprintln(stdout, "warning: "+choice.Warning)
-	}
 	for _, study := range studies {
-		set, err := images(ctx, stdout, study.Images, flags.data)
-		if err != nil {
+		s := studyRun{request: request, study: study, choice: choice, stdout: stdout}
+		if err := s.prepare(ctx, opened); err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "%s: %s on %s (%s), profile %s: results in %s\n", study.Name, data.Title(set.Name), choice.Name, choice.Why,
-			profile.Name, filepath.Join(flags.results, profile.Name))
-		s := studyRun{flags: flags, profile: profile, scale: profile.Scale(study), overrides: overrides, backend: choice.Name, stdout: stdout,
-			lab: &training.Lab{Backend: opened, Set: set, Log: stdout, Terminal: isTerminal(stdout), Commit: commit()}}
-		if flags.seeds > 0 {
-			s.scale.Seeds = flags.seeds
-		}
-		if flags.epochs > 0 {
-			s.scale.Epochs = flags.epochs
-		}
-		if err := s.train(ctx, study); err != nil {
+		if err := s.train(ctx); err != nil {
 			return err
 		}
 	}
@@ -142,18 +175,27 @@ func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, fla
 		return nil
 	}
 	if haveDecodings(studies) {
-		if err := drawShrinkage(opened, filepath.Join(flags.results, profile.Name)); err != nil {
+		if err := drawShrinkage(opened, request.folder()); err != nil {
 			return err
 		}
 	}
 	// Once more: the ledger rests on decodings, too, which are measured after training.
-	if err := report.Write(flags.results, profile.Name); err != nil {
+	if err := report.Write(flags.results, flags.profile); err != nil {
 		return err
 	}
-	if err := report.WritePage(flags.results, profile.Name); err != nil {
+	if err := report.WritePage(flags.results, flags.profile); err != nil {
 		return err
 	}
-	return show(stdout, flags.results, profile.Name, studies)
+	return show(stdout, request.folder(), studies)
+}
+
+// openBackend starts a backend, which the caller finalizes, with a line about what is not as it should be.
+func openBackend(ctx context.Context, stdout io.Writer, spec string) (compute.Backend, backend.Choice, error) {
+	opened, choice, err := backend.Open(ctx, spec)
+	if err == nil && choice.Warning != "" {
+		fmt.Fprintln(stdout, "warning: "+choice.Warning)
+	}
+	return opened, choice, err
 }
 
 // only are the studies with the named experiments alone; no names means all of them.
@@ -175,52 +217,70 @@ func only(studies []experiments.Study, names []string) (chosen []experiments.Stu
 
 // studyRun trains the experiments of a study.
 type studyRun struct {
-	flags     runFlags
-	profile   experiments.Profile
-	scale     experiments.Scale
-	overrides experiments.Settings
-	backend   string
-	lab       *training.Lab
-	stdout    io.Writer
+	request
+	study  experiments.Study
+	choice backend.Choice
+	lab    *training.Lab
+	stdout io.Writer
+}
+
+// prepare finds the study's images.
+func (s *studyRun) prepare(ctx context.Context, opened compute.Backend) error {
+	set, err := images(ctx, s.stdout, s.study.Images, s.data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.stdout, "%s: %s on %s (%s), profile %s: results in %s\n", s.study.Name, data.Title(set.Name), s.choice.Name, s.choice.Why,
+		s.profile, s.folder())
+	s.lab = &training.Lab{Backend: opened, Set: set, Log: s.stdout, Terminal: isTerminal(s.stdout), Commit: commit()}
+	return nil
 }
 
 // train trains them and reports after each.
-func (s studyRun) train(ctx context.Context, study experiments.Study) error {
-	for _, e := range study.Experiments {
-		runs, err := experiments.Plan(e, s.profile.Name, s.scale, s.lab.Dataset(), s.backend, s.overrides, s.flags.heldOut)
+func (s studyRun) train(ctx context.Context) error {
+	for _, e := range s.study.Experiments {
+		runs, err := s.plan(s.study, e, s.lab.Dataset(), s.choice.Name)
 		if err != nil {
 			return err
 		}
 		for _, run := range runs {
-			result, err := s.lab.Train(ctx, run, filepath.Join(s.flags.results, s.profile.Name, report.RunsFolder))
-			if err != nil {
+			if err := s.trainOne(ctx, e, run); err != nil {
 				return err
 			}
-			measured := "test error"
-			if run.HeldOut > 0 {
-				measured = "held-out error"
-			}
-			fmt.Fprintf(s.stdout, "%s, seed %d: train error %.2f%%, %s %.2f%%, %.0f s\n", e.Title, run.Seed,
-				result.TrainErr, measured, result.TestErr, result.Seconds)
 		}
-		if err := report.Write(s.flags.results, s.profile.Name); err != nil {
+		if err := report.Write(s.results, s.profile); err != nil {
 			return err
 		}
 	}
-	if study.Report == experiments.Decodings && s.flags.heldOut == 0 {
-		return s.decode(ctx, study)
+	if s.study.Report == experiments.Decodings && s.heldOut == 0 {
+		return s.decode(ctx)
 	}
 	return nil
 }
 
+// trainOne carries out a run.
+func (s studyRun) trainOne(ctx context.Context, e experiments.Experiment, run experiments.Run) error {
+	result, err := s.lab.Train(ctx, run, filepath.Join(s.folder(), report.RunsFolder))
+	if err != nil {
+		return err
+	}
+	measured := "test error"
+	if run.HeldOut > 0 {
+		measured = "held-out error"
+	}
+	fmt.Fprintf(s.stdout, "%s, seed %d: train error %.2f%%, %s %.2f%%, %.0f s\n", e.Title, run.Seed,
+		result.TrainErr, measured, result.TestErr, result.Seconds)
+	return nil
+}
+
 // show prints the reports of the studies, and the ledger if anything is measured for it.
-func show(stdout io.Writer, results, profile string, studies []experiments.Study) error {
+func show(stdout io.Writer, folder string, studies []experiments.Study) error {
 	var reports []string
 	for _, study := range studies {
 		reports = append(reports, report.Summary(study))
 	}
 	for _, name := range append(reports, report.ClaimsFile) {
-		text, err := os.ReadFile(filepath.Join(results, profile, name))
+		text, err := os.ReadFile(filepath.Join(folder, name))
 		if name == report.ClaimsFile && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -229,7 +289,7 @@ func show(stdout io.Writer, results, profile string, studies []experiments.Study
 		}
 		fmt.Fprintf(stdout, "\n%s", text)
 	}
-	fmt.Fprintf(stdout, "\nall of it on one page: %s\n", filepath.Join(results, profile, report.PageFile))
+	fmt.Fprintf(stdout, "\nall of it on one page: %s\n", filepath.Join(folder, report.PageFile))
 	return nil
 }
 
