@@ -168,13 +168,16 @@ func TestCommittedFilesStay(t *testing.T) {
 	committed, results := filepath.Join("..", "..", "results"), t.TempDir()
 	files, err := filepath.Glob(filepath.Join(committed, "quick", "*.*"))
 	require.NoError(t, err)
-	require.NoError(t, os.CopyFS(filepath.Join(results, "quick", "curves"), os.DirFS(filepath.Join(committed, "quick", "curves"))))
+	for _, folder := range []string{"curves", "figures"} {
+		require.NoError(t, os.CopyFS(filepath.Join(results, "quick", folder), os.DirFS(filepath.Join(committed, "quick", folder))))
+	}
 	for _, file := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(results, "quick", filepath.Base(file)), []byte(read(t, file)), 0o644))
 	}
 	require.NoError(t, report.Write(results, "quick"))
+	require.NoError(t, report.WritePage(results, "quick"))
 	for _, file := range files {
-		require.Equal(t, read(t, file), read(t, results, "quick", filepath.Base(file)), "%s: run ebssc report", file)
+		require.True(t, read(t, file) == read(t, results, "quick", filepath.Base(file)), "%s: run ebssc report", file)
 	}
 	// A new measurement on held-out images is a line at the end.
 	record(t, results, experiments.Table[0], 1, func(r *training.Result) { r.Run.HeldOut = 50 })
@@ -182,6 +185,16 @@ func TestCommittedFilesStay(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(results, "smoke", report.RunsFolder), filepath.Join(results, "quick", report.RunsFolder)))
 	require.NoError(t, report.Write(results, "quick"))
 	require.True(t, strings.HasPrefix(read(t, results, "quick", "heldout.csv"), read(t, committed, "quick", "heldout.csv")+"relu-lc7,"))
+}
+
+// The README opens with the ledger as it is.
+func TestREADMEShowsTheLedger(t *testing.T) {
+	ledger, _, ok := strings.Cut(read(t, "..", "..", "results", "quick", report.ClaimsFile), "\n## ")
+	require.True(t, ok)
+	_, ledger, ok = strings.Cut(ledger, "\n\n")
+	require.True(t, ok)
+	require.True(t, strings.Contains(read(t, "..", "..", "README.md"), "\n\n"+strings.TrimSpace(ledger)+"\n\n"),
+		"copy the table from results/quick/claims.md to README.md")
 }
 
 // results/paper.csv in the repository is what the declarations say.
