@@ -15,6 +15,9 @@ type Profile struct {
 	// Table, Unroll and Decoding are the scales of the studies that report rows, sweeps and decodings, and Ablations that of
 	// studies of rows which the paper does not report. Rows that are compared are of one scale.
 	Table, Unroll, Decoding, Ablations Scale
+	// Memory and Disk are what all studies take at most, in GiB: memory at its peak, one run at a time, and disk for all runs.
+	// Those of smoke and quick were measured on a CPU; those of paper are scaled up from them, and not measured.
+	Memory, Disk float64
 }
 
 // Scale is how large the runs of a study are.
@@ -34,7 +37,7 @@ type Scale struct {
 // Profiles are the profiles, smallest first.
 var Profiles = []Profile{
 	{
-		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing",
+		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing", Memory: 1, Disk: 0.1,
 		Table: Scale{
 			Width: 6, TrainImages: 2000, TestImages: 1000, Epochs: 6, Seeds: 1,
 			Settings: Settings{ParamBatch: 32, ebssc.ParamDropout: 0.0},
@@ -53,7 +56,7 @@ var Profiles = []Profile{
 		},
 	},
 	{
-		Name: "quick", About: "real images at reduced width, the whole table within 30 minutes on 2 CPU cores",
+		Name: "quick", About: "real images at reduced width, the whole table within 30 minutes on 2 CPU cores", Memory: 3, Disk: 0.2,
 		// Narrow networks in few epochs under-fit: on held-out images dropout only costs (results/quick/heldout.csv).
 		Table:     Scale{Width: 16, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 		Unroll:    Scale{Width: 8, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 100, ebssc.ParamDropout: 0.0}},
@@ -61,7 +64,7 @@ var Profiles = []Profile{
 		Ablations: Scale{Width: 16, TrainImages: 20_000, Epochs: 3, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 	},
 	{
-		Name: "paper", About: "the paper's width, data and settings; takes a GPU",
+		Name: "paper", About: "the paper's width, data and settings; takes a GPU", Memory: 24, Disk: 10,
 		Table:     Scale{Width: PaperWidth, Epochs: 200, Seeds: 3},
 		Unroll:    Scale{Width: 32, Epochs: 100, Seeds: 3},
 		Decoding:  Scale{Width: PaperWidth, Epochs: 50, Seeds: 1},

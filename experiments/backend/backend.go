@@ -8,6 +8,8 @@ import (
 	_ "github.com/gomlx/compute/gobackend" // registers "go"
 	"github.com/gomlx/go-xla/compute/xla"  // registers "xla"
 	"github.com/gomlx/gomlx/support/exceptions"
+
+	"ebsscgo/experiments/backend/quiet"
 )
 
 // Choice is a backend that was decided on, and why.
@@ -38,6 +40,7 @@ const (
 )
 
 func init() {
+	quiet.End()
 	// Plugins are resolved here and given by their paths. Code that asks GoMLX for a backend by name shall not make
 	// it download one behind the user's back either.
 	xla.EnableAutoInstall(false)
@@ -48,7 +51,8 @@ func init() {
 // spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as "xla:/path/plugin.so" or
 // "xla:cuda,tf32=false". If it is empty, $GOMLX_BACKEND is taken; if that is empty too, the best that is there.
 //
-// What was asked for is had or is an error; the fall-back to the Go backend happens only if nothing was asked for.
+// What was asked for is had or is an error; the fall-back to the Go backend happens only if nothing was asked for, and not
+// where it is the cache folder that cannot be used.
 func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine().resolve(ctx, spec)
 }

@@ -1,9 +1,11 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/cache/cachetest"
 )
 
 // fake describes a machine for tests of the decision.
@@ -134,6 +137,36 @@ func TestResolveCancelled(t *testing.T) {
 	require.ErrorIs(t, err, errNoNetwork)
 }
 
+// Days on the Go backend are not what someone wants whose cache folder has the wrong name.
+func TestResolveWithoutCache(t *testing.T) {
+	if !hasCPUWheel {
+		t.Skip("no CPU plugin is pinned for this system")
+	}
+	for _, name := range []string{cache.EnvVar, "HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, "")
+	}
+	m := fake{}.machine()
+	m.installCPU = installCPU
+	_, err := m.resolve(t.Context(), "")
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	require.ErrorContains(t, err, "set HOME, or "+cache.EnvVar)
+	require.NotContains(t, err.Error(), "\n")
+}
+
+// Before main nothing is written to standard error, as one line is to follow that says what to do.
+func TestQuietWithoutHome(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.list=^$")
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "HOME=") && !strings.HasPrefix(variable, "PJRT_PLUGIN_LIBRARY_PATH=") {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Run())
+	require.Empty(t, stderr.String())
+}
+
 func TestOpen(t *testing.T) {
 	for _, spec := range []string{"cpu", "go"} {
 		t.Run(spec, func(t *testing.T) {
@@ -181,6 +214,11 @@ func TestFindCUDAWheel(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want, path)
 	}
+	// What lies in the current folder is nobody's installation.
+	t.Setenv("PYTHONPATH", "")
+	t.Chdir(packages)
+	path, _ := findCUDAWheel(t.Context())
+	require.NotContains(t, path, packages)
 	t.Setenv("PATH", t.TempDir())
 	_, ok := findCUDAWheel(t.Context())
 	require.False(t, ok, "without Python")
@@ -236,6 +274,13 @@ func TestDiagnoseBadCache(t *testing.T) {
 	t.Setenv(cache.EnvVar, "/dev/null/cache")
 	require.Equal(t, Missing, cacheFolder().Status)
 	require.Equal(t, Missing, disk().Status)
+
+	readOnly := cachetest.Disk(t, 64)
+	cachetest.ReadOnly(t, readOnly)
+	t.Setenv(cache.EnvVar, readOnly)
+	require.Equal(t, Warn, cacheFolder().Status)
+	require.Contains(t, cacheFolder().Detail, "read-only")
+	require.Equal(t, Warn, disk().Status, "64 KiB are not enough")
 }
 
 func TestDiagnoseFindsPlugin(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -79,7 +78,7 @@ func cpuPlugin() Finding {
 		return f.plugin(path)
 	}
 	if !hasCPUWheel {
-		return f.missing("not where go-xla looks", "nothing: go-xla's installer downloads it on the first run")
+		return f.missing("not where go-xla looks", bringCPU)
 	}
 	path, ok, err := wheel.Installed(cpuWheel)
 	if err != nil {
@@ -136,11 +135,14 @@ func compiler(ctx context.Context) Finding {
 // python looks for Python and pip, which download plugins and the data sets that come as wheels.
 func python(ctx context.Context) Finding {
 	f := Finding{What: "Python and pip"}
-	version, err := ask(ctx, "python3", "-m", "pip", "--version")
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return f.missing("python3 is not on the PATH", "install Python 3 with pip")
-	case err != nil:
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	cmd, err := wheel.Pip(ctx, "--version")
+	if err != nil {
+		return f.missing(err.Error(), "")
+	}
+	version, err := output(cmd)
+	if err != nil {
 		return f.missing(err.Error(), "install pip (Debian and Ubuntu: apt-get install python3-pip)")
 	}
 	return f.ok(version)
@@ -149,29 +151,25 @@ func python(ctx context.Context) Finding {
 // cacheFolder checks that the cache folder can be written to.
 func cacheFolder() Finding {
 	f := Finding{What: "cache folder"}
+	if _, err := cache.Locate(); err != nil {
+		return f.missing(err.Error(), "")
+	}
 	dir, err := cache.Dir()
 	if err != nil {
-		return f.missing(err.Error(), "")
+		return f.warn(err, "")
 	}
 	return f.ok(dir)
 }
 
 // disk checks the free room in the cache folder.
 func disk() Finding {
-	f := Finding{What: "free disk"}
-	dir, err := cache.Dir()
+	f := Finding{What: "free disk, cache"}
+	dir, err := cache.Locate()
 	if err != nil {
 		return f.missing("no cache folder", "")
 	}
-	free, err := freeBytes(dir)
-	if err != nil {
-		return f.warn(err, "")
-	}
-	room := fmt.Sprintf("%.1f GiB in %s", float64(free)/(1<<30), dir)
-	if free < minFree {
-		return f.warn(errors.New(room), "free some, or set "+cache.EnvVar+" to a folder on another disk")
-	}
-	return f.ok(room)
+	free, err := FreeDisk(dir)
+	return f.enough(free, err, dir, minFree, "the XLA plugin with CIFAR-10", "free some, or set "+cache.EnvVar+" to a folder on another disk")
 }
 
 // plugin completes f for the plugin at path, which it loads to ask for the version of its interface.

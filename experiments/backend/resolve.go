@@ -12,6 +12,8 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/go-xla/pjrt"
+
+	"ebsscgo/internal/cache"
 )
 
 // machine is what the decision depends on; tests put a made-up one in its place.
@@ -51,10 +53,11 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	return choice, nil
 }
 
-// best is the choice where nothing was asked for.
+// best is the choice where nothing was asked for. A cache folder that cannot be used is an error: that is mended by setting
+// a variable, while the Go backend would take days for hours.
 func (m machine) best(ctx context.Context) (Choice, error) {
 	choice, err := m.bestXLA(ctx, "")
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || errors.Is(err, cache.ErrUnusable) {
 		return choice, err
 	}
 	return Choice{

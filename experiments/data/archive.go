@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -17,7 +16,7 @@ const maxUnpacked = 6*cifarBytes + 1<<20
 
 // readCIFAR10Archive reads the six files out of the official archive, or another one like it, into memory.
 func readCIFAR10Archive(place string) ([]dataFile, error) {
-	f, err := os.Open(place)
+	f, err := openPlain(place, maxUnpacked+gzipRoom)
 	if err != nil {
 		return nil, err
 	}

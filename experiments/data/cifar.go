@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,7 +63,7 @@ const cifarJPEG = "68374e1a504b4c1c7a5e90412bfd519a99352c878849adff125f93aadcb62
 // first where it is not there yet; progress takes a few lines about that.
 //
 // The error is [ErrUnavailable] if the download failed: no network, no such file on the server, other bytes than the
-// official ones.
+// official ones. It is [cache.ErrUnusable] if there is no cache folder, or if it is needed and cannot be written to.
 //
 // The official archive is known by its published SHA-256, and so are the files in it (the hashes with which other
 // libraries verify them). So a folder with the official files is named cifar10 wherever it came from, and a copy of any
@@ -130,29 +129,18 @@ func locateCIFAR10(place string) (folder, archive string, err error) {
 		place, cifarFolder, cifarArchive)
 }
 
-// exists says whether there is anything at path.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 func readCIFAR10Folder(folder string) ([]dataFile, error) {
 	files := make([]dataFile, len(cifarFiles))
 	for i, name := range cifarFiles {
 		path := filepath.Join(folder, name)
-		// The size comes first, so that a huge file is refused before it is read.
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		if !exists(path) {
 			return nil, fmt.Errorf("%s is missing; copy or unpack all six files of CIFAR-10 again", path)
 		}
+		content, err := readUpTo(path, cifarBytes)
 		if err != nil {
 			return nil, err
 		}
-		if err := checkCIFAR10Size(path, info.Size()); err != nil {
-			return nil, err
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
+		if err := checkCIFAR10Size(path, int64(len(content))); err != nil {
 			return nil, err
 		}
 		files[i] = dataFile{name: name, place: path, bytes: content}

@@ -5,10 +5,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"ebsscgo/internal/cache"
 )
 
 // encodeCIFAR10 is the inverse of decodeCIFAR10 for one file.
@@ -37,13 +40,14 @@ func TestCIFAR10RoundTrip(t *testing.T) {
 }
 
 func TestCIFAR10RefusesBrokenRecords(t *testing.T) {
-	for length := range 2*cifarRecord + 2 {
-		_, err := decodeCIFAR10([]dataFile{{place: "batch", bytes: make([]byte, length)}})
+	for length := range 3*cifarRecord + 2 {
+		images, err := decodeCIFAR10([]dataFile{{place: "batch", bytes: make([]byte, length)}})
 		if length%cifarRecord == 0 {
 			require.NoError(t, err)
+			require.Equal(t, length/cifarRecord, images.Len())
 			continue
 		}
-		requireOneLine(t, err, "batch")
+		requireOneLine(t, err, "batch", "download it again")
 	}
 	records := make([]byte, 3*cifarRecord)
 	_, err := decodeCIFAR10([]dataFile{{place: "batch", bytes: changed(records, cifarRecord, 10)}})
@@ -116,6 +120,14 @@ func TestCIFAR10FolderBroken(t *testing.T) {
 		_, err := CIFAR10(t.Context(), folder, io.Discard)
 		requireOneLine(t, err, append(contains, path)...)
 	}
+	// The first file is read first.
+	first := filepath.Join(folder, cifarFiles[0])
+	for size := range int64(3*cifarRecord + 2) {
+		require.NoError(t, os.Truncate(first, size))
+		_, err := CIFAR10(t.Context(), folder, io.Discard)
+		requireOneLine(t, err, first, "truncated", "download it again")
+	}
+	resize(t, first, cifarBytes)
 	for _, size := range []int64{0, cifarRecord, cifarBytes - cifarRecord, cifarBytes - 1} {
 		resize(t, path, size)
 		refused("truncated")
@@ -134,10 +146,48 @@ func TestCIFAR10FolderBroken(t *testing.T) {
 
 	require.NoError(t, os.Remove(path))
 	refused("missing")
+	for _, make := range notPlain {
+		make(t, path)
+		refused()
+		require.NoError(t, os.Remove(path))
+	}
 
 	_, err = CIFAR10(t.Context(), filepath.Join(folder, "nowhere"), io.Discard)
 	requireOneLine(t, err, "nowhere")
 	empty := t.TempDir()
 	_, err = CIFAR10(t.Context(), empty, io.Discard)
 	requireOneLine(t, err, empty, cifarFolder)
+}
+
+// notPlain make something at a path that has a name, and no bytes of a data file or no end of them.
+var notPlain = map[string]func(t *testing.T, path string){
+	"a folder":               func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o755)) },
+	"a pipe":                 func(t *testing.T, path string) { require.NoError(t, syscall.Mkfifo(path, 0o644)) },
+	"zeros without end":      func(t *testing.T, path string) { require.NoError(t, os.Symlink("/dev/zero", path)) },
+	"a link to itself":       func(t *testing.T, path string) { require.NoError(t, os.Symlink(path, path)) },
+	"a link to what is gone": func(t *testing.T, path string) { require.NoError(t, os.Symlink("/nowhere", path)) },
+}
+
+func TestWhatIsNoFile(t *testing.T) {
+	t.Setenv(cache.EnvVar, t.TempDir())
+	for name, make := range notPlain {
+		t.Run(name, func(t *testing.T) {
+			for _, file := range []string{cifarArchive, mnistFiles[1].name, mnistFiles[1].name + ".gz"} {
+				folder := t.TempDir()
+				for _, f := range digits() {
+					require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
+				}
+				path := filepath.Join(folder, file)
+				require.NoError(t, os.RemoveAll(filepath.Join(folder, mnistFiles[1].name)))
+				make(t, path)
+				var err error
+				if file == cifarArchive {
+					_, err = CIFAR10(t.Context(), folder, io.Discard)
+				} else {
+					_, err = MNIST(t.Context(), folder, io.Discard)
+				}
+				requireOneLine(t, err, folder)
+			}
+		})
+	}
 }

@@ -10,13 +10,16 @@ import (
 )
 
 // Fetch downloads CIFAR-10 and MNIST into the cache, where they are not there yet; progress takes a few lines about that.
-// One that cannot be had ([ErrUnavailable]) does not keep the other away.
+// One that cannot be had ([ErrUnavailable]) does not keep the other away; any other error ends it.
 func Fetch(ctx context.Context, progress io.Writer) (sets []*Set, err error) {
 	w := theWeb(progress)
 	for _, s := range []source{w.cifar10(), w.mnist()} {
 		set, failed := s.cached(ctx)
 		if failed != nil {
 			err = errors.Join(err, failed)
+			if !errors.Is(failed, ErrUnavailable) {
+				break
+			}
 			continue
 		}
 		sets = append(sets, set)
@@ -73,7 +76,7 @@ func (s source) stored(named string) (*Set, error) {
 			return set, err
 		}
 	}
-	dir, err := cacheFolder(s.name)
+	dir, err := cachePath(s.name)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ const (
 	maxRetries = 4
 	// dialTimeout is how long a server may take to answer at all.
 	dialTimeout = 10 * time.Second
+	// maxRedirects is how often a server may send on to another address.
+	maxRedirects = 10
 )
 
 // remote is a file on the web, pinned.
@@ -35,8 +37,12 @@ type remote struct {
 	sha256 string
 }
 
-// errBytes says that a server sent other bytes than the pinned ones.
-var errBytes = errors.New("other bytes than expected")
+var (
+	// errBytes says that a server sent other bytes than the pinned ones.
+	errBytes = errors.New("other bytes than expected")
+	// errBrokeOff says that a server sent less than it was to.
+	errBrokeOff = errors.New("broke off")
+)
 
 // refused is an answer that would be the same the next time.
 type refused struct{ error }
@@ -49,11 +55,10 @@ func (r refused) Unwrap() error { return r.error }
 // disk is at fault.
 func (w web) download(ctx context.Context, from remote, file string) error {
 	part := file + ".part"
-	resumed := exists(part)
-	err := w.transfer(ctx, from, part)
+	resumed, err := w.persist(ctx, from, part)
 	if errors.Is(err, errBytes) && resumed {
-		// The part that lay there may have been of something else.
-		err = w.transfer(ctx, from, part)
+		// The parts may have been of different files.
+		_, err = w.persist(ctx, from, part)
 	}
 	var disk *fs.PathError
 	switch {
@@ -67,33 +72,46 @@ func (w web) download(ctx context.Context, from remote, file string) error {
 	return fmt.Errorf("%s %w: %w", from.url, ErrUnavailable, err)
 }
 
+// persist transfers again and again, as long as each time brings some: over a bad line a large file breaks off more often
+// than a request is repeated.
+func (w web) persist(ctx context.Context, from remote, part string) (resumed bool, err error) {
+	for had := int64(0); ; {
+		t, err := w.transfer(ctx, from, part)
+		if err == nil || !errors.Is(err, errBrokeOff) || ctx.Err() != nil || t.offset < had+from.size/100 {
+			return t.resumed, err
+		}
+		had = t.offset
+	}
+}
+
 // transfer is one download into the file part.
 type transfer struct {
 	web
-	from   remote
-	part   *os.File
-	offset int64 // how much of it is there
-	bar    *progressbar.ProgressBar
+	from    remote
+	part    *os.File
+	offset  int64 // how much of it is there
+	resumed bool  // whether it goes on from an offset, or tried to
+	bar     *progressbar.ProgressBar
 }
 
-// transfer brings what is missing of part, and checks it.
-func (w web) transfer(ctx context.Context, from remote, part string) error {
-	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
+// transfer brings what is missing of part, and checks it. It returns how far it came.
+func (w web) transfer(ctx context.Context, from remote, part string) (t transfer, err error) {
+	t = transfer{web: w, from: from}
+	if t.part, err = os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return t, err
 	}
-	t := &transfer{web: w, from: from, part: f}
-	err = errors.Join(t.run(ctx), f.Close())
+	err = errors.Join(t.run(ctx), t.part.Close())
 	if errors.Is(err, errBytes) {
 		err = errors.Join(err, os.Remove(part))
 	}
-	return err
+	return t, err
 }
 
 func (t *transfer) run(ctx context.Context) (err error) {
 	if t.offset, err = t.part.Seek(0, io.SeekEnd); err != nil {
 		return err
 	}
+	t.resumed = t.offset > 0
 	start, began := t.offset, time.Now()
 	if t.offset < t.from.size {
 		fmt.Fprintf(t.progress, "downloading %s (%s)\n", t.from.url, megabytes(t.from.size-t.offset))
@@ -149,17 +167,38 @@ func (t *transfer) client() *retryablehttp.Client {
 	transport.ResponseHeaderTimeout = t.stall
 
 	client := retryablehttp.NewClient()
-	client.HTTPClient.Transport = transport
+	client.HTTPClient.Transport = impatient{transport, t.stall}
+	client.HTTPClient.CheckRedirect = checkRedirect
 	client.Logger = nil
 	client.RetryMax = maxRetries
 	client.RetryWaitMin, client.RetryWaitMax = t.wait, t.wait<<maxRetries
+	client.Backoff = func(shortest, longest time.Duration, attempt int, response *http.Response) time.Duration {
+		// A server may ask for a pause (Retry-After), but not for hours of it.
+		return min(retryablehttp.DefaultBackoff(shortest, longest, attempt, response), t.stall)
+	}
 	client.CheckRetry = shouldRetry
-	client.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	client.ErrorHandler = func(response *http.Response, err error, _ int) (*http.Response, error) {
+		if err == nil { // the last of the retries was answered in the same way
+			err = fmt.Errorf("the server answered %s", response.Status)
+		}
+		return response, err
+	}
 	client.PrepareRetry = func(request *http.Request) error {
 		t.setRange(request)
 		return nil
 	}
 	return client
+}
+
+// checkRedirect lets a server send on to addresses of the same kind alone: not from https to http, nor to anything else.
+func checkRedirect(request *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return refused{fmt.Errorf("more than %d redirects", maxRedirects)}
+	}
+	if from := via[len(via)-1].URL; request.URL.Scheme != from.Scheme {
+		return refused{fmt.Errorf("redirected from %s to %s", from.Scheme, request.URL)}
+	}
+	return nil
 }
 
 // shouldRetry is what is worth another request.
@@ -182,6 +221,7 @@ func shouldRetry(ctx context.Context, response *http.Response, err error) (bool,
 func (t *transfer) setRange(request *http.Request) {
 	request.Header.Del("Range")
 	if t.offset > 0 {
+		t.resumed = true
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.offset))
 	}
 }
@@ -196,14 +236,13 @@ func (t *transfer) receive(response *http.Response) error {
 	if response.ContentLength >= 0 && response.ContentLength != missing {
 		return refused{fmt.Errorf("%w: %d of them, not %d", errBytes, t.offset+response.ContentLength, t.from.size)}
 	}
-	body := newStallReader(response.Body, t.stall)
-	n, err := io.Copy(io.MultiWriter(t.part, t.bar), io.LimitReader(body, missing))
+	n, err := io.Copy(io.MultiWriter(t.part, t.bar), io.LimitReader(response.Body, missing))
 	t.offset += n
 	if err == nil && n < missing {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return fmt.Errorf("broke off after %d of %d bytes: %w", t.offset, t.from.size, err)
+		return fmt.Errorf("%w after %d of %d bytes: %w", errBrokeOff, t.offset, t.from.size, err)
 	}
 	return nil
 }
@@ -218,6 +257,8 @@ func (t *transfer) place(response *http.Response) error {
 		}
 	case http.StatusOK:
 		t.offset = 0 // all of it: the server cannot go on
+	case http.StatusRequestedRangeNotSatisfiable:
+		return refused{fmt.Errorf("%w: the server has no more than %d of them", errBytes, t.offset)}
 	default:
 		return refused{fmt.Errorf("the server answered %s", response.Status)}
 	}
@@ -247,16 +288,32 @@ func (t *transfer) verify() error {
 	return nil
 }
 
-// stallReader gives up a body that brings nothing for too long, which an open connection can do for ever.
+// impatient gives up bodies that bring nothing for too long, which an open connection can do for ever: those with the file
+// and those of errors and redirects.
+type impatient struct {
+	http.RoundTripper
+	stall time.Duration
+}
+
+// RoundTrip implements http.RoundTripper.
+func (i impatient) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := i.RoundTripper.RoundTrip(request)
+	if err == nil {
+		response.Body = newStallReader(response.Body, i.stall)
+	}
+	return response, err
+}
+
+// stallReader is a body that is given up when it stalls.
 type stallReader struct {
-	body    io.ReadCloser
+	io.ReadCloser
 	limit   time.Duration
 	timer   *time.Timer
 	stalled atomic.Bool
 }
 
 func newStallReader(body io.ReadCloser, limit time.Duration) *stallReader {
-	r := &stallReader{body: body, limit: limit}
+	r := &stallReader{ReadCloser: body, limit: limit}
 	r.timer = time.AfterFunc(limit, func() {
 		r.stalled.Store(true)
 		body.Close() // makes Read return
@@ -268,7 +325,7 @@ func newStallReader(body io.ReadCloser, limit time.Duration) *stallReader {
 // Read implements io.Reader.
 func (r *stallReader) Read(p []byte) (int, error) {
 	r.timer.Reset(r.limit)
-	n, err := r.body.Read(p)
+	n, err := r.ReadCloser.Read(p)
 	r.timer.Stop()
 	if err != nil && r.stalled.Load() {
 		err = fmt.Errorf("no data for %v", r.limit)

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ebsscgo/internal/cache"
 )
 
 const (
@@ -90,10 +92,10 @@ func (w web) mnist() source {
 			}
 			fmt.Fprintf(w.progress, "MNIST: %v; taking the same bytes from %s\n", err, hubFile.Requirement)
 			files, hubErr := w.hub(ctx)
-			if hubErr != nil {
-				return nil, fmt.Errorf("%w; nor %w", err, hubErr)
+			if hubErr == nil || ctx.Err() != nil || errors.Is(hubErr, cache.ErrUnusable) {
+				return files, hubErr
 			}
-			return files, nil
+			return nil, fmt.Errorf("%w; nor can its package: %w", err, hubErr)
 		},
 	}
 }
@@ -172,30 +174,36 @@ func locateMNIST(place, name string) string {
 
 // readUpTo reads a file that is no larger than size, unzipped if it ends in .gz.
 func readUpTo(path string, size int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openPlain(path, size+gzipRoom)
 	if err != nil {
 		return nil, err
 	}
-	content, err := unzipUpTo(f, filepath.Ext(path) == ".gz", size)
+	read := plainUpTo
+	if filepath.Ext(path) == ".gz" {
+		read = unzipUpTo
+	}
+	content, err := read(f, size)
 	if err := errors.Join(err, f.Close()); err != nil {
 		var broken *fs.PathError
 		if errors.As(err, &broken) {
-			return nil, err // names the file already
+			return nil, fmt.Errorf("%w; see that it can be read", err)
 		}
 		return nil, fmt.Errorf("%s: %w; copy or download it again", path, err)
 	}
 	return content, nil
 }
 
-// unzipUpTo reads a stream that holds no more than size bytes, after gzip if it is gzipped.
-func unzipUpTo(r io.Reader, gzipped bool, size int64) ([]byte, error) {
-	if gzipped {
-		unzipped, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, fmt.Errorf("not a gzip file: %w", err)
-		}
-		r = unzipped
+// unzipUpTo reads a gzipped stream that unpacks to no more than size bytes.
+func unzipUpTo(r io.Reader, size int64) ([]byte, error) {
+	unzipped, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("not a gzip file: %w", err)
 	}
+	return plainUpTo(unzipped, size)
+}
+
+// plainUpTo reads a stream of no more than size bytes.
+func plainUpTo(r io.Reader, size int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r, size+1))
 	if err != nil {
 		return nil, fmt.Errorf("truncated or damaged: %w", err)

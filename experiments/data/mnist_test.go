@@ -4,14 +4,24 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/hex"
+	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"ebsscgo/internal/cache"
+	"ebsscgo/internal/cache/cachetest"
 	"ebsscgo/internal/wheel"
 )
 
@@ -31,44 +41,51 @@ func TestMNISTRoundTrip(t *testing.T) {
 }
 
 func TestMNISTRefusesBrokenFiles(t *testing.T) {
-	two := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, 2*mnistImage), Labels: []byte{3, 9}}
-	images, labels := encodeMNIST(two)
+	three := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, 3*mnistImage), Labels: []byte{3, 9, 0}}
+	images, labels := encodeMNIST(three)
 	with := func(f dataFile, content []byte) dataFile {
 		f.bytes = content
 		return f
 	}
-	for length := range images.bytes {
-		_, err := decodeMNIST(with(images, images.bytes[:length]), labels)
-		requireOneLine(t, err, "images")
+	// Every length but the right one, up to a byte more than another record.
+	for length := range len(images.bytes) + mnistImage + 2 {
+		content := append(bytes.Clone(images.bytes), make([]byte, mnistImage+1)...)[:length]
+		_, err := decodeMNIST(with(images, content), labels)
+		if length == len(images.bytes) {
+			require.NoError(t, err)
+			continue
+		}
+		requireOneLine(t, err, "images", "download it again")
 	}
-	for length := range labels.bytes {
-		_, err := decodeMNIST(images, with(labels, labels.bytes[:length]))
-		requireOneLine(t, err, "labels")
+	for length := range len(labels.bytes) + 3 {
+		content := append(bytes.Clone(labels.bytes), 0, 0)[:length]
+		_, err := decodeMNIST(images, with(labels, content))
+		if length == len(labels.bytes) {
+			require.NoError(t, err)
+			continue
+		}
+		requireOneLine(t, err, "labels", "download it again")
 	}
 	// Every byte of the headers decides something: what the file is, or how large.
 	for at := range 16 {
 		_, err := decodeMNIST(with(images, changed(images.bytes, at, images.bytes[at]+1)), labels)
-		requireOneLine(t, err, "images")
+		requireOneLine(t, err, "images", "download it again")
 	}
 	for at := range 8 {
 		_, err := decodeMNIST(images, with(labels, changed(labels.bytes, at, labels.bytes[at]+1)))
-		requireOneLine(t, err, "labels")
+		requireOneLine(t, err, "labels", "download it again")
 	}
-	_, err := decodeMNIST(with(images, append(bytes.Clone(images.bytes), 0)), labels)
-	requireOneLine(t, err, "images", "oversized")
-	_, err = decodeMNIST(images, with(labels, append(bytes.Clone(labels.bytes), 0)))
-	requireOneLine(t, err, "labels", "oversized")
-	_, err = decodeMNIST(images, with(labels, changed(labels.bytes, 9, 10)))
+	_, err := decodeMNIST(images, with(labels, changed(labels.bytes, 9, 10)))
 	requireOneLine(t, err, "labels", "label 1 is 10")
 	_, err = decodeMNIST(images, images)
 	requireOneLine(t, err, "not an IDX file of this kind")
-	_, three := encodeMNIST(Images{Labels: []byte{1, 2, 3}})
-	_, err = decodeMNIST(images, three)
-	requireOneLine(t, err, "3 labels for the 2 images")
+	_, four := encodeMNIST(Images{Labels: []byte{1, 2, 3, 4}})
+	_, err = decodeMNIST(images, four)
+	requireOneLine(t, err, "4 labels for the 3 images", "again")
 	none, noLabels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1})
 	_, err = decodeMNIST(none, noLabels)
 	requireOneLine(t, err, "0 images")
-	wide, _ := encodeMNIST(Images{Height: 28, Width: 56, Channels: 1, Pixels: make([]byte, 2*28*56), Labels: two.Labels})
+	wide, _ := encodeMNIST(Images{Height: 28, Width: 56, Channels: 1, Pixels: make([]byte, 3*28*56), Labels: three.Labels})
 	_, err = decodeMNIST(wide, labels)
 	requireOneLine(t, err, "28×56")
 }
@@ -162,6 +179,10 @@ func TestMNISTFolderBroken(t *testing.T) {
 		}
 		return dir
 	}
+	sparse := func(dir, name string) string {
+		resize(t, filepath.Join(dir, name), 1<<40)
+		return dir
+	}
 	name := digits()[2].name
 	zipped := zip(t, digits()[2].bytes)
 	bomb := zip(t, make([]byte, mnistFiles[2].maxSize+1))
@@ -171,11 +192,12 @@ func TestMNISTFolderBroken(t *testing.T) {
 		"a changed sum": write(name+".gz", changed(zipped, len(zipped)-5, zipped[len(zipped)-5]^1)),
 		"oversized":     write(name, make([]byte, mnistFiles[2].maxSize+1)),
 		"a bomb":        write(name+".gz", bomb),
+		"huge":          sparse(write(name+".gz", zipped), name+".gz"),
 		"zipped":        write(name, zipped),
 	} {
 		_, err := MNIST(t.Context(), dir, io.Discard)
 		require.Error(t, err, what)
-		requireOneLine(t, err, filepath.Join(dir, name))
+		requireOneLine(t, err, filepath.Join(dir, name), "download it again")
 	}
 	missing := write("", nil)
 	require.NoError(t, os.Remove(filepath.Join(missing, name)))
@@ -188,8 +210,12 @@ func TestMNISTFolderBroken(t *testing.T) {
 
 // A folder for CIFAR-10 alone does not keep MNIST from being found elsewhere.
 func TestMNISTPassesOverOtherFolders(t *testing.T) {
-	_, err := readMNIST(t.TempDir())
+	folder := t.TempDir()
+	_, err := readMNIST(folder)
 	require.ErrorIs(t, err, errNoMNIST)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistFolder), nil, 0o644))
+	_, err = readMNIST(folder)
+	require.ErrorIs(t, err, errNoMNIST, "a file of the folder's name is not in the way")
 }
 
 func TestMNISTFallsBackToThePackage(t *testing.T) {
@@ -200,7 +226,11 @@ func TestMNISTFallsBackToThePackage(t *testing.T) {
 		asked++
 		return digits(), nil
 	}
-	w.mnistMirrors = []string{notFound(t), notFound(t)}
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Write(must(hex.DecodeString("1f8b")))
+	}))
+	t.Cleanup(other.Close)
+	w.mnistMirrors = []string{notFound(t), other.URL + "/"}
 	s := w.mnist()
 	s.sha256 = fingerprint(digits())
 	for range 2 {
@@ -209,10 +239,124 @@ func TestMNISTFallsBackToThePackage(t *testing.T) {
 		require.Equal(t, s.sha256, set.SHA256)
 	}
 	require.Equal(t, 1, asked, "the second time it is in the cache")
+	var names []string
+	for _, f := range mnistFiles {
+		names = append(names, filepath.Join("data", MNISTName, f.name))
+	}
+	require.ElementsMatch(t, append(names, "locks/data-mnist.lock"), filesBelow(t, os.Getenv(cache.EnvVar)))
 
 	_, err := w.mnist().cached(t.Context())
 	require.ErrorIs(t, err, ErrUnavailable, "other bytes than the official ones are not MNIST")
 	requireOneLine(t, err, s.sha256)
+	for hubErr, unavailable := range map[error]bool{errors.New("no pip"): true, cache.ErrUnusable: false} {
+		w.hub = func(context.Context) ([]dataFile, error) { return nil, hubErr }
+		_, err := w.mnist().cached(t.Context())
+		requireOneLine(t, err, hubErr.Error())
+		require.Equal(t, unavailable, errors.Is(err, ErrUnavailable))
+	}
+}
+
+// digitsFrom is MNIST whose official files are digits, and fetch gets them.
+func digitsFrom(fetch func(folder string) ([]dataFile, error)) source {
+	return source{
+		name: MNISTName, sha256: fingerprint(digits()), read: readMNIST,
+		fetch: func(_ context.Context, folder string) ([]dataFile, error) { return fetch(folder) },
+	}
+}
+
+// What is in a cache that can only be read is used; what is not cannot be put there.
+func TestReadOnlyCache(t *testing.T) {
+	disk := cachetest.Disk(t, 256)
+	t.Setenv(cache.EnvVar, disk)
+	fetched := 0
+	s := digitsFrom(func(string) ([]dataFile, error) {
+		fetched++
+		return digits(), nil
+	})
+	_, err := s.cached(t.Context())
+	require.NoError(t, err)
+	cachetest.ReadOnly(t, disk)
+	set, err := s.cached(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, s.sha256, set.SHA256)
+	require.Equal(t, 1, fetched)
+
+	_, err = theWeb(io.Discard).cifar10().cached(t.Context())
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	requireOneLine(t, err, "cifar10 is not in the cache", "read-only file system; set "+cache.EnvVar)
+	require.NotErrorIs(t, err, ErrUnavailable, "another data set cannot be put there either")
+}
+
+func TestFullCache(t *testing.T) {
+	disk := cachetest.Disk(t, 16)
+	t.Setenv(cache.EnvVar, disk)
+	s := digitsFrom(func(string) ([]dataFile, error) {
+		files := digits()
+		files[3].bytes = make([]byte, 1<<20)
+		return files, nil
+	})
+	files, err := s.fetch(t.Context(), "")
+	require.NoError(t, err)
+	s.sha256 = fingerprint(files)
+	_, err = s.cached(t.Context())
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	requireOneLine(t, err, "no space left on device; free some room, or set "+cache.EnvVar)
+	for _, file := range filesBelow(t, disk) {
+		require.False(t, strings.HasPrefix(filepath.Base(file), "."), "left behind: %s", file)
+	}
+	_, err = readMNIST(filepath.Join(disk, "data", MNISTName))
+	require.Error(t, err, "what is half there is not taken")
+}
+
+// A disk that gives other bytes than were written is not trusted.
+func TestReadBack(t *testing.T) {
+	t.Setenv(cache.EnvVar, t.TempDir())
+	s := digitsFrom(func(string) ([]dataFile, error) { return digits(), nil })
+	s.read = func(folder string) (*Set, error) {
+		set, err := readMNIST(folder)
+		if err == nil {
+			set.SHA256 = "another"
+		}
+		return set, err
+	}
+	_, err := s.cached(t.Context())
+	requireOneLine(t, err, "another", "check that disk")
+}
+
+func TestNoHome(t *testing.T) {
+	for _, name := range []string{cache.EnvVar, EnvVar, "HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, "")
+	}
+	for _, find := range []func(context.Context, string, io.Writer) (*Set, error){CIFAR10, MNIST} {
+		_, err := find(t.Context(), "", io.Discard)
+		require.ErrorIs(t, err, cache.ErrUnusable)
+		requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+	}
+	_, err := Verify("")
+	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+	_, err = Fetch(t.Context(), io.Discard)
+	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+}
+
+// Several at once fetch a data set once.
+func TestFetchedOnce(t *testing.T) {
+	t.Setenv(cache.EnvVar, t.TempDir())
+	var fetched atomic.Int32
+	s := digitsFrom(func(string) ([]dataFile, error) {
+		fetched.Add(1)
+		time.Sleep(50 * time.Millisecond)
+		return digits(), nil
+	})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := s.cached(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, fetched.Load())
 }
 
 func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {

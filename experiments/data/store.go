@@ -26,7 +26,7 @@ func fitCached(ctx context.Context, backend compute.Backend, train Images, bias 
 	if train.Len() == 0 {
 		return nil, errors.New("no images to fit a whitening on")
 	}
-	dir, err := cacheFolder("whitening")
+	dir, err := cachePath("whitening")
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +37,11 @@ func fitCached(ctx context.Context, backend compute.Backend, train Images, bias 
 	}
 	unlock, err := cache.Lock(ctx, "whitening-"+key)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the whitening is not in the cache: %w", err)
 	}
 	w, err := fitInto(ctx, file, backend, train, bias)
 	if err := errors.Join(err, unlock()); err != nil {
-		return nil, err
+		return nil, cache.Explain(err)
 	}
 	return w, nil
 }
@@ -78,6 +78,9 @@ func (w *Whitening) save(file string) error {
 	}
 	sum := sha256.Sum256(content.Bytes()[sha256.Size:])
 	copy(content.Bytes(), sum[:])
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
 	return renameio.WriteFile(file, content.Bytes(), 0o644)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -58,10 +59,10 @@ type source struct {
 	fetch  func(ctx context.Context, folder string) ([]dataFile, error) // folder is for what it downloads
 }
 
-// cached reads a data set from the cache, and fetches it first if it is not there or damaged. Several processes at once
-// fetch it once.
+// cached reads a data set from the cache, which need not be one that can be written to, and fetches it first if it is not
+// there or damaged. Several processes at once fetch it once.
 func (s source) cached(ctx context.Context) (*Set, error) {
-	dir, err := cacheFolder(s.name)
+	dir, err := cachePath(s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -70,23 +71,21 @@ func (s source) cached(ctx context.Context) (*Set, error) {
 	}
 	unlock, err := cache.Lock(ctx, "data-"+s.name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s is not in the cache: %w", s.name, err)
 	}
 	set, err := s.fill(ctx, dir)
-	if err := errors.Join(err, unlock()); err != nil {
-		return nil, err
+	if err := errors.Join(err, unlock()); errors.Is(err, ErrUnavailable) {
+		return nil, fmt.Errorf("%w; check the network and try again, or name a folder that has it with --data or $%s", err, EnvVar)
+	} else if err != nil {
+		return nil, cache.Explain(err)
 	}
 	return set, nil
 }
 
-// cacheFolder returns the folder for data of that name in the cache, and makes it.
-func cacheFolder(name string) (string, error) {
-	dir, err := cache.Dir()
-	if err != nil {
-		return "", err
-	}
-	dir = filepath.Join(dir, "data", name)
-	return dir, os.MkdirAll(dir, 0o755)
+// cachePath returns where in the cache the data of that name are, or would be.
+func cachePath(name string) (string, error) {
+	dir, err := cache.Locate()
+	return filepath.Join(dir, "data", name), err
 }
 
 // intact reads the data set in dir, and returns nil if it is not all there: it can be had again, so it does not matter why.
@@ -103,6 +102,9 @@ func (s source) fill(ctx context.Context, dir string) (*Set, error) {
 	if set := s.intact(dir); set != nil {
 		return set, nil
 	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
 	files, err := s.fetch(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -110,10 +112,34 @@ func (s source) fill(ctx context.Context, dir string) (*Set, error) {
 	if got := fingerprint(files); got != s.sha256 {
 		return nil, fmt.Errorf("%s %w: the files that came have the fingerprint %s, not %s", s.name, ErrUnavailable, got, s.sha256)
 	}
-	for _, f := range files {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.name
 		if err := renameio.WriteFile(filepath.Join(dir, f.name), f.bytes, 0o644); err != nil {
 			return nil, err
 		}
 	}
-	return s.read(dir)
+	return s.settle(dir, names)
+}
+
+// settle reads the set that was written, after it removed what else lies in the folder: parts of downloads, and what
+// processes that were killed have left.
+func (s source) settle(dir string, names []string) (*Set, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !slices.Contains(names, e.Name()) {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	set, err := s.read(dir)
+	if err == nil && set.SHA256 != s.sha256 {
+		err = fmt.Errorf("%s: what was written there is read back with the fingerprint %s, not %s; check that disk, or set %s to a folder on another",
+			dir, set.SHA256, s.sha256, cache.EnvVar)
+	}
+	return set, err
 }

@@ -250,7 +250,7 @@ func TestWhiteningIsCached(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, direct, fresh)
 
-	dir, err := cacheFolder("whitening")
+	dir, err := cachePath("whitening")
 	require.NoError(t, err)
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)

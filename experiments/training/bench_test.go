@@ -53,7 +53,16 @@ func BenchmarkEpoch(b *testing.B) {
 // noiseRun is four epochs of an experiment on noise, which is as fast to compute with as images are.
 func noiseRun(b *testing.B, e experiments.Experiment) (experiments.Run, *data.Set) {
 	const width = 16
-	network := e.Network(width)
+	set := noise(e.Network(width), 3200, 2000)
+	scale := experiments.Scale{Width: width, Epochs: 4, Seeds: 1, Settings: experiments.Settings{experiments.ParamBatch: 64, ebssc.ParamDropout: 0.0}}
+	runs, err := experiments.Plan(e, "bench", scale, describe(set), "xla-cpu", experiments.Settings{experiments.ParamWhiten: false}, 0)
+	require.NoError(b, err)
+	runs[0].Traced = false // an epoch is its steps
+	return runs[0], set
+}
+
+// noise is a data set for a network, of noise.
+func noise(network ebssc.Network, trainImages, testImages int) *data.Set {
 	rng := rand.New(rand.NewPCG(1, 2))
 	draw := func(count int) data.Images {
 		images := data.Images{Height: network.Height, Width: network.Width, Channels: network.Channels}
@@ -66,12 +75,7 @@ func noiseRun(b *testing.B, e experiments.Experiment) (experiments.Run, *data.Se
 		}
 		return images
 	}
-	set := &data.Set{Name: "noise", SHA256: "noise", Train: draw(3200), Test: draw(2000)}
-	scale := experiments.Scale{Width: width, Epochs: 4, Seeds: 1, Settings: experiments.Settings{experiments.ParamBatch: 64, ebssc.ParamDropout: 0.0}}
-	runs, err := experiments.Plan(e, "bench", scale, describe(set), "xla-cpu", experiments.Settings{experiments.ParamWhiten: false}, 0)
-	require.NoError(b, err)
-	runs[0].Traced = false // an epoch is its steps
-	return runs[0], set
+	return &data.Set{Name: "noise", SHA256: "noise", Train: draw(trainImages), Test: draw(testImages)}
 }
 
 // lineTimes is a log that notes the seconds before each line.

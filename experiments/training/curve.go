@@ -34,10 +34,10 @@ func parseCurve(path string, text []byte) ([]Epoch, error) {
 	reader.FieldsPerRecord = len(curveHeader)
 	records, err := reader.ReadAll()
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a learning curve (%w): remove it", path, err)
+		return nil, damaged(path, err)
 	}
-	if len(records) == 0 {
-		return nil, fmt.Errorf("%s is empty: remove it", path)
+	if len(records) == 0 || !bytes.HasSuffix(text, []byte("\n")) {
+		return nil, damaged(path, errors.New("it is truncated"))
 	}
 	var curve []Epoch
 	for _, record := range records[1:] {
@@ -48,13 +48,18 @@ func parseCurve(path string, text []byte) ([]Epoch, error) {
 		var numbers [8]float64
 		for i, field := range record {
 			if numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
-				return nil, fmt.Errorf("%s is not a learning curve (%w): remove it", path, err)
+				return nil, damaged(path, err)
 			}
 		}
 		curve = append(curve, Epoch{int(numbers[0]), int(numbers[1]), numbers[2], numbers[3], numbers[4],
 			measured, numbers[5], numbers[6], numbers[7]})
 	}
 	return curve, nil
+}
+
+// damaged is the error of a file that is no learning curve. It cannot be made again without training.
+func damaged(path string, why error) error {
+	return fmt.Errorf("%s is not a learning curve (%w): put back one that is", path, why)
 }
 
 // saveCurve writes the learning curve so far.

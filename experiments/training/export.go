@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -14,7 +15,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gomlx/gomlx/ml/model/checkpoint"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
 	"github.com/google/renameio/v2"
 
 	"ebsscgo/experiments"
@@ -43,21 +44,31 @@ func FindRun(results, id string) (run experiments.Run, folder string, err error)
 		return run, "", err
 	}
 	if !ok {
-		return run, "", fmt.Errorf("run %q is not finished: run its experiment again, it goes on from its last epoch", id)
+		return run, "", fmt.Errorf("run %q is not finished: run its experiment again, it goes on from where it was", id)
 	}
 	return result.Run, folder, nil
 }
 
-// LoadModel reads the trained model of a run from its folder.
+// LoadModel reads the trained model of a run from its folder. No earlier checkpoint stands in for one that is not good.
 func LoadModel(run experiments.Run, folder string) (*model.Store, error) {
 	checkpoints := filepath.Join(folder, checkpointFolder)
-	if _, err := os.Stat(checkpoints); errors.Is(err, fs.ErrNotExist) {
+	name, err := newest(checkpoints)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
 		return nil, fmt.Errorf("%s has no checkpoint: remove the folder and run the experiment again", folder)
 	}
-	store := newStore(run)
-	_, err := checkpoint.Load(store).Dir(checkpoints).ExcludeAllParams().Immediate().Done()
+	store, handler, _, err := open(run, checkpoints, name)
 	if err != nil {
-		return nil, fmt.Errorf("reading the model of %s: %w", folder, err)
+		return nil, fmt.Errorf("reading the model of %s: checkpoint %s is not good (%w): remove the folder and run the experiment again", folder, name, err)
+	}
+	for _, path := range slices.Sorted(maps.Keys(loaded(handler))) {
+		store.GetVariable(path) // which reads it
+	}
+	if step := int(optimizer.GetGlobalStep(store)); step < run.Epochs*run.StepsPerEpoch() {
+		return nil, fmt.Errorf("reading the model of %s: checkpoint %s is of step %d, and the run has %d: run the experiment again",
+			folder, name, step, run.Epochs*run.StepsPerEpoch())
 	}
 	return store, nil
 }
@@ -83,10 +94,11 @@ func InitialModel(backend compute.Backend, run experiments.Run) (*model.Store, e
 
 // TestImages are the first images that the run is tested on, up to count, preprocessed [N, H, W, C], and their labels.
 func (l *Lab) TestImages(ctx context.Context, run experiments.Run, count int) (*tensors.Tensor, []uint8, error) {
-	prepared, err := l.prepare(ctx, run)
+	prepared, release, err := l.borrow(ctx, run)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer release()
 	count = min(count, prepared.test.NumExamples())
 	for batch, err := range prepared.test.Copy().BatchSize(count, true).Iter() {
 		if err != nil {
@@ -114,7 +126,12 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 		return err
 	}
 	defer evaluator.exec.Finalize()
-	scores, _, err := evaluator.scores(ctx, l.prepared.test, len(classes))
+	prepared, release, err := l.borrow(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer release()
+	scores, _, err := evaluator.scores(ctx, prepared.test, len(classes))
 	if err != nil {
 		return err
 	}

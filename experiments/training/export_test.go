@@ -2,6 +2,8 @@ package training
 
 import (
 	"context"
+	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -17,6 +19,9 @@ import (
 // EvaluationBatch is the number of images that are evaluated together.
 const EvaluationBatch = evaluationBatch
 
+// Secure makes sure that the newest checkpoint in a folder is on the disk, and of this size.
+var Secure = secure
+
 // TimeSteps takes as many training steps as an epoch has on a batch that lies on the device: seconds of each.
 func TimeSteps(t require.TestingT, lab *Lab, run experiments.Run) (seconds []float64) {
 	store := newStore(run)
@@ -24,14 +29,17 @@ func TimeSteps(t require.TestingT, lab *Lab, run experiments.Run) (seconds []flo
 	require.NoError(t, store.SetRNGStateFromSeed(1))
 	trainer := train.NewTrainer(lab.Backend, store, (&session{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
 	defer trainer.ResetComputationGraphs()
-	batch := firstBatch(t, lab.prepared.train, run.Batch())
+	images, release, err := lab.borrow(context.Background(), run)
+	require.NoError(t, err)
+	defer release()
+	batch := firstBatch(t, images.train, run.Batch())
 	for range 1 + run.StepsPerEpoch() {
-		images, err := batch.Inputs[0].OnDeviceClone(lab.Backend, 0)
+		inputs, err := batch.Inputs[0].OnDeviceClone(lab.Backend, 0)
 		require.NoError(t, err)
 		labels, err := batch.Labels[0].OnDeviceClone(lab.Backend, 0)
 		require.NoError(t, err)
 		began := time.Now()
-		metrics, err := trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{images}, Labels: []*tensors.Tensor{labels}})
+		metrics, err := trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{inputs}, Labels: []*tensors.Tensor{labels}})
 		require.NoError(t, err)
 		tensors.ToScalar[float32](metrics[0])
 		seconds = append(seconds, time.Since(began).Seconds())
@@ -48,10 +56,13 @@ func TimeEvaluations(t require.TestingT, lab *Lab, run experiments.Run) (evaluat
 	evaluator, err := newEvaluator(lab.Backend, store, run.Network)
 	require.NoError(t, err)
 	defer evaluator.exec.Finalize()
-	batch := firstBatch(t, lab.prepared.test, EvaluationBatch)
+	images, release, err := lab.borrow(context.Background(), run)
+	require.NoError(t, err)
+	defer release()
+	batch := firstBatch(t, images.test, EvaluationBatch)
 	for range 1 + 3 {
 		began := time.Now()
-		_, _, err := evaluator.scores(context.Background(), lab.prepared.test, run.TestImages)
+		_, _, err := evaluator.scores(context.Background(), images.test, run.TestImages)
 		require.NoError(t, err)
 		evaluations = append(evaluations, time.Since(began).Seconds())
 		for range run.TestImages / EvaluationBatch {
@@ -64,6 +75,47 @@ func TimeEvaluations(t require.TestingT, lab *Lab, run experiments.Run) (evaluat
 		}
 	}
 	return evaluations[1:], inferences
+}
+
+// Restore makes the model of a run from its checkpoints as Train does, and says which step it would go on from.
+func Restore(run experiments.Run, runs string, log io.Writer) (step int, err error) {
+	s, err := restored(run, runs, log)
+	if err != nil {
+		return 0, err
+	}
+	defer s.store.Finalize()
+	return int(optimizer.GetGlobalStep(s.store)), nil
+}
+
+// restored is a session that would go on training.
+func restored(run experiments.Run, runs string, log io.Writer) (*session, error) {
+	id, err := run.ID()
+	if err != nil {
+		return nil, err
+	}
+	s := &session{lab: &Lab{Log: log}, run: run, id: id, folder: filepath.Join(runs, id), ctx: context.Background()}
+	return s, s.restore()
+}
+
+// SaveWith goes on from a run's last checkpoint, and saves the next one with this value in a variable of the network.
+func SaveWith(run experiments.Run, runs string, value float32) error {
+	s, err := restored(run, runs, io.Discard)
+	if err != nil {
+		return err
+	}
+	defer s.store.Finalize()
+	offsets := s.store.GetVariable("conv6/offset").MustValue()
+	if err := tensors.MutableFlatData(offsets, func(flat []float32) { flat[0] = value }); err != nil {
+		return err
+	}
+	return s.save()
+}
+
+// AfterStep is what Train does after a step, when it had this loss.
+func AfterStep(run experiments.Run, step int, loss float64) error {
+	s := &session{run: run, ctx: context.Background()}
+	metrics := []*tensors.Tensor{tensors.FromScalar(loss), nil, tensors.FromScalar(0.0)}
+	return s.onStep(&train.Loop{LoopStep: step - 1}, metrics)
 }
 
 // firstBatch is the first batch of a data set.

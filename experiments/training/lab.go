@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -14,7 +15,8 @@ import (
 	"ebsscgo/experiments/data"
 )
 
-// Lab is where runs are carried out: a backend, a data set and somewhere to report to.
+// Lab is where runs are carried out: a backend, a data set and somewhere to report to. Several runs may be carried out in it
+// at a time, if Log can be written to by all.
 type Lab struct {
 	// Backend that computes.
 	Backend compute.Backend
@@ -26,9 +28,9 @@ type Lab struct {
 	// Commit of the program, recorded with each result.
 	Commit string
 
-	// prepared are the images of the last run; the runs of a study share them.
-	prepared    *prepared
-	preparedFor preparation
+	// prepared are images that runs use or have used; the runs of a study share them.
+	prepared map[preparation]*prepared
+	mutex    sync.Mutex // of prepared
 }
 
 // FindSet finds the images of a kind in a folder, the cache or on the web, see data.CIFAR10. Where CIFAR-10 cannot be had at all,
@@ -60,19 +62,47 @@ type preparation struct {
 	whiten               bool
 }
 
-// prepared are preprocessed images on the device.
+// prepared are preprocessed images on the device, and how many runs use them.
 type prepared struct {
 	train, test             *dataset.InMemoryDataset
 	trainLabels, testLabels []uint8
+	users                   int
 }
 
-// prepare puts the run's images on the device. A whitening is fitted on exactly the images that the run trains on.
-func (l *Lab) prepare(ctx context.Context, run experiments.Run) (*prepared, error) {
+// borrow puts the run's images on the device, if they are not there, until release is called. Those that no run uses make
+// room for others.
+func (l *Lab) borrow(ctx context.Context, run experiments.Run) (p *prepared, release func(), err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
 	whiten, _ := run.Settings[experiments.ParamWhiten].(bool)
 	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, whiten}
-	if l.prepared != nil && l.preparedFor == key {
-		return l.prepared, nil
+	p, ok := l.prepared[key]
+	if !ok {
+		for other, idle := range l.prepared {
+			if idle.users == 0 {
+				idle.train.FinalizeAll()
+				idle.test.FinalizeAll()
+				delete(l.prepared, other)
+			}
+		}
+		if p, err = l.prepare(ctx, run, whiten); err != nil {
+			return nil, nil, err
+		}
+		if l.prepared == nil {
+			l.prepared = map[preparation]*prepared{}
+		}
+		l.prepared[key] = p
 	}
+	p.users++
+	return p, func() {
+		l.mutex.Lock()
+		defer l.mutex.Unlock()
+		p.users--
+	}, nil
+}
+
+// prepare puts images on the device. A whitening is fitted on exactly the images that the run trains on.
+func (l *Lab) prepare(ctx context.Context, run experiments.Run, whiten bool) (*prepared, error) {
 	train := l.Set.Train.Slice(0, run.TrainImages)
 	var test data.Images
 	if all := l.Set.Train.Len(); run.HeldOut > 0 {
@@ -103,11 +133,6 @@ func (l *Lab) prepare(ctx context.Context, run experiments.Run) (*prepared, erro
 	if p.test, err = onDevice("test", test); err != nil {
 		return nil, err
 	}
-	if l.prepared != nil {
-		l.prepared.train.FinalizeAll()
-		l.prepared.test.FinalizeAll()
-	}
-	l.prepared, l.preparedFor = p, key
 	return p, nil
 }
 

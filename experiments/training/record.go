@@ -36,7 +36,8 @@ type Result struct {
 	TrainObjective, TestObjective float64
 	// Predictions of the test images' classes, in order, a digit each, and their Labels likewise.
 	Predictions, Labels string
-	// Seconds of the finished epochs and of the evaluation at the end; of an interrupted epoch nothing counts.
+	// Seconds of the epochs and of the evaluation at the end; what came after the last checkpoint of a run that was killed does
+	// not count.
 	Seconds float64
 	// Commit of the program that finished the run.
 	Commit string
@@ -70,8 +71,12 @@ func Load(folder string) (result Result, ok bool, err error) {
 	if err != nil {
 		return Result{}, false, fmt.Errorf("reading a result: %w", err)
 	}
-	if err := json.Unmarshal(text, &result); err != nil {
-		return Result{}, false, fmt.Errorf("%s is not a result (%w): remove it to run again", filepath.Join(folder, resultFile), err)
+	err = json.Unmarshal(text, &result)
+	if id := filepath.Base(folder); err == nil && result.ID != id {
+		err = fmt.Errorf("it is of run %q", result.ID)
+	}
+	if err != nil {
+		return Result{}, false, fmt.Errorf("%s is not this run's result (%w): remove it and run the experiment again", filepath.Join(folder, resultFile), err)
 	}
 	return result, true, nil
 }

@@ -9,7 +9,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/gomlx/compute/dtypes"
@@ -31,7 +31,8 @@ import (
 )
 
 // Train carries out a run in its folder below `runs` and returns its result. A finished run is not trained again; one
-// that was interrupted goes on from its last epoch. When ctx ends it stops after the current step with ctx's cause.
+// that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends it finishes the step,
+// saves a checkpoint and returns ctx's cause.
 func (l *Lab) Train(ctx context.Context, run experiments.Run, runs string) (Result, error) {
 	id, err := run.ID()
 	if err != nil {
@@ -46,6 +47,9 @@ func (l *Lab) Train(ctx context.Context, run experiments.Run, runs string) (Resu
 		return Result{}, err
 	}
 	defer unlock()
+	if err := tidy(folder); err != nil {
+		return Result{}, err
+	}
 	switch result, ok, err := Load(folder); {
 	case err != nil:
 		return Result{}, err
@@ -56,10 +60,11 @@ func (l *Lab) Train(ctx context.Context, run experiments.Run, runs string) (Resu
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	images, err := l.prepare(ctx, run)
+	images, release, err := l.borrow(ctx, run)
 	if err != nil {
 		return Result{}, err
 	}
+	defer release()
 	s := &session{lab: l, ctx: ctx, run: run, id: id, folder: folder, images: images}
 	var result Result
 	// Graph building panics; here is the one place where that becomes an error.
@@ -91,9 +96,9 @@ type session struct {
 	// evaluator measures the model as it stands; made when it is first needed.
 	evaluator *evaluator
 
-	// Sums over the current epoch's steps, and when it began.
-	loss, err float64
-	began     time.Time
+	// progress of the epoch under way, but for its seconds: these count from began.
+	progress
+	began time.Time
 }
 
 // newStore is an empty model with the run's hyperparameters.
@@ -110,8 +115,14 @@ func (s *session) train() error {
 	if err := s.restore(); err != nil {
 		return err
 	}
-	total := s.run.Epochs * s.run.StepsPerEpoch()
+	s.began = time.Now().Add(-time.Duration(s.Seconds * float64(time.Second)))
+	total, steps := s.run.Epochs*s.run.StepsPerEpoch(), s.run.StepsPerEpoch()
 	step := int(optimizer.GetGlobalStep(s.store))
+	if s.Steps == steps { // stopped while the epoch was being measured
+		if err := s.endEpoch(step); err != nil {
+			return err
+		}
+	}
 	if step >= total {
 		return nil
 	}
@@ -123,13 +134,12 @@ func (s *session) train() error {
 	loop := train.NewLoop(trainer)
 	loop.OnStep("epoch", 0, s.onStep)
 	if s.lab.Terminal {
-		fmt.Fprintf(s.lab.Log, "%s: epoch %d of %d\n", s.id, step/s.run.StepsPerEpoch()+1, s.run.Epochs)
+		fmt.Fprintf(s.lab.Log, "%s: epoch %d of %d\n", s.id, step/steps+1, s.run.Epochs)
 		commandline.AttachProgressBar(loop, func() (name, value string) {
 			return "Images/s", fmt.Sprintf("%.0f", float64(s.run.Batch())/loop.MedianTrainStepDuration().Seconds())
 		})
 	}
-	s.began = time.Now()
-	_, err := loop.RunToGlobalStep(&epochs{images: s.images.train, run: s.run, from: step / s.run.StepsPerEpoch()}, total)
+	_, err := loop.RunToGlobalStep(&epochs{images: s.images.train, run: s.run, from: step}, total)
 	return err
 }
 
@@ -144,46 +154,61 @@ func errorGraph(scope *model.Scope, labels, scores []*Node) *Node {
 	return MulScalar(OneMinus(metric.SparseCategoricalAccuracyGraph(scope, labels, scores)), 100)
 }
 
-// onStep keeps the learning curve, and at the end of an epoch saves it and a checkpoint.
-func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) error {
-	batchLoss := shapes.ConvertTo[float64](metrics[0].Value())
-	if math.IsNaN(batchLoss) || math.IsInf(batchLoss, 0) {
-		return fmt.Errorf("the loss is %f at step %d, learning rate %v: try a smaller one with --set=%s=…",
-			batchLoss, loop.LoopStep, s.run.Settings[experiments.ParamLearningRate], experiments.ParamLearningRate)
+// onStep adds the step to its epoch. It saves a checkpoint at the end of an epoch, and where the run is to stop.
+func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error) {
+	step := loop.LoopStep + 1
+	loss := shapes.ConvertTo[float64](metrics[0].Value())
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return s.diverged(fmt.Sprintf("the loss is %f", loss), step)
 	}
-	s.loss += batchLoss
-	s.err += shapes.ConvertTo[float64](metrics[2].Value())
-	steps := s.run.StepsPerEpoch()
-	if done := loop.LoopStep + 1; done%steps == 0 {
-		if err := s.endEpoch(done, float64(steps)); err != nil {
-			return err
-		}
+	s.Steps++
+	s.Loss += loss
+	s.Err += shapes.ConvertTo[float64](metrics[2].Value())
+	stop := context.Cause(s.ctx)
+	switch {
+	case s.Steps == s.run.StepsPerEpoch():
+		err = s.endEpoch(step)
+	case stop != nil:
+		err = s.pause()
 	}
-	return context.Cause(s.ctx)
+	if err != nil {
+		return err
+	}
+	return stop
+}
+
+// diverged is the error of a run whose numbers are none after a step.
+func (s *session) diverged(what string, step int) error {
+	return fmt.Errorf("%s after step %d, learning rate %v: try a smaller one with --set=%s=…",
+		what, step, s.run.Settings[experiments.ParamLearningRate], experiments.ParamLearningRate)
+}
+
+// pause saves what there is of an epoch.
+func (s *session) pause() error {
+	s.Seconds = time.Since(s.began).Seconds()
+	return s.save()
 }
 
 // endEpoch saves the curve first and the checkpoint then: a curve is cut to its checkpoint, not the other way round.
-func (s *session) endEpoch(step int, steps float64) error {
+func (s *session) endEpoch(step int) error {
+	steps := float64(s.Steps)
 	seconds := time.Since(s.began).Seconds()
-	epoch := Epoch{Epoch: step / int(steps), Step: step, BatchLoss: s.loss / steps, BatchErr: s.err / steps, Seconds: seconds}
+	epoch := Epoch{Epoch: step / s.Steps, Step: step, BatchLoss: s.Loss / steps, BatchErr: s.Err / steps, Seconds: seconds}
 	if s.run.Traced {
 		if err := s.trace(&epoch); err != nil {
+			if s.ctx.Err() != nil {
+				return errors.Join(s.pause(), err)
+			}
 			return err
 		}
 	}
 	s.curve = append(s.curve, epoch)
-	s.loss, s.err = 0, 0
+	s.progress = progress{}
 	if err := saveCurve(s.folder, s.curve); err != nil {
 		return err
 	}
-	for v := range s.store.IterVariables() {
-		// Moving averages of the display have a new random name in each process.
-		if strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
-			s.handler.ExcludeVarsFromSaving(v)
-		}
-	}
-	if err := s.handler.Save(); err != nil {
-		return fmt.Errorf("saving a checkpoint: %w", err)
+	if err := s.save(); err != nil {
+		return err
 	}
 	if !s.lab.Terminal {
 		left := time.Duration(seconds * float64(s.run.Epochs-epoch.Epoch) * float64(time.Second))
@@ -192,61 +217,6 @@ func (s *session) endEpoch(step int, steps float64) error {
 	}
 	s.began = time.Now()
 	return nil
-}
-
-// restore makes the model: from the last checkpoint that can be read, or new.
-func (s *session) restore() error {
-	folder := filepath.Join(s.folder, checkpointFolder)
-	for {
-		s.store = newStore(s.run)
-		// The run's description decides the hyperparameters, not the checkpoint.
-		handler, err := checkpoint.Build(s.store).Dir(folder).Keep(2).ExcludeAllParams().WithCompression(checkpoint.BinUncompressed).Done()
-		if err == nil {
-			s.handler = handler
-			break
-		}
-		set, moveErr := setAside(folder)
-		if moveErr != nil || set == "" {
-			return errors.Join(fmt.Errorf("reading checkpoints in %s: %w", folder, err), moveErr)
-		}
-		fmt.Fprintf(s.lab.Log, "%s: checkpoint %s cannot be read and was set aside (%v); going on from the one before\n", s.id, set, err)
-	}
-	has, err := s.handler.HasCheckpoints()
-	if err != nil {
-		return fmt.Errorf("listing checkpoints: %w", err)
-	}
-	if !has {
-		return s.store.SetRNGStateFromSeed(int64(s.run.Seed))
-	}
-	// GoMLX takes what it loads for trainable, and Adam would round the generator's state to float32.
-	s.store.GetVariable(model.RNGStateVariableName).SetTrainable(false)
-	curve, err := ReadCurve(filepath.Join(s.folder, CurveFile))
-	if err != nil {
-		return err
-	}
-	step := int(optimizer.GetGlobalStep(s.store))
-	for _, epoch := range curve {
-		if epoch.Step <= step {
-			s.curve = append(s.curve, epoch)
-		}
-	}
-	return nil
-}
-
-// setAside renames the newest checkpoint so that it is not found again, and returns its name; "" if there is none.
-func setAside(folder string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "checkpoint-*"+checkpoint.JsonNameSuffix))
-	if err != nil || len(files) == 0 {
-		return "", err
-	}
-	newest := strings.TrimSuffix(files[len(files)-1], checkpoint.JsonNameSuffix)
-	for _, suffix := range []string{checkpoint.JsonNameSuffix, checkpoint.BinDataSuffix} {
-		err := os.Rename(newest+suffix, newest+suffix+".broken")
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", err
-		}
-	}
-	return filepath.Base(newest), nil
 }
 
 // tracedImages is how many training images a traced run is measured on after each epoch.
@@ -316,7 +286,7 @@ func digits(classes []uint8) string {
 // now is the time as results record it.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// epochs are the training batches from an epoch onwards, without end. The order of the images depends on the run's seed
+// epochs are the training batches from a step onwards, without end. The order of the images depends on the run's seed
 // and the epoch alone, so a run that goes on sees what it would have seen.
 type epochs struct {
 	images *dataset.InMemoryDataset
@@ -330,9 +300,17 @@ func (e *epochs) Name() string { return "training" }
 // Iter yields batches of images [B, H, W, C] and labels [B, 1].
 func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
-		for epoch := e.from; ; epoch++ {
+		steps := e.run.StepsPerEpoch()
+		skip := e.from % steps
+		for epoch := e.from / steps; ; epoch++ {
 			order := rand.New(rand.NewSource(int64(e.run.Seed)<<32 + int64(epoch)))
 			for batch, err := range e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Batch(), true).Iter() {
+				if skip > 0 && err == nil {
+					skip--
+					if err = finalize(slices.Concat(batch.Inputs, batch.Labels)...); err == nil {
+						continue
+					}
+				}
 				if !yield(batch, err) {
 					return
 				}

@@ -3,8 +3,6 @@ package training_test
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -72,7 +70,7 @@ func madeSet(trainImages, testImages int) *data.Set {
 }
 
 // plan makes one run of a row on a made set, at a scale for tests.
-func plan(t *testing.T, row experiments.Experiment, set *data.Set, epochs int) experiments.Run {
+func plan(t testing.TB, row experiments.Experiment, set *data.Set, epochs int) experiments.Run {
 	scale := experiments.Scale{Width: 4, Epochs: epochs, Seeds: 1, Settings: experiments.Settings{
 		experiments.ParamBatch: 20, ebssc.ParamDropout: 0.05,
 		// Programs of plain operations compile faster, which is most of the time here.
@@ -89,8 +87,8 @@ func describe(set *data.Set) experiments.Dataset {
 
 // A run trained for real learns far beyond chance (90 % error); it is recorded, not trained again, and exported.
 func TestTrainEndToEnd(t *testing.T) {
-	set := madeSet(800, 200)
-	run := plan(t, experiments.Table[4], set, 8)
+	set := madeSet(400, 200)
+	run := plan(t, experiments.Table[4], set, 6)
 	var log bytes.Buffer
 	lab := &training.Lab{Backend: xla, Set: set, Log: &log, Commit: "test"}
 	results := t.TempDir()
@@ -100,7 +98,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Less(t, result.TestErr, 45.0, log.String())
 	require.Less(t, result.TrainErr, 45.0)
 	require.Len(t, result.Predictions, 200)
-	require.Equal(t, 8, strings.Count(log.String(), "images/s"), "a line an epoch")
+	require.Equal(t, 6, strings.Count(log.String(), "images/s"), "a line an epoch")
 
 	wrong := 0
 	for i, label := range set.Test.Labels {
@@ -110,6 +108,9 @@ func TestTrainEndToEnd(t *testing.T) {
 	}
 	require.InDelta(t, result.TestErr, float64(wrong)/2, 1e-9, "the recorded predictions are what the error rate counts")
 
+	folder := filepath.Join(runs, result.ID)
+	leftover := filepath.Join(folder, "."+training.CurveFile+"123")
+	require.NoError(t, os.WriteFile(leftover, nil, 0o600))
 	log.Reset()
 	again, err := lab.Train(context.Background(), run, runs)
 	require.NoError(t, err)
@@ -117,8 +118,11 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Equal(t, result.Predictions, again.Predictions)
 	require.Empty(t, log.String(), "a finished run is not trained again")
 
-	found, folder, err := training.FindRun(results, result.ID)
+	require.NoFileExists(t, leftover, "what a killed process left is removed")
+
+	found, where, err := training.FindRun(results, result.ID)
 	require.NoError(t, err)
+	require.Equal(t, folder, where)
 	require.Equal(t, run, found, "a description survives being recorded")
 	file := filepath.Join(t.TempDir(), "model.npz")
 	require.NoError(t, lab.Export(context.Background(), found, folder, file))
@@ -131,63 +135,17 @@ func TestTrainEndToEnd(t *testing.T) {
 	for i, class := range training.Scores(logits).Predictions() {
 		require.Equal(t, result.Predictions[i], '0'+class)
 	}
-}
 
-// stopAfter is a log that ends a context at a given line: the first is about whitening, then there is one an epoch.
-type stopAfter struct {
-	lines int
-	stop  context.CancelCauseFunc
-}
-
-var errStopped = errors.New("stopped by the test")
-
-func (s *stopAfter) Write(text []byte) (int, error) {
-	if s.lines--; s.lines == 0 {
-		s.stop(errStopped)
-	}
-	return len(text), nil
-}
-
-// A run that was stopped and goes on ends with the same bits as one that was not; also when the newest checkpoint was
-// only half written.
-func TestResumeIsBitForBit(t *testing.T) {
-	set := madeSet(200, 100)
-	run := plan(t, experiments.Table[4], set, 4)
-	train := func(ctx context.Context, log io.Writer, runs string) (training.Result, error) {
-		lab := &training.Lab{Backend: xla, Set: set, Log: log}
-		return lab.Train(ctx, run, runs)
-	}
-	whole := t.TempDir()
-	want, err := train(context.Background(), io.Discard, whole)
+	text, err := os.ReadFile(filepath.Join(folder, "result.json"))
 	require.NoError(t, err)
-
-	stopped := t.TempDir()
-	ctx, stop := context.WithCancelCause(context.Background())
-	_, err = train(ctx, &stopAfter{lines: 3, stop: stop}, stopped)
-	require.ErrorIs(t, err, errStopped)
-
-	for _, truncate := range []bool{false, true} {
-		runs := t.TempDir()
-		require.NoError(t, os.CopyFS(runs, os.DirFS(stopped)))
-		if truncate {
-			newest := checkpoints(t, runs, run)
-			require.NoError(t, os.Truncate(newest[len(newest)-1], 1000))
-		}
-		var log bytes.Buffer
-		result, err := train(context.Background(), &log, runs)
-		require.NoError(t, err)
-		if truncate {
-			require.Contains(t, log.String(), "set aside")
-			require.Contains(t, log.String(), "epoch 2/4")
-		} else {
-			require.NotContains(t, log.String(), "epoch 2/4", "finished epochs are not trained again")
-		}
-		require.Equal(t, want.TrainObjective, result.TrainObjective)
-		require.Equal(t, want.TestObjective, result.TestObjective)
-		require.Equal(t, variables(t, run, whole), variables(t, run, runs))
-		curve, err := training.ReadCurve(filepath.Join(runs, result.ID, training.CurveFile))
-		require.NoError(t, err)
-		require.Len(t, curve, 4)
+	damaged := filepath.Join(t.TempDir(), result.ID)
+	require.NoError(t, os.Mkdir(damaged, 0o755))
+	for _, content := range [][]byte{nil, []byte("{}"), []byte("null"), text[:1], text[:len(text)/2], text[:len(text)-2]} {
+		file := filepath.Join(damaged, "result.json")
+		require.NoError(t, os.WriteFile(file, content, 0o644))
+		_, _, err := training.Load(damaged)
+		require.ErrorContains(t, err, file)
+		require.ErrorContains(t, err, "remove it and run the experiment again")
 	}
 }
 
@@ -211,7 +169,7 @@ func variables(t *testing.T, run experiments.Run, runs string) map[string]any {
 	for v := range store.IterVariables() {
 		values[v.Path()] = v.MustValue().Value()
 	}
-	require.Greater(t, len(values), 20)
+	require.Greater(t, len(values), 10)
 	return values
 }
 

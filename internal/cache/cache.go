@@ -4,9 +4,12 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -15,55 +18,105 @@ import (
 // EnvVar names the environment variable that moves the cache folder.
 const EnvVar = "EBSSC_CACHE"
 
+// ErrUnusable says that something was to be written to the cache and could not be, or that there is no cache folder.
+var ErrUnusable = errors.New("cache folder cannot be used")
+
 // retryDelay is the time between two attempts at a lock that another process holds.
 const retryDelay = 100 * time.Millisecond
 
-// Dir returns the absolute path of the cache folder and creates it if needed: $EBSSC_CACHE if set,
-// else "ebssc" in the operating system's cache folder of the user.
+// Locate returns the absolute path of the cache folder: $EBSSC_CACHE if set, else "ebssc" in the operating system's cache
+// folder of the user. It changes nothing, so that what is in the cache can be used where it cannot be written to. The
+// folder may not be there yet.
 //
-// It fails if there is no such folder (no $HOME), or if nothing can be written to it.
-func Dir() (string, error) {
-	dir, err := locate()
+// The error is [ErrUnusable], with what to do: no $HOME, something else in the folder's place, or a folder in which every
+// user may put other files in the place of those that were checked.
+func Locate() (string, error) {
+	dir, err := choose()
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("cache folder: %w; set %s to a folder that can be written to", err, EnvVar)
-	}
-	probe, err := os.CreateTemp(dir, ".probe-*")
-	if err != nil {
-		return "", fmt.Errorf("cache folder: %w; set %s to a folder that can be written to", err, EnvVar)
-	}
-	if err := probe.Close(); err != nil {
-		return "", fmt.Errorf("cache folder: %w", err)
-	}
-	if err := os.Remove(probe.Name()); err != nil {
-		return "", fmt.Errorf("cache folder: %w", err)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return dir, nil
+	case err != nil:
+		return "", elsewhere(err)
+	case !info.IsDir():
+		return "", elsewhere(fmt.Errorf("%s is not a folder", dir))
+	case writableByAll(info):
+		return "", fmt.Errorf("%w: every user may write to %s; set %s to a folder of your own, or run: chmod o-w %s",
+			ErrUnusable, dir, EnvVar, dir)
 	}
 	return dir, nil
 }
 
-// locate returns the path of the cache folder without touching it.
-func locate() (string, error) {
+// choose returns the path of the cache folder, whatever may be there.
+func choose() (string, error) {
 	if dir := os.Getenv(EnvVar); dir != "" {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
-			return "", fmt.Errorf("cache folder %s=%q: %w", EnvVar, dir, err)
+			return "", elsewhere(err)
 		}
 		return abs, nil
 	}
 	base, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no cache folder: %w; set HOME, or %s to a folder", err, EnvVar)
+		return "", fmt.Errorf("%w: %w; set HOME, or %s to a folder", ErrUnusable, err, EnvVar)
 	}
 	return filepath.Join(base, "ebssc"), nil
+}
+
+// Dir is [Locate] for what is written: it makes the folder if needed and checks that files can be written to it. The error
+// is [ErrUnusable].
+func Dir() (string, error) {
+	dir, err := Locate()
+	if err != nil {
+		return "", err
+	}
+	if err := probe(dir); err != nil {
+		return "", Explain(err)
+	}
+	return dir, nil
+}
+
+// probe makes dir and writes a file to it, which it removes.
+func probe(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return err
+	}
+	// A full disk still takes a file without content.
+	_, err = file.Write(make([]byte, 4096))
+	return errors.Join(err, file.Close(), os.Remove(file.Name()))
+}
+
+// Explain adds to the error of writing to the cache folder what can be done about it, and makes it [ErrUnusable], if the
+// disk is full or cannot be written to. Other errors, and nil, are returned as they are.
+func Explain(err error) error {
+	switch {
+	case errors.Is(err, ErrUnusable):
+		return err // explained already
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w: %w; free some room, or set %s to a folder on another disk", ErrUnusable, err, EnvVar)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+		return elsewhere(err)
+	}
+	return err
+}
+
+// elsewhere is for a cache folder that will not do where it is.
+func elsewhere(err error) error {
+	return fmt.Errorf("%w: %w; set %s to a folder that can be written to", ErrUnusable, err, EnvVar)
 }
 
 // Lock waits until this process alone holds the lock called name, and returns the function that
 // releases it. Processes which share a cache folder (test binaries start several at once) exclude one
 // another, and so do goroutines of one process. The kernel releases the lock of a process that dies.
 //
-// name becomes a file name. Lock fails if ctx ends first or the cache folder cannot be used.
+// name becomes a file name. Lock fails if ctx ends first or the cache folder cannot be written to.
 func Lock(ctx context.Context, name string) (unlock func() error, err error) {
 	dir, err := Dir()
 	if err != nil {
@@ -71,11 +124,11 @@ func Lock(ctx context.Context, name string) (unlock func() error, err error) {
 	}
 	dir = filepath.Join(dir, "locks")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", name, err)
+		return nil, Explain(fmt.Errorf("lock %s: %w", name, err))
 	}
 	lock := flock.New(filepath.Join(dir, name+".lock"))
 	if _, err := lock.TryLockContext(ctx, retryDelay); err != nil {
-		return nil, fmt.Errorf("waiting for the lock %s: %w", lock.Path(), err)
+		return nil, Explain(fmt.Errorf("waiting for the lock %s: %w", lock.Path(), err))
 	}
 	return lock.Unlock, nil
 }

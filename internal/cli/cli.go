@@ -29,7 +29,7 @@ func Run(stdout, stderr io.Writer, args []string) int {
 		return 0
 	}
 	var signalled interrupted
-	if errors.As(context.Cause(ctx), &signalled) {
+	if errors.As(err, &signalled) || errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &signalled) {
 		fmt.Fprintf(stderr, "ebssc: %v\n", signalled)
 		return 128 + int(signalled.signal)
 	}

