@@ -11,7 +11,7 @@ import (
 
 // lock keeps other processes out of a run's folder until unlock is called or this process ends, however it ends.
 func lock(folder string) (unlock func() error, err error) {
-	file := flock.New(filepath.Join(folder, "lock"))
+	file := flock.New(filepath.Join(folder, lockFile))
 	ok, err := file.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", folder, err)

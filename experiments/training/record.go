@@ -20,6 +20,7 @@ const CurveFile = "curve.csv"
 // Other files of a run's folder.
 const (
 	resultFile       = "result.json"
+	lockFile         = "lock"
 	checkpointFolder = "checkpoint"
 )
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -13,11 +14,19 @@ import (
 
 func reportCommand() *cobra.Command {
 	var results string
+	var merged []string
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Rewrite tables, the ledger of claims, figures and the page from recorded runs; trains nothing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(merged) > 0 {
+				m, err := report.Merge(results, merged...)
+				if err != nil {
+					return err
+				}
+				writeMerged(cmd.OutOrStdout(), m)
+			}
 			if _, err := os.Stat(results); err != nil {
 				return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
 			}
@@ -31,6 +40,13 @@ func reportCommand() *cobra.Command {
 				if err := report.WritePage(results, profile.Name); err != nil {
 					return err
 				}
+				missing, err := report.Missing(filepath.Join(results, profile.Name))
+				if err != nil {
+					return err
+				}
+				for _, run := range missing {
+					fmt.Fprintf(cmd.OutOrStdout(), "missing at profile %s: %s\n", profile.Name, run)
+				}
 				path := filepath.Join(results, profile.Name, report.PageFile)
 				if _, err := os.Stat(path); err == nil {
 					fmt.Fprintln(cmd.OutOrStdout(), path)
@@ -40,5 +56,17 @@ func reportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
+	cmd.Flags().StringSliceVar(&merged, "merge", nil, "other folders of results, such as other machines', whose runs are added first")
 	return cmd
+}
+
+// writeMerged says what came of putting folders together, a line for each run that wants attention.
+func writeMerged(out io.Writer, m report.Merged) {
+	fmt.Fprintf(out, "%d runs added, %d were there with the same result\n", len(m.Added), len(m.Twice))
+	for _, id := range m.Inconsistent {
+		fmt.Fprintf(out, "inconsistent: %s is there with another result, which stays\n", id)
+	}
+	for _, id := range m.Unfinished {
+		fmt.Fprintf(out, "unfinished: %s is left where it is\n", id)
+	}
 }
