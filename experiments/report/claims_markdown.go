@@ -176,12 +176,12 @@ func by(l Line) string {
 	if name, counted, ok := strings.Cut(l["method"], ", "); ok {
 		parts = append(parts, fmt.Sprintf("%s, %s %s", name, l["count"], counted))
 	}
-	switch l["p_value"] {
-	case "":
-	case "0":
-		parts = append(parts, "p < 1e-300") // less than a float64 holds
+	switch p := pText(l); {
+	case p == "":
+	case strings.HasPrefix(p, "<"):
+		parts = append(parts, "p "+p)
 	default:
-		parts = append(parts, "p = "+l["p_value"])
+		parts = append(parts, "p = "+p)
 	}
 	if l["to_decide"] != "" {
 		parts = append(parts, "to decide: "+l["to_decide"])

@@ -101,6 +101,14 @@ func withStd(mean, std string) string {
 	return mean + " ± " + std
 }
 
+// pText is a line's p value for reading, empty where it has none.
+func pText(l Line) string {
+	if l["p_value"] == "0" {
+		return "< 1e-300" // less than a float64 holds
+	}
+	return l["p_value"]
+}
+
 func orDash(text string) string {
 	if text == "" {
 		return "–"

@@ -18,7 +18,7 @@ func sweepsMarkdown(profile string, study experiments.Study, summary []Line) str
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", sweepsTitle(l["sweeps"]),
 			withStd(l["train_objective"], l["train_objective_std"]), withStd(l["train_err"], l["train_err_std"]),
 			withStd(l["test_err"], l["test_err_std"]), orDash(l["paper_test_err"]),
-			orDash(l["fixed"]), orDash(l["broken"]), orDash(l["p_value"]), orDash(l["verdict"]))
+			orDash(l["fixed"]), orDash(l["broken"]), orDash(pText(l)), orDash(l["verdict"]))
 	}
 	b.WriteString("\n")
 	for _, f := range sweepsFigures {
