@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	kills = flag.Int("kills", 3, "how often TestKilled kills the program")
+	kills = flag.Int("kills", 3, "how often TestInterrupted kills the program")
 	whole = flag.Bool("whole", false, "kill all of profile smoke, not a part that is quick")
 )
 
@@ -39,12 +39,20 @@ func smoke(data, results string) []string {
 }
 
 // A program that is killed again and again, at random moments and just after it touched a file, goes on with the same command
-// and ends with the same tables, byte for byte but for the time that it took.
-func TestKilled(t *testing.T) {
-	data, unbroken, results := sets(t), t.TempDir(), t.TempDir()
+// and ends with the same tables, byte for byte but for the time that it took. SIGTERM ends it in one line, with the status that
+// shells expect, and it goes on likewise. (SIGINT ends it in package cli's tests.)
+func TestInterrupted(t *testing.T) {
+	data, unbroken := sets(t), t.TempDir()
 	began := time.Now()
 	succeeds(t, smoke(data, unbroken)...)
 	takes := time.Since(began)
+	t.Run("killed", func(t *testing.T) { killed(t, data, unbroken, takes) })
+	t.Run("SIGTERM", func(t *testing.T) { signalled(t, data, unbroken, 143) })
+}
+
+// killed kills the program so often, and then lets it finish.
+func killed(t *testing.T, data, unbroken string, takes time.Duration) {
+	results := t.TempDir()
 
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("an unbroken run takes %s; random seed %d", takes.Round(time.Second), seed)
@@ -104,19 +112,15 @@ func requireNoLeftovers(t *testing.T, results string) {
 	}))
 }
 
-// SIGTERM and SIGINT end a run in one line and with the status that shells expect; the same command goes on.
-func TestSignalled(t *testing.T) {
-	data, unbroken := sets(t), t.TempDir()
-	succeeds(t, smoke(data, unbroken)...)
-	for signal, status := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
-		results := t.TempDir()
-		p := start(t, smoke(data, results)...)
-		waitForFiles(t, results, 15)
-		require.NoError(t, p.Process.Signal(signal))
-		require.Equal(t, status, p.status(t))
-		require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
-		require.Contains(t, p.stderr.String(), "run the same command to go on")
-		succeeds(t, smoke(data, results)...)
-		require.Equal(t, tables(t, unbroken), tables(t, results))
-	}
+// signalled stops the program once, with the signal of that exit status, and then lets it finish.
+func signalled(t *testing.T, data, unbroken string, status int) {
+	results := t.TempDir()
+	p := start(t, smoke(data, results)...)
+	waitForFiles(t, results, 15)
+	require.NoError(t, p.Process.Signal(syscall.Signal(status-128)))
+	require.Equal(t, status, p.status(t))
+	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
+	require.Contains(t, p.stderr.String(), "run the same command to go on")
+	succeeds(t, smoke(data, results)...)
+	require.Equal(t, tables(t, unbroken), tables(t, results))
 }
