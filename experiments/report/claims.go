@@ -48,7 +48,7 @@ func writeClaims(folder, profile string, groups []Group) error {
 	if err != nil {
 		return err
 	}
-	ledger := ledger{profile, groups, decodings}
+	ledger := ledger{groups, decodings}
 	var lines []Line
 	measured := len(old) > 0
 	for _, claim := range experiments.Claims {
@@ -81,7 +81,6 @@ func writeClaims(folder, profile string, groups []Group) error {
 
 // ledger is what claims are measured by.
 type ledger struct {
-	profile   string
 	groups    []Group
 	decodings map[experiments.Subject]Line
 }

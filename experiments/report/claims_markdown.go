@@ -33,15 +33,8 @@ func claimsMarkdown(profile string, lines []Line) string {
 
 // finding sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
 func finding(lines []Line) string {
-	holding, deciding := 0, lines[0]
-	for _, l := range lines {
-		if l["verdict"] == Reproduced {
-			holding++
-		}
-		if l["verdict"] == lines[0]["claim_verdict"] && deciding["verdict"] != lines[0]["claim_verdict"] {
-			deciding = l
-		}
-	}
+	holding := len(inOrder(lines, "verdict", []string{Reproduced}))
+	deciding := findIn(lines, "verdict", lines[0]["claim_verdict"])
 	if deciding["measured"] == "" {
 		return fmt.Sprintf("not measured: `%s`", deciding["to_decide"])
 	}

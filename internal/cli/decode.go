@@ -60,7 +60,10 @@ func (s studyRun) decode(ctx context.Context) error {
 		}
 		all = append(all, d.decodings)
 	}
-	return report.WriteDecodings(s.results, s.study, all)
+	if err := report.WriteDecodings(s.results, s.study, all); err != nil {
+		return err
+	}
+	return report.Write(s.results, s.profile) // the ledger rests on decodings, too
 }
 
 // decoder decodes one trained network.

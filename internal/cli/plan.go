@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -85,7 +84,8 @@ func planCommand(stdout io.Writer) *cobra.Command {
 // named are studies by their names; without a name those that the paper reports.
 func named(names []string) (studies []experiments.Study, err error) {
 	if len(names) == 0 {
-		return slices.DeleteFunc(slices.Clone(experiments.Studies), func(study experiments.Study) bool { return study.Ablation }), nil
+		reported, _ := reportedOrNot()
+		return reported, nil
 	}
 	for _, name := range names {
 		study, err := experiments.FindStudy(name)

@@ -54,14 +54,7 @@ func runCommand(stdout io.Writer) *cobra.Command {
 			"A run that was stopped goes on where it was; one that is finished is not trained again. A run is\n" +
 			"identified by everything that decides its result, so changing a setting makes another run beside it.",
 	}
-	var reported, ablations []experiments.Study
-	for _, study := range experiments.Studies {
-		if study.Ablation {
-			ablations = append(ablations, study)
-		} else {
-			reported = append(reported, study)
-		}
-	}
+	reported, ablations := reportedOrNot()
 	commands := []*cobra.Command{runStudies(stdout, "all", "what the paper reports: all studies but the ablations", reported, ablations...)}
 	drawn := slices.DeleteFunc(slices.Clone(reported), func(study experiments.Study) bool { return study.Report == experiments.Rows })
 	commands = append(commands, runStudies(stdout, "figures", "what the paper's figures show, and draw them: all studies but the table", drawn))
@@ -80,6 +73,18 @@ func runCommand(stdout io.Writer) *cobra.Command {
 		return runByID(cmd.Context(), stdout, id, flags)
 	}
 	return run
+}
+
+// reportedOrNot are the studies that the paper reports, and the others.
+func reportedOrNot() (reported, ablations []experiments.Study) {
+	for _, study := range experiments.Studies {
+		if study.Ablation {
+			ablations = append(ablations, study)
+		} else {
+			reported = append(reported, study)
+		}
+	}
+	return reported, ablations
 }
 
 // runStudies is the command that runs some studies, and with --ablations others after them.
@@ -181,10 +186,6 @@ func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, fla
 		if err := drawShrinkage(opened, request.folder()); err != nil {
 			return err
 		}
-	}
-	// Once more: the ledger rests on decodings, too, which are measured after training.
-	if err := report.Write(flags.results, flags.profile); err != nil {
-		return err
 	}
 	if err := report.WritePage(flags.results, flags.profile); err != nil {
 		return err
