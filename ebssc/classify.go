@@ -18,26 +18,26 @@ const (
 	EnergyTop Classifier = "EBC-top"
 )
 
-// apply returns scores [N, Y] from the top code and the layers' energies.
-func (c Classifier) apply(scope *model.Scope, top code, energies []*Node, classes int) *Node {
-	scale := model.GetParamOr(scope, ParamEnergyScale, 1.0)
-	switch c {
-	case EnergySum:
-		return MulScalar(classEnergy(energies), scale)
-	case EnergyTop:
-		for classEnergy(energies[1:]) != nil { // blocks below the top one
-			energies = energies[1:]
-		}
-		return MulScalar(classEnergy(energies), scale)
-	}
+// linear returns the scores [N, Y] of LC from the top code.
+func linear(scope *model.Scope, top code, classes int) *Node {
 	g := top.values.Graph()
 	top = newDropout(scope, g).apply(top)
 	// Averaging first is the same, as both are linear, and cheaper.
 	pooled := ReduceMean(top.values, 1, 2)
-	scale = model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.unit
+	scale := model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.unit
 	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes, scale)
 	learn(scope, weights, g, scale, false)
 	return Dot(pooled, weights.NodeValue(g)).Product()
+}
+
+// energy returns the energies [N, Y] that EBC tells the classes apart by, from those of the layers.
+func (c Classifier) energy(energies []*Node) *Node {
+	if c == EnergyTop {
+		for classEnergy(energies[1:]) != nil { // blocks below the top one
+			energies = energies[1:]
+		}
+	}
+	return classEnergy(energies)
 }
 
 // classEnergy is E_y = Σ_ℓ ‖z̃_{ℓ,y}‖₂ [N, Y] over the blocks that depend on the hypothesis, nil if none does.

@@ -34,6 +34,8 @@ const (
 	ParamClassifierScale = "classifier_scale"
 	// ParamAlpha is α of Eq. (train_obj2) (float64).
 	ParamAlpha = "alpha"
+	// ParamHypotheses is how many class hypotheses are inferred at a time (int); 0 leaves it to the network.
+	ParamHypotheses = "hypotheses"
 	// ParamPlainOps, if true, computes convolutions and pools with GoMLX's own operations instead of the fast ones.
 	ParamPlainOps = "plain_ops"
 )
@@ -208,7 +210,11 @@ type Pass struct {
 func (n Network) Forward(scope *model.Scope, images *Node) Pass {
 	s := n.infer(scope, images)
 	pass, top := n.read(s)
-	pass.Scores = n.Classifier.apply(scope.In(classifierScope), top, pass.Energies, n.Classes)
+	if n.Classifier == Linear {
+		pass.Scores = linear(scope.In(classifierScope), top, n.Classes)
+	} else {
+		pass.Scores = MulScalar(n.energy(scope, s, pass), model.GetParamOr(scope, ParamEnergyScale, 1.0))
+	}
 	pass.Scores.AssertDims(-1, n.Classes)
 	pass.Penalty = n.penalty(scope, images.Graph(), images.DType())
 	return pass

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 )
 
@@ -46,26 +47,51 @@ func TestPeakMemory(t *testing.T) {
 //
 //	go test ./internal/bench -run '^$' -bench StepMemory -benchtime 1x
 func BenchmarkStepMemory(b *testing.B) {
-	b.Setenv(roleVar, "own")
 	for _, e := range experiments.Unroll {
 		b.Run(e.Name, func(b *testing.B) {
-			dump := b.TempDir()
-			b.Setenv("XLA_FLAGS", "--xla_dump_to="+dump)
 			sizes, err := usualSizes(e)
 			require.NoError(b, err)
-			folder := b.TempDir()
-			require.NoError(b, newCase(e, sizes[0]).write(folder))
-			for b.Loop() {
-				p, _, err := startPeer(b.Context(), fastProgram, []string{os.Args[0], folder}, folder)
-				require.NoError(b, err)
-				_, err = p.turn(training, 1)
-				require.NoError(b, err)
-				require.NoError(b, p.close())
-			}
-			b.ReportMetric(reserved(b, dump)/(1<<20), "MiB")
-			b.ReportMetric(0, "ns/op") // it is not about time
+			stepMemory(b, newCase(e, sizes[0]))
 		})
 	}
+}
+
+// BenchmarkStepHypotheses reports time and memory of a training step of SSC+EBC₆₋₇ (batch 32, width 16) against the number of
+// classes: with all hypotheses inferred at once, and with ten at a time.
+//
+//	go test ./internal/bench -run '^$' -bench StepHypotheses -benchtime 3x
+func BenchmarkStepHypotheses(b *testing.B) {
+	rows, err := experiments.Find(experiments.Table, []string{"ssc-ebc67"})
+	require.NoError(b, err)
+	for _, classes := range []int{10, 20, 50, 100, 200} {
+		for _, atOnce := range []int{classes, 10} {
+			b.Run(fmt.Sprintf("classes=%d/at-once=%d", classes, atOnce), func(b *testing.B) {
+				c := newCase(rows[0], Size{Batch: 32, Width: 16})
+				c.Network.Classes = classes
+				c.Settings = c.Settings.With(experiments.Settings{ebssc.ParamHypotheses: atOnce})
+				stepMemory(b, c)
+			})
+		}
+	}
+}
+
+// stepMemory times training steps of a case in a process of its own, and reports what XLA sets aside for one.
+func stepMemory(b *testing.B, c testCase) {
+	b.Setenv(roleVar, "own")
+	dump, folder := b.TempDir(), b.TempDir()
+	b.Setenv("XLA_FLAGS", "--xla_dump_to="+dump)
+	require.NoError(b, c.write(folder))
+	p, _, err := startPeer(b.Context(), fastProgram, []string{os.Args[0], folder}, folder)
+	require.NoError(b, err)
+	first, err := p.turn(training, 1)
+	require.NoError(b, err)
+	for b.Loop() {
+		_, err = p.turn(training, 1)
+		require.NoError(b, err)
+	}
+	require.NoError(b, p.close())
+	b.ReportMetric(reserved(b, dump)/(1<<20), "MiB")
+	b.ReportMetric(first.seconds, "first-s")
 }
 
 // reserved are the bytes that XLA's report on the training step names, among what it wrote to a folder.

@@ -1,0 +1,51 @@
+package ebssc_test
+
+import (
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
+)
+
+// A few hypotheses at a time have the scores and the gradients of all at once, to 1e-5 of the largest: class-specific codes
+// above shared ones, in all blocks, energies of the top block alone, and sweeps; with dropout.
+func TestHypothesesInPieces(t *testing.T) {
+	ebc67 := tiny(rowNamed(t, "ssc-ebc67"), 3)
+	ebc67.Classes = 3 // pieces of two, and one of what is left
+	top, sweeps := twoBlocks(0), twoBlocks(1)
+	top.Classifier = ebssc.EnergyTop
+	top.Layers[0].Block.Coding = ebssc.EBC
+	for name, network := range map[string]ebssc.Network{"EBC67": ebc67, "all blocks, top energy": top, "sweeps": sweeps} {
+		t.Run(name, func(t *testing.T) {
+			input, labels := randomImages(network, 5), tensors.FromValue([][]int32{{2}, {0}})
+			store := randomModel(t, network, experiments.Settings{ebssc.ParamEnergyScale: 5.0, ebssc.ParamDropout: 0.3}, 5)
+			compute := func(hypotheses int) (outputs [][]float64) {
+				store.SetParam(ebssc.ParamHypotheses, hypotheses)
+				require.NoError(t, store.SetRNGStateFromSeed(3)) // the same dropout
+				computed, err := model.CallOnceN(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
+					scope.Store().SetTraining(images.Graph(), true)
+					loss := lossGraph(network, scope, images, labels)
+					return append(scope.BuildTrainableVariablesGradientsGraph(loss), loss)
+				}, input, labels)
+				require.NoError(t, err)
+				for _, output := range computed {
+					outputs = append(outputs, tensors.MustCopyFlatData[float64](output))
+				}
+				return outputs
+			}
+			want := compute(network.Classes)
+			for i, got := range compute(2) {
+				scale := 0.0
+				for _, value := range want[i] {
+					scale = max(scale, value, -value)
+				}
+				require.InDeltaSlice(t, want[i], got, 1e-5*scale, "output %d", i)
+			}
+		})
+	}
+}
