@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the files in this folder as far as one machine goes: slurm.sh under a slurmctld and two slurmd of its own, with ten runs
 # of which some are stopped in each way that there is, and kubernetes.yaml against the API's schema and by its command. What comes
-# of them must be what one process makes of the same runs. Ten minutes on two cores, 8 GB of memory.
+# of them must be what one process makes of the same runs. About ten minutes on two cores, 8 GB of memory.
 #
 #   experiments/cluster/test.sh [--data FOLDER]     # CIFAR-10 (or $EBSSC_DATA); else downloaded, else MNIST in its place
 #
@@ -158,6 +158,15 @@ comparable() {
   sed -i -E '2,$ s/^(([^,]*,){4})[0-9.]+/\1/' "$2"/curves/*.csv # the fifth
 }
 
+# merge adds a folder of results to another, which must then be said to have come out so.
+merge() {
+  local said
+  said=$("$pack/ebssc" report --results "$2" --merge "$1")
+  if [[ $said != "$3"* || $said =~ $'\n'(missing|inconsistent|unfinished) ]]; then
+    die "merging $1 into $2 should have said '$3' and nothing of missing runs, and said: $said"
+  fi
+}
+
 install_slurm
 say "shared folder: a pack, and a plan of ten runs"
 "$here/../offline/pack.sh" "$pack" ${data:+--data "$data"} 2>&1 | sed 's/^/    /'
@@ -175,29 +184,29 @@ start_slurm
 job=$(sbatch --parsable --array=1-10 --cpus-per-task=1 --mem=3000 "$here/slurm.sh")
 say "Slurm: array $job on two nodes"
 
-eventually 300 in_training 2
+eventually 900 in_training 2
 scontrol requeue "${job}_2"
 say "task 2: requeued after its epoch $(($(wc -l <"results/smoke/runs/${ids[1]}/curve.csv") - 1)) of 3, as for another job that comes first"
 
-eventually 300 in_training 4
+eventually 900 in_training 4
 kill -KILL "$(pgrep -f -- "^$pack/\./ebssc run --plan plan\.jsonl --line 4\$")"
 say "task 4: program killed (kill -9) after its epoch $(($(wc -l <"results/smoke/runs/${ids[3]}/curve.csv") - 1)) of 3"
 eventually 30 is 4 FAILED 0
 [[ $(shown 4 ExitCode) == 137:0 ]] || die "task 4 ended with $(shown 4 ExitCode), not 137:0"
 scontrol requeue "${job}_4"
 
-eventually 300 in_training 7
+eventually 900 in_training 7
 scancel --signal=TERM "$(shown 7 JobId).0"
 say "task 7: SIGTERM after its epoch $(($(wc -l <"results/smoke/runs/${ids[6]}/curve.csv") - 1)) of 3, as before the time limit"
 
-eventually 300 in_training 9
+eventually 900 in_training 9
 scancel "${job}_9"
 say "task 9: cancelled after its epoch $(($(wc -l <"results/smoke/runs/${ids[8]}/curve.csv") - 1)) of 3"
 
-eventually 900 ended
+eventually 1800 ended
 is 9 CANCELLED 0 || die "task 9 was cancelled, and is $(shown 9 JobState)"
 scontrol requeue "${job}_9"
-eventually 300 is 9 COMPLETED 1
+eventually 900 is 9 COMPLETED 1
 for ((task = 1; task <= 10; task++)); do
   restarts=0
   [[ $task =~ ^(2|4|7|9)$ ]] && restarts=1
@@ -205,16 +214,11 @@ for ((task = 1; task <= 10; task++)); do
 done
 say "Slurm: all completed; tasks 2, 4, 7 and 9 were started twice, each other once"
 
-./ebssc report --results "$tmp/merged" --merge results >"$tmp/merge.log"
-grep -qx '10 runs added, 0 were there with the same result' "$tmp/merge.log" || die "merging said: $(<"$tmp/merge.log")"
-if grep -E '^(missing|inconsistent|unfinished)' "$tmp/merge.log"; then
-  die "merging found something missing"
-fi
+merge results "$tmp/merged" '10 runs added, 0 were there with the same result'
 comparable "$tmp/serial" "$tmp/serial-reports"
 comparable "$tmp/merged" "$tmp/merged-reports"
 diff -r "$tmp/serial-reports" "$tmp/merged-reports" >&2 || die "the merged reports are not those of the serial runs"
-./ebssc report --results "$tmp/serial" --merge "$tmp/merged" | grep -qx '0 runs added, 10 were there with the same result' ||
-  die "the merged runs are not the serial ones"
+merge "$tmp/merged" "$tmp/serial" '0 runs added, 10 were there with the same result'
 say "merged: tables, ledger, curves and figures are those of the serial runs, byte for byte but for seconds"
 
 say "Kubernetes: kubernetes.yaml against the API's schema"
@@ -236,7 +240,6 @@ cd "$tmp/volume"
 for index in 0 9; do
   env -i PATH=/usr/bin:/bin JOB_COMPLETION_INDEX=$index "${container[@]}" >"$tmp/index-$index.log" 2>&1
 done
-"$pack/ebssc" report --results "$tmp/merged" --merge results | grep -qx '0 runs added, 2 were there with the same result' ||
-  die "the runs of the container's command are not the serial ones"
+merge results "$tmp/merged" '0 runs added, 2 were there with the same result'
 say "Kubernetes: the container's command did indices 0 and 9 (lines 1 and 10), with the serial runs' results"
 say "passed in $SECONDS seconds"
