@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,8 +30,10 @@ type planned struct {
 	Done bool `json:"done"`
 	// Seconds are what runs took that differ in the seed alone, in the mean; null where none is recorded.
 	Seconds *float64 `json:"estimated_seconds"`
-	// Command carries the run out.
+	// Command carries the run out, in a shell.
 	Command string `json:"command"`
+	// Args are the words of Command behind the program's name, for programs.
+	Args []string `json:"args"`
 }
 
 func planCommand(stdout io.Writer) *cobra.Command {
@@ -41,7 +45,7 @@ func planCommand(stdout io.Writer) *cobra.Command {
 			"and seed, whether it is recorded, how long it should take, and the command that carries it out. Runs are independent of\n" +
 			"one another. Commands may be run anywhere, with the same program, data and kind of backend: other bytes or settings have\n" +
 			"another id, and are refused. Put the folders of their results together with `ebssc report --merge`.",
-		Example: "  ebssc plan --profile paper --seeds 10 --backend cuda > plan.jsonl\n  sh -c \"$(sed -n 3p plan.jsonl | jq -r .command)\"",
+		Example: "  ebssc plan --profile paper --seeds 10 --backend cuda > plan.jsonl\n  ebssc run --plan plan.jsonl --line 3",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			request, err := flags.check()
 			if err != nil {
@@ -104,7 +108,8 @@ func (r request) print(stdout io.Writer, study experiments.Study, groups []repor
 		if err != nil {
 			return err
 		}
-		p := planned{ID: id, Study: study.Name, Experiment: run.Experiment, Seed: run.Seed, Command: r.command(id)}
+		p := planned{ID: id, Study: study.Name, Experiment: run.Experiment, Seed: run.Seed, Args: r.args(id)}
+		p.Command = forShell(p.Args)
 		for _, group := range groups {
 			alike, err := group.Of(run)
 			if err != nil {
@@ -128,16 +133,25 @@ func (r request) print(stdout io.Writer, study experiments.Study, groups []repor
 	return nil
 }
 
-// command is the one that carries out a run, for a shell.
-func (r request) command(id string) string {
-	words := []string{"ebssc", "run", "--id", id, "--profile", r.profile}
+// args are those with which ebssc carries out a run.
+func (r request) args(id string) []string {
+	args := []string{"run", "--id", id, "--profile", r.profile}
 	for _, flag := range []struct{ name, value, otherwise string }{
 		{"--data", r.data, ""}, {"--backend", r.backend, ""}, {"--set", r.set, ""}, {"--results", r.results, "results"},
 		{"--epochs", strconv.Itoa(r.epochs), "0"}, {"--held-out", strconv.Itoa(r.heldOut), "0"},
 	} {
 		if flag.value != flag.otherwise {
-			words = append(words, flag.name, quoted(flag.value))
+			args = append(args, flag.name, flag.value)
 		}
+	}
+	return args
+}
+
+// forShell is ebssc with arguments, as a shell reads it.
+func forShell(args []string) string {
+	words := []string{"ebssc"}
+	for _, arg := range args {
+		words = append(words, quoted(arg))
 	}
 	return strings.Join(words, " ")
 }
@@ -151,6 +165,26 @@ func quoted(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// lineOf are the flags for `ebssc run` in a line, from 1, of a file that ebssc plan printed.
+func lineOf(path string, number int) (flags []string, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading a plan: %w", err)
+	}
+	lines := slices.Collect(strings.Lines(string(content)))
+	if number < 1 || number > len(lines) {
+		return nil, fmt.Errorf("%s has no line %d: give --line 1 to %d", path, number, len(lines))
+	}
+	var p planned
+	if err := json.Unmarshal([]byte(lines[number-1]), &p); err != nil {
+		return nil, fmt.Errorf("line %d of %s is none that ebssc plan printed: %w", number, path, err)
+	}
+	if len(p.Args) < 2 || p.Args[0] != "run" {
+		return nil, fmt.Errorf("line %d of %s is none that ebssc plan printed: it has no args of ebssc run", number, path)
+	}
+	return p.Args[1:], nil
 }
 
 // runByID carries out one run of a plan, and records it. It writes no report.

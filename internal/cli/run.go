@@ -62,11 +62,27 @@ func runCommand(stdout io.Writer) *cobra.Command {
 		commands = append(commands, runStudies(stdout, study.Name, study.About+", on "+string(study.Images), []experiments.Study{study}))
 	}
 	group(run, commands...)
-	var id string
+	var id, plan string
+	var line int
 	var flags runFlags
 	run.Flags().StringVar(&id, "id", "", "carry out this one run, as ebssc plan prints it")
+	run.Flags().StringVar(&plan, "plan", "", "carry out one run of this file, which ebssc plan printed, with its flags")
+	run.Flags().IntVar(&line, "line", 0, "number of the run's line in the plan, from 1")
+	run.MarkFlagsRequiredTogether("plan", "line")
 	flags.add(run.Flags())
 	run.RunE = func(cmd *cobra.Command, _ []string) error {
+		if plan != "" {
+			if cmd.Flags().NFlag() > 2 {
+				return errors.New("--plan and --line take all other flags from the plan: give none beside them")
+			}
+			planned, err := lineOf(plan, line)
+			if err != nil {
+				return err
+			}
+			if err := cmd.ParseFlags(planned); err != nil {
+				return fmt.Errorf("line %d of %s: %w", line, plan, err)
+			}
+		}
 		if id == "" {
 			return cmd.Help()
 		}
