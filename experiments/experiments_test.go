@@ -56,7 +56,7 @@ func TestDeclarations(t *testing.T) {
 	for _, study := range experiments.Studies {
 		for _, profile := range experiments.Profiles {
 			for _, e := range study.Experiments {
-				runs, err := experiments.Plan(e, profile.Name, profile.Scale(study), cifar, "xla-cpu", nil, 0)
+				runs, err := experiments.Plan(e, profile.Name, profile.Scale(study), cifar, experiments.Machine{Backend: "xla-cpu"}, nil, 0)
 				require.NoError(t, err)
 				require.Len(t, runs, profile.Scale(study).Seeds)
 				require.Empty(t, runs[0].Changed(), "%s differs from its own declaration", e.Name)
@@ -70,7 +70,7 @@ func TestIDs(t *testing.T) {
 	plan := func(row string, change func(*experiments.Scale), backend string, settings experiments.Settings, heldOut int) experiments.Run {
 		scale := profileNamed(t, "quick").Table
 		change(&scale)
-		runs, err := experiments.Plan(rowNamed(t, row), "quick", scale, cifar, backend, settings, heldOut)
+		runs, err := experiments.Plan(rowNamed(t, row), "quick", scale, cifar, experiments.Machine{Backend: backend}, settings, heldOut)
 		require.NoError(t, err)
 		return runs[0]
 	}
@@ -104,7 +104,7 @@ func TestIDs(t *testing.T) {
 
 // Held-out images are never trained on.
 func TestHeldOut(t *testing.T) {
-	runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), "paper", profileNamed(t, "paper").Table, cifar, "go", nil, 5000)
+	runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), "paper", profileNamed(t, "paper").Table, cifar, experiments.Machine{Backend: "go"}, nil, 5000)
 	require.NoError(t, err)
 	require.Equal(t, 45000, runs[0].TrainImages)
 	require.Equal(t, 5000, runs[0].TestImages)

@@ -170,7 +170,7 @@ func TestQuietWithoutHome(t *testing.T) {
 func TestOpen(t *testing.T) {
 	for _, spec := range []string{"cpu", "go"} {
 		t.Run(spec, func(t *testing.T) {
-			opened, choice, err := Open(t.Context(), spec)
+			opened, choice, err := Open(t.Context(), spec, 1)
 			require.NoError(t, err)
 			defer opened.Finalize()
 			require.Equal(t, strings.TrimPrefix(choice.Name, "xla-"), spec)
@@ -193,7 +193,7 @@ func TestOpenErrors(t *testing.T) {
 		"go:bad=yes":      "does not start",
 		"nonsense":        "unknown",
 	} {
-		_, _, err := Open(t.Context(), spec)
+		_, _, err := Open(t.Context(), spec, 1)
 		require.ErrorContains(t, err, want, spec)
 		require.NotContains(t, err.Error(), "\n", spec)
 	}
