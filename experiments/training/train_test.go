@@ -182,13 +182,14 @@ func variables(t *testing.T, run experiments.Run, runs string) map[string]any {
 func TestPlanRefuses(t *testing.T) {
 	set := madeSet(20, 10)
 	scale := experiments.Scale{Width: 2, Epochs: 1, Seeds: 1}
-	for message, settings := range map[string]experiments.Settings{
-		"does not fit":   {experiments.ParamBatch: 21},
-		"out of range":   {experiments.ParamLearningRate: -1.0},
-		"not a number":   {experiments.ParamCrop: "wide"},
-		"beta=-1 is out": {"beta": -1.0},
-	} {
-		_, err := experiments.Plan(experiments.Table[0], "test", scale, describe(set), experiments.Machine{Backend: "go", Devices: 1}, settings, 0)
+	three := experiments.Machine{Backend: "xla-cpu", Devices: 3}
+	refused := func(message string, machine experiments.Machine, settings experiments.Settings) {
+		_, err := experiments.Plan(experiments.Table[0], "test", scale, describe(set), machine, settings, 0)
 		require.ErrorContains(t, err, message)
 	}
+	refused("does not fit", onOne, experiments.Settings{experiments.ParamBatch: 21})
+	refused("out of range", onOne, experiments.Settings{experiments.ParamLearningRate: -1.0})
+	refused("not a number", onOne, experiments.Settings{experiments.ParamCrop: "wide"})
+	refused("beta=-1 is out", onOne, experiments.Settings{"beta": -1.0})
+	refused("batch_size=20 cannot be shared by 3 devices: take a multiple of 3", three, experiments.Settings{experiments.ParamBatch: 20})
 }
