@@ -24,11 +24,11 @@ var onOne = experiments.Machine{Backend: "xla-cpu"}
 //
 // Its learning rate is small: at the recipe's, runs that round differently in the first step come apart by more than
 // a thousandth in 100 steps, on one device too, where they differ in plain_ops alone.
-func divided(t testing.TB, row experiments.Experiment, width int) (experiments.Run, *training.Lab) {
+func divided(t testing.TB, row experiments.Experiment, width, batch int) (experiments.Run, *training.Lab) {
 	network := row.Network(width)
-	set := madeImages(network.Height, network.Channels, 80, 10)
+	set := madeImages(network.Height, network.Channels, 10*batch, 10)
 	runs, err := experiments.Plan(row, "test", experiments.Scale{Width: width, Epochs: 10, Seeds: 1}, describe(set), onOne, experiments.Settings{
-		experiments.ParamBatch: 8, experiments.ParamLearningRate: 3e-5, experiments.ParamWhiten: false, ebssc.ParamPlainOps: true,
+		experiments.ParamBatch: batch, experiments.ParamLearningRate: 3e-5, experiments.ParamWhiten: false, ebssc.ParamPlainOps: true,
 		ebssc.ParamClassSpread: 1.0, ebssc.ParamClassStep: 10.0, // some class thresholds are projected to 0 within 100 steps
 		ebssc.ParamDropout: 0.1, experiments.ParamCrop: 4, experiments.ParamFlip: 0.5,
 	}, 0)
@@ -41,7 +41,7 @@ func TestDevicesTakeTheSameSteps(t *testing.T) {
 	for _, row := range append(slices.Clone(experiments.Table), experiments.Unroll[1]) {
 		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
-			run, lab := divided(t, row, 4)
+			run, lab := divided(t, row, 4, 8)
 			if blocks := run.Network.Layers; len(blocks) == 9 {
 				run.Network.Layers = slices.Concat(blocks[1:3], blocks[7:]) // of like blocks one, which compiles faster
 			}
@@ -89,7 +89,7 @@ func BenchmarkDevices(b *testing.B) {
 			devices    int
 		}{{"fast", false, 0}, {"plain", true, 0}, {"plain", true, 2}, {"plain", true, 4}} {
 			b.Run(fmt.Sprintf("%s/%s/%d", row.Name, c.operations, max(1, c.devices)), func(b *testing.B) {
-				run, lab := divided(b, row, 8)
+				run, lab := divided(b, row, 8, 32)
 				run.Settings[ebssc.ParamPlainOps], run.Devices = c.plain, c.devices
 				for b.Loop() {
 					losses, seconds, _ := training.TakeSteps(b, lab, run, 100)
