@@ -28,7 +28,7 @@ func divided(t testing.TB, row experiments.Experiment, width, batch int) (experi
 	network := row.Network(width)
 	set := madeImages(network.Height, network.Channels, 10*batch, 10)
 	runs, err := experiments.Plan(row, "test", experiments.Scale{Width: width, Epochs: 10, Seeds: 1}, describe(set), onOne, experiments.Settings{
-		experiments.ParamBatch: batch, experiments.ParamLearningRate: 3e-5, experiments.ParamWhiten: false, ebssc.ParamPlainOps: true,
+		experiments.ParamBatch: batch, experiments.ParamLearningRate: 1e-5, experiments.ParamWhiten: false, ebssc.ParamPlainOps: true,
 		ebssc.ParamClassSpread: 1.0, ebssc.ParamClassStep: 10.0, // some class thresholds are projected to 0 within 100 steps
 		ebssc.ParamDropout: 0.1, experiments.ParamCrop: 4, experiments.ParamFlip: 0.5,
 	}, 0)
