@@ -219,7 +219,7 @@ func TestJobs(t *testing.T) {
 // A run on two devices ends like any other; reports say on how many it was, and a plan finds it.
 func TestDevices(t *testing.T) {
 	results := t.TempDir()
-	args := []string{"table", "--profile", "smoke", "--epochs", "1", "--set", "whiten=false", "--backend", "cpu", "--devices", "2",
+	args := []string{"table", "--profile", "smoke", "--epochs", "1", "--set", "whiten=false;batch_size=200", "--backend", "cpu", "--devices", "2",
 		"--data", made.CIFAR10(t), "--results", results}
 	status, stdout, stderr := run(append([]string{"run", "--only", "relu-lc7"}, args...)...)
 	require.Zero(t, status, stderr)
