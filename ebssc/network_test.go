@@ -442,7 +442,7 @@ func TestTopEnergy(t *testing.T) {
 
 // The Go backend and XLA agree on scores and gradients of every row.
 func TestBackendsAgree(t *testing.T) {
-	plainGo, _, err := backend.Open(context.Background(), "go")
+	plainGo, _, err := backend.Open(context.Background(), "go", 1)
 	require.NoError(t, err)
 	defer plainGo.Finalize()
 	for _, row := range experiments.Table {

@@ -22,7 +22,7 @@ var xla compute.Backend
 
 func TestMain(m *testing.M) {
 	var err error
-	if xla, _, err = backend.Open(context.Background(), "cpu"); err != nil {
+	if xla, _, err = backend.Open(context.Background(), "cpu", 1); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

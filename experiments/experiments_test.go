@@ -56,7 +56,7 @@ func TestDeclarations(t *testing.T) {
 	for _, study := range experiments.Studies {
 		for _, profile := range experiments.Profiles {
 			for _, e := range study.Experiments {
-				runs, err := experiments.Plan(e, profile.Name, profile.Scale(study), cifar, "xla-cpu", nil, 0)
+				runs, err := experiments.Plan(e, profile.Name, profile.Scale(study), cifar, experiments.Machine{Backend: "xla-cpu"}, nil, 0)
 				require.NoError(t, err)
 				require.Len(t, runs, profile.Scale(study).Seeds)
 				require.Empty(t, runs[0].Changed(), "%s differs from its own declaration", e.Name)
@@ -70,7 +70,7 @@ func TestIDs(t *testing.T) {
 	plan := func(row string, change func(*experiments.Scale), backend string, settings experiments.Settings, heldOut int) experiments.Run {
 		scale := profileNamed(t, "quick").Table
 		change(&scale)
-		runs, err := experiments.Plan(rowNamed(t, row), "quick", scale, cifar, backend, settings, heldOut)
+		runs, err := experiments.Plan(rowNamed(t, row), "quick", scale, cifar, experiments.Machine{Backend: backend}, settings, heldOut)
 		require.NoError(t, err)
 		return runs[0]
 	}
@@ -102,9 +102,36 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// One device is the run that it was before there could be several; several make another run, with operations that they can share.
+func TestDevices(t *testing.T) {
+	plan := func(devices int, settings experiments.Settings) (run experiments.Run, id, text string) {
+		machine := experiments.Machine{Backend: "xla-cpu", Devices: devices}
+		runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), "quick", profileNamed(t, "quick").Table, cifar, machine, settings, 0)
+		require.NoError(t, err)
+		id, err = runs[0].ID()
+		require.NoError(t, err)
+		description, err := json.Marshal(runs[0])
+		require.NoError(t, err)
+		return runs[0], id, string(description)
+	}
+	unsaid, unsaidID, text := plan(0, nil)
+	require.NotContains(t, text, "Devices")
+	_, oneID, _ := plan(1, nil)
+	require.Equal(t, unsaidID, oneID)
+	require.Equal(t, false, unsaid.Settings[ebssc.ParamPlainOps])
+
+	two, twoID, _ := plan(2, nil)
+	require.NotEqual(t, oneID, twoID)
+	require.Equal(t, "xla-cpu, 2 devices", two.Machine().String())
+	require.Equal(t, true, two.Settings[ebssc.ParamPlainOps])
+	require.Empty(t, two.Changed())
+	fast, _, _ := plan(2, experiments.Settings{ebssc.ParamPlainOps: false})
+	require.Equal(t, experiments.Settings{ebssc.ParamPlainOps: false}, fast.Changed())
+}
+
 // Held-out images are never trained on.
 func TestHeldOut(t *testing.T) {
-	runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), "paper", profileNamed(t, "paper").Table, cifar, "go", nil, 5000)
+	runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), "paper", profileNamed(t, "paper").Table, cifar, experiments.Machine{Backend: "go"}, nil, 5000)
 	require.NoError(t, err)
 	require.Equal(t, 45000, runs[0].TrainImages)
 	require.Equal(t, 5000, runs[0].TestImages)

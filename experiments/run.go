@@ -41,6 +41,33 @@ type Run struct {
 	Traced bool `json:",omitempty"`
 	// Backend that computes: xla-cpu, xla-cuda, xla (a plugin of another kind) or go.
 	Backend string
+	// Devices that share each training batch; 0 for one. They add up in another order than one does, so it is another run.
+	Devices int `json:",omitempty"`
+}
+
+// Machine is what runs are carried out on.
+type Machine struct {
+	// Backend that computes, see Run.
+	Backend string
+	// Devices that share each training batch; 0 and 1 are one.
+	Devices int
+}
+
+// Machine that the run is carried out on.
+func (r Run) Machine() Machine { return Machine{r.Backend, r.Devices} }
+
+// String is the backend, and how many devices where there are several: "xla-cpu, 2 devices".
+func (m Machine) String() string {
+	if m.Devices > 1 {
+		return fmt.Sprintf("%s, %d devices", m.Backend, m.Devices)
+	}
+	return m.Backend
+}
+
+// settings are what a machine needs. The fast operations were measured on XLA's CPU alone; in loops they go through pieces of
+// the batch, which lie on one device each, so several devices would all compute all of it.
+func (m Machine) settings() Settings {
+	return Settings{ebssc.ParamPlainOps: m.Backend != "xla-cpu" || m.Devices > 1}
 }
 
 // Dataset is what a plan must know of a data set.
@@ -53,13 +80,16 @@ type Dataset struct {
 
 // Plan makes the runs of an experiment: one a seed. profile is the name of the scale. heldOut, if not 0, measures on that
 // many images taken from the end of the training set in place of the test set, for choosing hyperparameters.
-func Plan(e Experiment, profile string, scale Scale, set Dataset, backend string, overrides Settings, heldOut int) ([]Run, error) {
+func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machine, overrides Settings, heldOut int) ([]Run, error) {
 	run := Run{
 		Version: Version, Experiment: e.Name, Profile: profile, Network: e.Network(scale.Width),
-		Settings: Recipe.With(backendSettings(backend), scale.Settings, e.Settings, overrides),
+		Settings: Recipe.With(machine.settings(), scale.Settings, e.Settings, overrides),
 		Dataset:  set.Name, SHA256: set.SHA256,
 		HeldOut: heldOut, TestImages: atMost(scale.TestImages, set.Test),
-		Epochs: scale.Epochs, Traced: e.Traced, Backend: backend,
+		Epochs: scale.Epochs, Traced: e.Traced, Backend: machine.Backend,
+	}
+	if machine.Devices > 1 { // one is not said, as it was when there could not be more
+		run.Devices = machine.Devices
 	}
 	run.TrainImages = atMost(scale.TrainImages, set.Train-heldOut)
 	if heldOut > 0 {
@@ -76,14 +106,9 @@ func Plan(e Experiment, profile string, scale Scale, set Dataset, backend string
 	return runs, nil
 }
 
-// backendSettings are what a backend needs: the fast operations were measured on XLA's CPU alone.
-func backendSettings(backend string) Settings {
-	return Settings{ebssc.ParamPlainOps: backend != "xla-cpu"}
-}
-
 // Changed are the settings in which the run differs from what its experiment and profile declare.
 func (r Run) Changed() Settings {
-	declared := Recipe.With(backendSettings(r.Backend))
+	declared := Recipe.With(r.Machine().settings())
 	if study, e, ok := StudyOf(r.Experiment); ok {
 		if profile, err := FindProfile(r.Profile); err == nil {
 			declared = declared.With(profile.Scale(study).Settings)
@@ -122,6 +147,9 @@ func (r Run) Validate() error {
 		return fmt.Errorf("%d training and %d test images: at least 1 of each is needed", r.TrainImages, r.TestImages)
 	case r.Batch() < 1 || r.Batch() > r.TrainImages:
 		return fmt.Errorf("%s=%v does not fit: there are %d training images", ParamBatch, r.Settings[ParamBatch], r.TrainImages)
+	case r.Devices > 1 && r.Batch()%r.Devices != 0:
+		return fmt.Errorf("%s=%d cannot be shared by %d devices: take a multiple of %d with --set=%s=…, or other --devices",
+			ParamBatch, r.Batch(), r.Devices, r.Devices, ParamBatch)
 	}
 	return nil
 }

@@ -3,10 +3,12 @@ package backend
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend" // registers "go"
 	"github.com/gomlx/go-xla/compute/xla"  // registers "xla"
+	"github.com/gomlx/go-xla/pjrt"
 	"github.com/gomlx/gomlx/support/exceptions"
 
 	"ebsscgo/experiments/backend/quiet"
@@ -57,8 +59,9 @@ func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine().resolve(ctx, spec)
 }
 
-// Open resolves spec (see Resolve) and starts the backend, which the caller finalizes.
-func Open(ctx context.Context, spec string) (compute.Backend, Choice, error) {
+// Open resolves spec (see Resolve) and starts the backend, which the caller finalizes. It has at least that many devices: of
+// XLA on the CPU as many as are asked for, which share its cores, and of all others those that are there.
+func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choice, error) {
 	choice, err := Resolve(ctx, spec)
 	if err != nil {
 		return nil, Choice{}, err
@@ -70,13 +73,27 @@ func Open(ctx context.Context, spec string) (compute.Backend, Choice, error) {
 	}
 	var opened compute.Backend
 	err = try(func() (err error) {
-		opened, err = compute.NewWithConfig(choice.Config)
+		opened, err = choice.start(devices)
 		return err
 	})
 	if err != nil {
 		return nil, Choice{}, fmt.Errorf("backend %q does not start: %w", choice.Config, err)
 	}
+	if has := opened.NumDevices(); has < devices {
+		opened.Finalize()
+		return nil, Choice{}, fmt.Errorf("backend %s has %d device(s), not %d: ask for fewer with --devices, or for another --backend (cpu has any number, for trying out)",
+			choice.Name, has, devices)
+	}
 	return opened, choice, nil
+}
+
+// start starts the backend. For one device nothing is said of their number, and the CPU's plugin has four.
+func (c Choice) start(devices int) (compute.Backend, error) {
+	if c.Name != nameCPU || devices <= 1 {
+		return compute.NewWithConfig(c.Config)
+	}
+	_, config, _ := strings.Cut(c.Config, ":")
+	return xla.NewWithOptions(config, pjrt.NamedValuesMap{"cpu_device_count": int64(devices)})
 }
 
 // try runs f and returns its error, or the error that it panicked with: GoMLX panics about a backend that it does

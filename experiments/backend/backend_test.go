@@ -170,7 +170,7 @@ func TestQuietWithoutHome(t *testing.T) {
 func TestOpen(t *testing.T) {
 	for _, spec := range []string{"cpu", "go"} {
 		t.Run(spec, func(t *testing.T) {
-			opened, choice, err := Open(t.Context(), spec)
+			opened, choice, err := Open(t.Context(), spec, 1)
 			require.NoError(t, err)
 			defer opened.Finalize()
 			require.Equal(t, strings.TrimPrefix(choice.Name, "xla-"), spec)
@@ -186,6 +186,18 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// XLA's CPU has as many devices as are asked for, more than the plugin makes by itself; of others there are those that there are.
+func TestOpenDevices(t *testing.T) {
+	opened, _, err := Open(t.Context(), "cpu", 6)
+	require.NoError(t, err)
+	defer opened.Finalize()
+	require.EqualValues(t, 6, opened.NumDevices())
+
+	_, _, err = Open(t.Context(), "go", 2)
+	require.ErrorContains(t, err, "backend go has 1 device(s), not 2: ask for fewer with --devices")
+	require.NotContains(t, err.Error(), "\n")
+}
+
 func TestOpenErrors(t *testing.T) {
 	for spec, want := range map[string]string{
 		"xla:/dev/null":   "does not start",
@@ -193,7 +205,7 @@ func TestOpenErrors(t *testing.T) {
 		"go:bad=yes":      "does not start",
 		"nonsense":        "unknown",
 	} {
-		_, _, err := Open(t.Context(), spec)
+		_, _, err := Open(t.Context(), spec, 1)
 		require.ErrorContains(t, err, want, spec)
 		require.NotContains(t, err.Error(), "\n", spec)
 	}

@@ -21,7 +21,7 @@ import (
 
 // open starts the backend once for all tests. It must come before a test moves the cache, where its plugin may be.
 var open = sync.OnceValues(func() (compute.Backend, error) {
-	opened, _, err := backend.Open(context.Background(), "")
+	opened, _, err := backend.Open(context.Background(), "", 1)
 	return opened, err
 })
 

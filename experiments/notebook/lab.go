@@ -43,7 +43,7 @@ func Backend() compute.Backend {
 }
 
 func open() (compute.Backend, backend.Choice) {
-	opened, choice, err := backend.Open(context.Background(), "")
+	opened, choice, err := backend.Open(context.Background(), "", 1)
 	Check(err)
 	if choice.Warning != "" {
 		fmt.Println("warning: " + choice.Warning)
@@ -115,7 +115,7 @@ func (l *Lab) plan(profile experiments.Profile, settings experiments.Settings, e
 	}
 	scale := profile.Scale(study)
 	scale.Seeds = 1
-	run = Must(experiments.Plan(e, profile.Name, scale, l.Dataset(), l.backend, settings, 0))[0]
+	run = Must(experiments.Plan(e, profile.Name, scale, l.Dataset(), experiments.Machine{Backend: l.backend}, settings, 0))[0]
 	return run, filepath.Join(l.Results, own, report.RunsFolder, Must(run.ID()))
 }
 

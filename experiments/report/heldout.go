@@ -40,7 +40,7 @@ func heldOutLine(group Group) Line {
 		"experiment": run.Experiment, "settings": run.Changed().String(), "dataset": run.Dataset,
 		"width": strconv.Itoa(run.Network.Layers[0].Block.Filters), "train_images": strconv.Itoa(run.TrainImages),
 		"heldout_images": strconv.Itoa(run.HeldOut), "epochs": strconv.Itoa(run.Epochs), "seeds": strconv.Itoa(len(group)),
-		"backend": run.Backend, "train_err": percent(trainErr), "heldout_err": percent(heldOutErr),
+		"backend": run.Machine().String(), "train_err": percent(trainErr), "heldout_err": percent(heldOutErr),
 		"seconds": decimals(seconds*float64(len(group)), 0), "commit": group[0].Commit,
 	}
 }

@@ -53,7 +53,7 @@ func declared(t *testing.T, row experiments.Experiment) experiments.Settings {
 	require.NoError(t, err)
 	study, _, ok := experiments.StudyOf(row.Name)
 	require.True(t, ok)
-	runs, err := experiments.Plan(row, profile.Name, profile.Scale(study), experiments.Dataset{Train: 5000, Test: 5000}, "xla-cpu", nil, 0)
+	runs, err := experiments.Plan(row, profile.Name, profile.Scale(study), experiments.Dataset{Train: 5000, Test: 5000}, experiments.Machine{Backend: "xla-cpu"}, nil, 0)
 	require.NoError(t, err)
 	return runs[0].Settings
 }

@@ -181,7 +181,7 @@ func origin(group Group) Line {
 		profile += "+" + changed.String()
 	}
 	return Line{
-		"dataset": run.Dataset, "dataset_sha256": run.SHA256, "profile": profile, "backend": run.Backend,
+		"dataset": run.Dataset, "dataset_sha256": run.SHA256, "profile": profile, "backend": run.Machine().String(),
 		"seeds": strconv.Itoa(len(group)), "epochs": strconv.Itoa(run.Epochs), "train_images": strconv.Itoa(run.TrainImages),
 		"test_images": strconv.Itoa(run.TestImages), "seconds": decimals(seconds, 0),
 		"commit": strings.Join(commits, "+"),

@@ -55,7 +55,7 @@ func noiseRun(b *testing.B, e experiments.Experiment) (experiments.Run, *data.Se
 	const width = 16
 	set := noise(e.Network(width), 3200, 2000)
 	scale := experiments.Scale{Width: width, Epochs: 4, Seeds: 1, Settings: experiments.Settings{experiments.ParamBatch: 64, ebssc.ParamDropout: 0.0}}
-	runs, err := experiments.Plan(e, "bench", scale, describe(set), "xla-cpu", experiments.Settings{experiments.ParamWhiten: false}, 0)
+	runs, err := experiments.Plan(e, "bench", scale, describe(set), onOne, experiments.Settings{experiments.ParamWhiten: false}, 0)
 	require.NoError(b, err)
 	runs[0].Traced = false // an epoch is its steps
 	return runs[0], set

@@ -48,6 +48,35 @@ func TimeSteps(t require.TestingT, lab *Lab, run experiments.Run) (seconds []flo
 	return seconds[1:] // the first one compiles
 }
 
+// TakeSteps takes training steps from the start of a run, without measuring or saving anything: the loss of each step, the
+// seconds it took, and the variables of the network at the end.
+func TakeSteps(t require.TestingT, lab *Lab, run experiments.Run, steps int) (losses, seconds []float64, variables map[string][]float32) {
+	images, release, err := lab.borrow(context.Background(), run)
+	require.NoError(t, err)
+	defer release()
+	s := &session{lab: lab, run: run, images: images, store: newStore(run)}
+	defer s.store.Finalize()
+	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
+	batches, err := s.batches(0)
+	require.NoError(t, err)
+	loop := s.loop()
+	defer loop.Trainer.ResetComputationGraphs()
+	loop.OnStep("losses", 0, func(_ *train.Loop, metrics []*tensors.Tensor) error {
+		losses = append(losses, float64(tensors.ToScalar[float32](metrics[0])))
+		return nil
+	})
+	_, err = loop.RunSteps(batches, steps)
+	require.NoError(t, err)
+	for _, duration := range loop.TrainStepDurations {
+		seconds = append(seconds, duration.Seconds())
+	}
+	variables = map[string][]float32{}
+	for name, value := range run.Network.Variables(s.store) {
+		variables[name] = tensors.MustCopyFlatData[float32](value)
+	}
+	return losses, seconds, variables
+}
+
 // TimeEvaluations evaluates the test images several times, and a batch of them as often as there are batches: seconds
 // of each evaluation and of each batch.
 func TimeEvaluations(t require.TestingT, lab *Lab, run experiments.Run) (evaluations, inferences []float64) {

@@ -79,7 +79,7 @@ func smokeRun(b *testing.B, name string, epochs int) (experiments.Run, *data.Set
 	scale := profile.Scale(study)
 	scale.Epochs = epochs
 	set := noise(e.Network(scale.Width), scale.TrainImages, scale.TestImages)
-	runs, err := experiments.Plan(e, profile.Name, scale, describe(set), "xla-cpu", nil, 0)
+	runs, err := experiments.Plan(e, profile.Name, scale, describe(set), onOne, nil, 0)
 	require.NoError(b, err)
 	return runs[0], set
 }

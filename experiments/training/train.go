@@ -126,12 +126,7 @@ func (s *session) train() error {
 	if step >= total {
 		return nil
 	}
-	trainer := train.NewTrainer(s.lab.Backend, s.store, s.graph, loss.SparseCategoricalCrossEntropyLogits,
-		optimizer.Adam().Done(), []metric.Interface{
-			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
-			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
-		}, nil)
-	loop := train.NewLoop(trainer)
+	loop := s.loop()
 	loop.OnStep("epoch", 0, s.onStep)
 	if s.lab.Terminal {
 		fmt.Fprintf(s.lab.Log, "%s: epoch %d of %d\n", s.id, step/steps+1, s.run.Epochs)
@@ -139,8 +134,21 @@ func (s *session) train() error {
 			return "Images/s", fmt.Sprintf("%.0f", float64(s.run.Batch())/loop.MedianTrainStepDuration().Seconds())
 		})
 	}
-	_, err := loop.RunToGlobalStep(&epochs{images: s.images.train, run: s.run, from: step}, total)
+	batches, err := s.batches(step)
+	if err != nil {
+		return err
+	}
+	_, err = loop.RunToGlobalStep(batches, total)
 	return err
+}
+
+// loop takes training steps.
+func (s *session) loop() *train.Loop {
+	return train.NewLoop(train.NewTrainer(s.lab.Backend, s.store, s.graph, loss.SparseCategoricalCrossEntropyLogits,
+		optimizer.Adam().Done(), []metric.Interface{
+			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
+			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
+		}, nil))
 }
 
 // graph is the training graph: images [N, H, W, C] to class scores [N, Y].

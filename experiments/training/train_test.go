@@ -24,7 +24,7 @@ var xla compute.Backend
 
 func TestMain(m *testing.M) {
 	var err error
-	if xla, _, err = backend.Open(context.Background(), "cpu"); err != nil {
+	if xla, _, err = backend.Open(context.Background(), "cpu", 1); err != nil {
 		panic(err)
 	}
 	cache, err := os.MkdirTemp("", "ebssc-test-*")
@@ -37,23 +37,28 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// madeSet has images of ten classes, each a coarse pattern of its own under noise.
+// madeSet has images of CIFAR-10's size.
 func madeSet(trainImages, testImages int) *data.Set {
+	return madeImages(32, 3, trainImages, testImages)
+}
+
+// madeImages are of ten classes, each a coarse pattern of its own under noise. They have that many pixels a side, up to 32.
+func madeImages(side, channels, trainImages, testImages int) *data.Set {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var patterns [10][4 * 4 * 3]float64
+	var patterns [10][]float64
 	for class := range patterns {
-		for i := range patterns[class] {
-			patterns[class][i] = rng.NormFloat64()
+		for range 4 * 4 * channels {
+			patterns[class] = append(patterns[class], rng.NormFloat64())
 		}
 	}
 	draw := func(n int) data.Images {
-		images := data.Images{Height: 32, Width: 32, Channels: 3}
+		images := data.Images{Height: side, Width: side, Channels: channels}
 		for i := range n {
 			class := i % 10
-			for y := range 32 {
-				for x := range 32 {
-					for c := range 3 {
-						value := 128 + 40*patterns[class][(y/8*4+x/8)*3+c] + 5*rng.NormFloat64()
+			for y := range side {
+				for x := range side {
+					for c := range channels {
+						value := 128 + 40*patterns[class][(y/8*4+x/8)*channels+c] + 5*rng.NormFloat64()
 						images.Pixels = append(images.Pixels, uint8(max(0, min(255, value))))
 					}
 				}
@@ -76,7 +81,7 @@ func plan(t testing.TB, row experiments.Experiment, set *data.Set, epochs int) e
 		// Programs of plain operations compile faster, which is most of the time here.
 		ebssc.ParamPlainOps: true,
 	}}
-	runs, err := experiments.Plan(row, "test", scale, describe(set), "xla-cpu", nil, 0)
+	runs, err := experiments.Plan(row, "test", scale, describe(set), onOne, nil, 0)
 	require.NoError(t, err)
 	return runs[0]
 }
@@ -177,13 +182,14 @@ func variables(t *testing.T, run experiments.Run, runs string) map[string]any {
 func TestPlanRefuses(t *testing.T) {
 	set := madeSet(20, 10)
 	scale := experiments.Scale{Width: 2, Epochs: 1, Seeds: 1}
-	for message, settings := range map[string]experiments.Settings{
-		"does not fit":   {experiments.ParamBatch: 21},
-		"out of range":   {experiments.ParamLearningRate: -1.0},
-		"not a number":   {experiments.ParamCrop: "wide"},
-		"beta=-1 is out": {"beta": -1.0},
-	} {
-		_, err := experiments.Plan(experiments.Table[0], "test", scale, describe(set), "go", settings, 0)
+	three := experiments.Machine{Backend: "xla-cpu", Devices: 3}
+	refused := func(message string, machine experiments.Machine, settings experiments.Settings) {
+		_, err := experiments.Plan(experiments.Table[0], "test", scale, describe(set), machine, settings, 0)
 		require.ErrorContains(t, err, message)
 	}
+	refused("does not fit", onOne, experiments.Settings{experiments.ParamBatch: 21})
+	refused("out of range", onOne, experiments.Settings{experiments.ParamLearningRate: -1.0})
+	refused("not a number", onOne, experiments.Settings{experiments.ParamCrop: "wide"})
+	refused("beta=-1 is out", onOne, experiments.Settings{"beta": -1.0})
+	refused("batch_size=20 cannot be shared by 3 devices: take a multiple of 3", three, experiments.Settings{experiments.ParamBatch: 20})
 }

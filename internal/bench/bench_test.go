@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 // serveSelf is what `ebssc bench serve` does.
 func serveSelf() {
-	xla, _, err := backend.Open(context.Background(), "cpu")
+	xla, _, err := backend.Open(context.Background(), "cpu", 1)
 	if err == nil {
 		err = Serve(xla, os.Args[1], slices.Contains(os.Args, "--plain"), os.Stdin, os.Stdout)
 	}

@@ -59,7 +59,7 @@ func serveCommand(stdout io.Writer) *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opened, _, err := backend.Open(cmd.Context(), "cpu")
+			opened, _, err := backend.Open(cmd.Context(), "cpu", 1)
 			if err != nil {
 				return err
 			}

@@ -144,6 +144,10 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --set beta=much", "beta"},
 		{"run table --set beta=-1 --backend go --data DATA", "out of range"},
 		{"run table --seeds -1", "must not be negative"},
+		{"run table --devices 0", "--devices must be at least 1"},
+		{"run table --devices 2 --backend go --data DATA", "backend go has 1 device(s), not 2"},
+		{"run table --devices 3 --set batch_size=20 --backend cpu --data DATA --results " + empty, "take a multiple of 3 with --set=batch_size=…"},
+		{"plan table --devices 3 --set batch_size=20 --backend cpu --data DATA --results " + empty, "take a multiple of 3 with --set=batch_size=…"},
 		{"run table --data " + empty, empty},
 		{"run table --data /does/not/exist", "/does/not/exist"},
 		{"run table --bakend cpu", "bakend"},
@@ -210,4 +214,26 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	require.Equal(t, tables[0], tables[1])
+}
+
+// A run on two devices ends like any other; reports say on how many it was, and a plan finds it.
+func TestDevices(t *testing.T) {
+	results := t.TempDir()
+	args := []string{"table", "--profile", "smoke", "--epochs", "1", "--set", "whiten=false;batch_size=200", "--backend", "cpu", "--devices", "2",
+		"--data", made.CIFAR10(t), "--results", results}
+	status, stdout, stderr := run(append([]string{"run", "--only", "relu-lc7"}, args...)...)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "on xla-cpu, 2 devices (asked for)")
+	lines, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
+	require.NoError(t, err)
+	require.Equal(t, "xla-cpu, 2 devices", lines["relu-lc7"]["backend"])
+	text, err := os.ReadFile(filepath.Join(results, "smoke", "table.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "backend xla-cpu, 2 devices,")
+
+	status, stdout, stderr = run(append([]string{"plan"}, args...)...)
+	require.Zero(t, status, stderr)
+	first, _, _ := strings.Cut(stdout, "\n")
+	require.Contains(t, first, `"done":true`)
+	require.Contains(t, first, "--devices 2")
 }

@@ -40,7 +40,7 @@ func exportCommand() *cobra.Command {
 				return fmt.Errorf("run %s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
 					flags.run, run.Dataset, run.SHA256, set.Name, set.SHA256)
 			}
-			opened, _, err := backend.Open(cmd.Context(), flags.backend)
+			opened, _, err := backend.Open(cmd.Context(), flags.backend, 1)
 			if err != nil {
 				return err
 			}

@@ -139,6 +139,7 @@ func (r request) args(id string) []string {
 	for _, flag := range []struct{ name, value, otherwise string }{
 		{"--data", r.data, ""}, {"--backend", r.backend, ""}, {"--set", r.set, ""}, {"--results", r.results, "results"},
 		{"--epochs", strconv.Itoa(r.epochs), "0"}, {"--held-out", strconv.Itoa(r.heldOut), "0"},
+		{"--devices", strconv.Itoa(r.devices), "1"},
 	} {
 		if flag.value != flag.otherwise {
 			args = append(args, flag.name, flag.value)
@@ -198,7 +199,7 @@ func runByID(ctx context.Context, stdout io.Writer, id string, flags runFlags) e
 		return err
 	}
 	request.seeds = seed
-	opened, choice, err := openBackend(ctx, stdout, flags.backend)
+	opened, choice, err := openBackend(ctx, stdout, flags.backend, flags.devices)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ type runFlags struct {
 	profile, data, backend, results, set string
 	only                                 []string
 	seeds, epochs, heldOut, image, jobs  int
+	devices                              int
 	ablations                            bool
 }
 
@@ -43,6 +44,7 @@ func (flags *runFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&flags.set, "set", "", "hyperparameters, as \"key=value;key=value\"")
 	f.StringVar(&flags.data, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+data.EnvVar+", the cache, or a download)")
 	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best there is)")
+	f.IntVar(&flags.devices, "devices", 1, "how many of the backend's devices share each training batch, with plain operations (cpu has any number, for trying out)")
 	f.StringVar(&flags.results, "results", "results", "folder for the results")
 }
 
@@ -153,6 +155,9 @@ func (flags runFlags) check() (r request, err error) {
 	if flags.seeds < 0 || flags.epochs < 0 || flags.heldOut < 0 || flags.jobs < 0 {
 		return request{}, errors.New("--seeds, --epochs, --held-out and --jobs must not be negative")
 	}
+	if flags.devices < 1 {
+		return request{}, errors.New("--devices must be at least 1")
+	}
 	r.overrides, err = experiments.ParseSettings(flags.set)
 	return r, err
 }
@@ -166,7 +171,12 @@ func (r request) plan(study experiments.Study, e experiments.Experiment, set exp
 	if r.epochs > 0 {
 		scale.Epochs = r.epochs
 	}
-	return experiments.Plan(e, r.profile, scale, set, backend, r.overrides, r.heldOut)
+	return experiments.Plan(e, r.profile, scale, set, r.machine(backend), r.overrides, r.heldOut)
+}
+
+// machine is what carries the runs out, with a backend of that name.
+func (r request) machine(backend string) experiments.Machine {
+	return experiments.Machine{Backend: backend, Devices: r.devices}
 }
 
 // folder is that of the profile's results.
@@ -181,7 +191,7 @@ func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, fla
 	if studies, err = only(studies, flags.only); err != nil {
 		return err
 	}
-	opened, choice, err := openBackend(ctx, stdout, flags.backend)
+	opened, choice, err := openBackend(ctx, stdout, flags.backend, flags.devices)
 	if err != nil {
 		return err
 	}
@@ -209,9 +219,9 @@ func run(ctx context.Context, stdout io.Writer, studies []experiments.Study, fla
 	return show(stdout, request.folder(), studies)
 }
 
-// openBackend starts a backend, which the caller finalizes, with a line about what is not as it should be.
-func openBackend(ctx context.Context, stdout io.Writer, spec string) (compute.Backend, backend.Choice, error) {
-	opened, choice, err := backend.Open(ctx, spec)
+// openBackend starts a backend of at least that many devices, which the caller finalizes, with a line about what is not as it should be.
+func openBackend(ctx context.Context, stdout io.Writer, spec string, devices int) (compute.Backend, backend.Choice, error) {
+	opened, choice, err := backend.Open(ctx, spec, devices)
 	if err == nil && choice.Warning != "" {
 		fmt.Fprintln(stdout, "warning: "+choice.Warning)
 	}
@@ -250,7 +260,7 @@ func (s *studyRun) prepare(ctx context.Context, opened compute.Backend) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.stdout, "%s: %s on %s (%s), profile %s: results in %s\n", s.study.Name, data.Title(set.Name), s.choice.Name, s.choice.Why,
+	fmt.Fprintf(s.stdout, "%s: %s on %s (%s), profile %s: results in %s\n", s.study.Name, data.Title(set.Name), s.machine(s.choice.Name), s.choice.Why,
 		s.profile, s.folder())
 	terminal := isTerminal(s.stdout) && s.jobs <= 1 // several progress bars would write over one another
 	s.stdout = &lines{to: s.stdout}

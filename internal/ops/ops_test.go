@@ -23,7 +23,7 @@ var opened = map[string]func() (compute.Backend, error){
 }
 
 func open(name string) (compute.Backend, error) {
-	started, _, err := backend.Open(context.Background(), name)
+	started, _, err := backend.Open(context.Background(), name, 1)
 	return started, err
 }
 
