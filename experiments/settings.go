@@ -49,6 +49,25 @@ var Recipe = Settings{
 	ebssc.ParamPlainOps:        false,
 }
 
+// Options are further settings, with the values that a run has without them. A run that does not ask for another value does not
+// have the setting at all, so that it keeps the ID that it had before there was the option.
+var Options = Settings{
+	ebssc.ParamBFloat16: false,
+}
+
+// known are all settings with their usual values.
+func known() Settings { return Recipe.With(Options) }
+
+// withoutOptions are the settings less options that have their usual values.
+func (s Settings) withoutOptions() Settings {
+	asked := maps.Clone(s)
+	maps.DeleteFunc(asked, func(name string, value any) bool {
+		usual, isOption := Options[name]
+		return isOption && value == usual
+	})
+	return asked
+}
+
 // With returns the settings with others put over them.
 func (s Settings) With(others ...Settings) Settings {
 	merged := maps.Clone(s)
@@ -68,13 +87,13 @@ func (s Settings) String() string {
 }
 
 // ParseSettings reads GoMLX's form "key=value;key=value" ("file:PATH" reads a file of such lines). Keys are those of
-// Recipe, and values have the types they have there.
+// Recipe and Options, and values have the types they have there.
 func ParseSettings(text string) (Settings, error) {
 	store := model.NewStore()
-	store.SetParams(Recipe)
+	store.SetParams(known())
 	names, err := commandline.ParseSettings(store, text)
 	if err != nil {
-		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(Recipe)), ", "))
+		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(known())), ", "))
 	}
 	changed := Settings{}
 	for _, name := range names {
