@@ -66,7 +66,7 @@ func Open(ctx context.Context, spec string) (compute.Backend, Choice, error) {
 	if err != nil {
 		return nil, Choice{}, err
 	}
-	if choice.isCUDA() {
+	if choice.CUDA() {
 		if choice.Warning, err = prepareCUDA(ctx, choice); err != nil {
 			return nil, Choice{}, err
 		}
@@ -78,7 +78,7 @@ func Open(ctx context.Context, spec string) (compute.Backend, Choice, error) {
 	})
 	if err != nil {
 		err = fmt.Errorf("backend %q does not start: %w", choice.Config, err)
-		if choice.isCUDA() && choice.Warning != "" {
+		if choice.CUDA() && choice.Warning != "" {
 			err = fmt.Errorf("%w; %s", err, choice.Warning)
 		}
 		return nil, Choice{}, err

@@ -23,8 +23,8 @@ const (
 	goXLAChecks = "GOPJRT_CUDA_CHECKS"
 )
 
-// isCUDA says whether an NVIDIA GPU computes.
-func (c Choice) isCUDA() bool { return c.Name == nameCUDA || c.Name == nameCUDAFloat32 }
+// CUDA says whether an NVIDIA GPU computes.
+func (c Choice) CUDA() bool { return c.Name == nameCUDA || c.Name == nameCUDAFloat32 }
 
 // nameOfCUDA is the name of a CUDA plugin with GoMLX's options, among them "tf32=false" and "notf32".
 func nameOfCUDA(options string) string {
