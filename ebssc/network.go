@@ -38,6 +38,10 @@ const (
 	ParamHypotheses = "hypotheses"
 	// ParamPlainOps, if true, computes convolutions and pools with GoMLX's own operations instead of the fast ones.
 	ParamPlainOps = "plain_ops"
+	// ParamBFloat16, if true, has the convolutions with the dictionaries, and their gradients, take and give bfloat16 numbers,
+	// with sums in float32 where the device has them. All else stays in float32: variables and their updates, offsets,
+	// thresholds, norms, energies, pools and the classifier.
+	ParamBFloat16 = "bfloat16"
 )
 
 // Pool takes the largest value, or the average, in windows of a code, each channel by itself.
@@ -244,5 +248,8 @@ func (n Network) read(s *stack) (pass Pass, top code) {
 
 // kernels are the operations that the scope's hyperparameters ask for.
 func kernels(scope *model.Scope) ops.Kernels {
-	return ops.Kernels{Plain: model.GetParamOr(scope, ParamPlainOps, false)}
+	return ops.Kernels{
+		Plain:    model.GetParamOr(scope, ParamPlainOps, false),
+		BFloat16: model.GetParamOr(scope, ParamBFloat16, false),
+	}
 }

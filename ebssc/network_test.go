@@ -477,6 +477,30 @@ func TestBackendsAgree(t *testing.T) {
 	}
 }
 
+// Convolutions in bfloat16 move scores by about its precision; what follows them is in float32, so codes are on the sphere to
+// float32's. (Package ops tests the gradients.)
+func TestBFloat16(t *testing.T) {
+	network := tiny(rowNamed(t, "ssc-ebc67"), 4)
+	run := func(on bool) (norms, scores []float32) {
+		store := newStore(experiments.Settings{ebssc.ParamBFloat16: on, ebssc.ParamPlainOps: true})
+		outputs, err := model.CallOnceN(xla, store, func(scope *model.Scope, images *Node) []*Node {
+			pass := network.Forward(scope, images)
+			_, norms := ebssc.Normalize(pass.Codes[0], 1)
+			return []*Node{norms, pass.Scores}
+		}, images[float32](5, 4))
+		require.NoError(t, err)
+		return tensors.MustCopyFlatData[float32](outputs[0]), tensors.MustCopyFlatData[float32](outputs[1])
+	}
+	_, want := run(false)
+	norms, got := run(true)
+	for _, norm := range norms {
+		require.InDelta(t, 1, norm, 1e-5)
+	}
+	off := distance(want, got) / distance(want, make([]float32, len(want)))
+	require.Less(t, off, 2e-2)
+	require.Greater(t, off, 1e-5)
+}
+
 // Eq. (train_obj2): after each training step β and ŵ are not negative, however far the optimizer stepped.
 func TestThresholdsStayNonNegative(t *testing.T) {
 	for _, row := range experiments.Table {

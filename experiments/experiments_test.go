@@ -65,6 +65,31 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
+// Runs that were recorded must be found again: an option that a run does not ask for leaves its ID as it was before there were any.
+func TestIDsStay(t *testing.T) {
+	for row, want := range map[string]string{
+		"crelu-lc7": "crelu-lc7-1-5584a9e0e5", "ssc-ebc67": "ssc-ebc67-1-19bb988d68", "unroll-2": "unroll-2-1-eb08b71217",
+	} {
+		study, e, ok := experiments.StudyOf(row)
+		require.True(t, ok)
+		plan := func(settings experiments.Settings) (experiments.Run, string) {
+			runs, err := experiments.Plan(e, "quick", profileNamed(t, "quick").Scale(study), cifar, experiments.Machine{Backend: "xla-cpu"}, settings, 0)
+			require.NoError(t, err)
+			id, err := runs[0].ID()
+			require.NoError(t, err)
+			return runs[0], id
+		}
+		_, id := plan(nil)
+		require.Equal(t, want, id)
+		_, id = plan(experiments.Options)
+		require.Equal(t, want, id)
+		asked := experiments.Settings{ebssc.ParamBFloat16: true, ebssc.ParamHypotheses: 5}
+		run, id := plan(asked)
+		require.NotEqual(t, want, id)
+		require.Equal(t, asked, run.Changed())
+	}
+}
+
 // A run's ID is its own: it changes with everything that decides the result, and survives being written and read.
 func TestIDs(t *testing.T) {
 	plan := func(row string, change func(*experiments.Scale), backend string, settings experiments.Settings, heldOut int) experiments.Run {
@@ -138,9 +163,11 @@ func TestHeldOut(t *testing.T) {
 }
 
 func TestParseSettings(t *testing.T) {
-	settings, err := experiments.ParseSettings("beta=0.01;batch_size=1_000;plain_ops=true")
+	settings, err := experiments.ParseSettings("beta=0.01;batch_size=1_000;plain_ops=true;bfloat16=true")
 	require.NoError(t, err)
-	require.Equal(t, experiments.Settings{ebssc.ParamBeta: 0.01, experiments.ParamBatch: 1000, ebssc.ParamPlainOps: true}, settings)
+	require.Equal(t, experiments.Settings{
+		ebssc.ParamBeta: 0.01, experiments.ParamBatch: 1000, ebssc.ParamPlainOps: true, ebssc.ParamBFloat16: true,
+	}, settings)
 	for _, bad := range []string{"beat=1", "beta", "beta=x", "batch_size=1.5"} {
 		_, err := experiments.ParseSettings(bad)
 		require.ErrorContains(t, err, "--set", bad)

@@ -23,7 +23,7 @@ type Run struct {
 	Profile string
 	// Network that is trained.
 	Network ebssc.Network
-	// Settings are all hyperparameters.
+	// Settings are all hyperparameters, but for Options at their usual values.
 	Settings Settings
 	// Dataset is its name and SHA256 its fingerprint, see package data.
 	Dataset, SHA256 string
@@ -83,7 +83,7 @@ type Dataset struct {
 func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machine, overrides Settings, heldOut int) ([]Run, error) {
 	run := Run{
 		Version: Version, Experiment: e.Name, Profile: profile, Network: e.Network(scale.Width),
-		Settings: Recipe.With(machine.settings(), scale.Settings, e.Settings, overrides),
+		Settings: Recipe.With(machine.settings(), scale.Settings, e.Settings, overrides).withoutOptions(),
 		Dataset:  set.Name, SHA256: set.SHA256,
 		HeldOut: heldOut, TestImages: atMost(scale.TestImages, set.Test),
 		Epochs: scale.Epochs, Traced: e.Traced, Backend: machine.Backend,

@@ -49,6 +49,26 @@ var Recipe = Settings{
 	ebssc.ParamPlainOps:        false,
 }
 
+// Options are further settings, with the values that a run has without them. A run that does not ask for another value does not
+// have the setting at all, so that it keeps the ID that it had before there was the option.
+var Options = Settings{
+	ebssc.ParamBFloat16:   false,
+	ebssc.ParamHypotheses: 0,
+}
+
+// known are all settings with their usual values.
+func known() Settings { return Recipe.With(Options) }
+
+// withoutOptions are the settings less options that have their usual values.
+func (s Settings) withoutOptions() Settings {
+	asked := maps.Clone(s)
+	maps.DeleteFunc(asked, func(name string, value any) bool {
+		usual, isOption := Options[name]
+		return isOption && value == usual
+	})
+	return asked
+}
+
 // With returns the settings with others put over them.
 func (s Settings) With(others ...Settings) Settings {
 	merged := maps.Clone(s)
@@ -68,13 +88,13 @@ func (s Settings) String() string {
 }
 
 // ParseSettings reads GoMLX's form "key=value;key=value" ("file:PATH" reads a file of such lines). Keys are those of
-// Recipe, and values have the types they have there.
+// Recipe and Options, and values have the types they have there.
 func ParseSettings(text string) (Settings, error) {
 	store := model.NewStore()
-	store.SetParams(Recipe)
+	store.SetParams(known())
 	names, err := commandline.ParseSettings(store, text)
 	if err != nil {
-		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(Recipe)), ", "))
+		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(known())), ", "))
 	}
 	changed := Settings{}
 	for _, name := range names {
@@ -93,7 +113,7 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	*s = plain
 	for name, value := range plain {
 		number, isNumber := value.(float64)
-		if _, isInt := Recipe[name].(int); isInt && isNumber {
+		if _, isInt := known()[name].(int); isInt && isNumber {
 			plain[name] = int(number)
 		}
 	}
@@ -118,7 +138,9 @@ func (s Settings) Validate() error {
 		{ebssc.ParamEnergyScale, 1e-6, 1e6},
 		{ebssc.ParamClassifierScale, 1e-6, 1e6},
 		{ebssc.ParamAlpha, 0, 1e3},
+		{ebssc.ParamHypotheses, 0, 1 << 20},
 	}
+	s = Options.With(s)
 	for _, r := range ranges {
 		var value float64
 		switch v := s[r.name].(type) {

@@ -20,7 +20,8 @@ type Choice struct {
 	// never searches for or installs one itself.
 	Config string
 
-	// Name is recorded in results: "xla-cpu", "xla-cuda", "go", or "xla" for a plugin whose kind is unknown.
+	// Name is recorded in results: "xla-cpu", "xla-cuda", "xla-cuda-float32" (without TF32), "go", or "xla" for a plugin whose
+	// kind is unknown.
 	Name string
 
 	// Plugin is the absolute path of the PJRT plugin; empty for the Go backend.
@@ -37,8 +38,10 @@ type Choice struct {
 const (
 	nameCPU  = "xla-cpu"
 	nameCUDA = "xla-cuda"
-	nameGo   = "go"
-	nameXLA  = "xla"
+	// Products of TF32 have another result than those of float32.
+	nameCUDAFloat32 = "xla-cuda-float32"
+	nameGo          = "go"
+	nameXLA         = "xla"
 )
 
 func init() {
@@ -66,8 +69,8 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 	if err != nil {
 		return nil, Choice{}, err
 	}
-	if choice.Name == nameCUDA {
-		if err := setCUDAFolder(choice.Plugin); err != nil {
+	if choice.CUDA() {
+		if choice.Warning, err = prepareCUDA(ctx, choice); err != nil {
 			return nil, Choice{}, err
 		}
 	}
@@ -77,7 +80,11 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 		return err
 	})
 	if err != nil {
-		return nil, Choice{}, fmt.Errorf("backend %q does not start: %w", choice.Config, err)
+		err = fmt.Errorf("backend %q does not start: %w", choice.Config, err)
+		if choice.CUDA() && choice.Warning != "" {
+			err = fmt.Errorf("%w; %s", err, choice.Warning)
+		}
+		return nil, Choice{}, err
 	}
 	if has := opened.NumDevices(); has < devices {
 		opened.Finalize()

@@ -79,7 +79,9 @@ func TestResolve(t *testing.T) {
 		{"environment", "", fake{env: "go", gpu: true, cudaWheel: wheelCUDA}, "go", "go", ""},
 		{"argument before environment", "cpu", fake{env: "go"}, "xla:" + installedCPU, "xla-cpu", ""},
 		{"argument before GPU", "cpu", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + installedCPU, "xla-cpu", ""},
-		{"GoMLX's options", "xla:cuda,tf32=false", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=false", "xla-cuda", ""},
+		{"GoMLX's options", "xla:cuda,tf32=false", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=false", "xla-cuda-float32", ""},
+		{"GoMLX's short options", "xla:cuda,notf32", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA + ",notf32", "xla-cuda-float32", ""},
+		{"an option's usual value", "xla:cuda,tf32=true", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=true", "xla-cuda", ""},
 		{"options in the environment", "", fake{env: "stablehlo:cpu,a,b=c"}, "xla:" + installedCPU + ",a,b=c", "xla-cpu", ""},
 		{"any plugin", "xla", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA, "xla-cuda", ""},
 		{"exact name before version", "xla:cpu", fake{found: both}, "xla:/lib/plain_cpu.so", "xla-cpu", ""},
@@ -234,26 +236,6 @@ func TestFindCUDAWheel(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, ok := findCUDAWheel(t.Context())
 	require.False(t, ok, "without Python")
-}
-
-func TestSetCUDAFolder(t *testing.T) {
-	packages := t.TempDir()
-	plugin := filepath.Join(packages, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so")
-	tools := filepath.Join(packages, "nvidia", "cu13")
-	require.NoError(t, os.MkdirAll(tools, 0o755))
-	for before, after := range map[string]string{
-		"":                              "--xla_gpu_cuda_data_dir=" + tools,
-		"--xla_a=":                      "--xla_a= --xla_gpu_cuda_data_dir=" + tools,
-		"--xla_gpu_cuda_data_dir=/mine": "--xla_gpu_cuda_data_dir=/mine",
-	} {
-		t.Setenv("XLA_FLAGS", before)
-		t.Setenv("GOPJRT_CUDA_CHECKS", "")
-		require.NoError(t, setCUDAFolder(plugin))
-		require.Equal(t, after, os.Getenv("XLA_FLAGS"))
-	}
-	t.Setenv("XLA_FLAGS", "")
-	require.NoError(t, setCUDAFolder(filepath.Join(packages, "nvidia", "pjrt_c_api_cuda_plugin.so")))
-	require.Empty(t, os.Getenv("XLA_FLAGS"), "go-xla's own layout is left to go-xla")
 }
 
 // On a machine with nothing, Diagnose says so and leaves it that way.

@@ -114,6 +114,9 @@ func cudaPlugin(ctx context.Context) Finding {
 	if err != nil {
 		return f.missing("neither where go-xla looks nor among Python's packages", installCUDA)
 	}
+	if missing, do := missingPieces(ctx, choice.Plugin); missing != "" {
+		return f.missing(missing, do)
+	}
 	return f.plugin(choice.Plugin)
 }
 

@@ -15,5 +15,18 @@
 //
 // The CUDA plugin is never installed: with NVIDIA's libraries it is several gigabytes, and must match the driver.
 // `pip install "jax[cuda13]"` (or cuda12) brings one, and it is found in the site-packages of the python3 on the
-// PATH, so an active virtual environment is honoured.
+// PATH, so an active virtual environment is honoured. What it needs of NVIDIA's and is not there is named, by Diagnose and
+// where it does not start.
+//
+// # What is kept of compiling for a GPU
+//
+// go-xla 0.4.2 neither writes compiled programs nor reads them. XLA's own caches are switched on instead, by flags and in the
+// user's cache folder: of compiled kernels, and of which variants of kernels and convolutions were measured as fastest.
+// XLA has none for the CPU.
+//
+// # TF32
+//
+// On a GPU products of float32 numbers are rounded to TF32 first, XLA's default. "xla:cuda,tf32=false" switches that off. For
+// go-xla this option is about matrix products; convolutions have the default precision there whatever it says, so NVIDIA's
+// libraries are told by their own variable, NVIDIA_TF32_OVERRIDE.
 package backend

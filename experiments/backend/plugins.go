@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -121,27 +120,4 @@ func output(cmd *exec.Cmd) (string, error) {
 		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, message)
 	}
 	return strings.TrimSpace(string(out)), err
-}
-
-// setCUDAFolder tells XLA, through the environment, where the CUDA tools and device library are that pip installed
-// beside the plugin: site-packages/nvidia/cu13 for site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so. go-xla
-// does this for a plugin in its own folder only, and warns about any other. Flags of the user are left as they are.
-func setCUDAFolder(plugin string) error {
-	const folderFlag = "--xla_gpu_cuda_data_dir="
-	flags := os.Getenv("XLA_FLAGS")
-	if filepath.Base(plugin) != "xla_cuda_plugin.so" || strings.Contains(flags, folderFlag) {
-		return nil
-	}
-	packages := filepath.Dir(filepath.Dir(filepath.Dir(plugin)))
-	for _, tools := range []string{"cu13", "cuda_nvcc"} {
-		folder := filepath.Join(packages, "nvidia", tools)
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			continue
-		}
-		return errors.Join(
-			os.Setenv("XLA_FLAGS", strings.TrimSpace(flags+" "+folderFlag+folder)),
-			os.Setenv("GOPJRT_CUDA_CHECKS", "no"), // go-xla's warning; the folder is found
-		)
-	}
-	return nil
 }

@@ -164,7 +164,7 @@ func (m machine) cuda(ctx context.Context, options string) (Choice, error) {
 		return Choice{}, fmt.Errorf("no CUDA plugin; %s", installCUDA)
 	}
 	choice := xlaChoice(path, options)
-	choice.Name = nameCUDA
+	choice.Name = nameOfCUDA(options)
 	return choice, nil
 }
 
@@ -190,7 +190,7 @@ func xlaChoice(plugin, options string) Choice {
 	// go-xla, too, knows a plugin's kind by its path.
 	switch {
 	case pjrt.IsCUDAName(plugin):
-		choice.Name = nameCUDA
+		choice.Name = nameOfCUDA(options)
 	case strings.Contains(strings.ToUpper(plugin), "CPU"):
 		choice.Name = nameCPU
 	}

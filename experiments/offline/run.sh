@@ -7,4 +7,7 @@ export EBSSC_CACHE=$PWD/cache
 if [[ -d data ]]; then
   export EBSSC_DATA=$PWD/data
 fi
+if [[ -d python ]]; then # packages for the python3 of the other machine: the CUDA plugin
+  export PYTHONPATH=$PWD/python${PYTHONPATH:+:$PYTHONPATH}
+fi
 exec timeout --preserve-status --signal=TERM --kill-after=60 "${MINUTES:-9}m" ./ebssc run "$@" --results results

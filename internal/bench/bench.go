@@ -1,5 +1,5 @@
 // Package bench measures training steps and inference of the studies' networks in this program and in PyTorch and JAX
-// on the same CPU.
+// on the same CPU, or in JAX on the same GPU.
 //
 // All programs compute the same: network, float32, batch, initial variables and hyperparameters; a training step is the
 // forward pass with dropout, the loss, its gradients, Adam and the projection of thresholds, without augmentation. Before
@@ -73,6 +73,9 @@ type Plan struct {
 	Peers []string
 	// Rounds is how often each program has its turn.
 	Rounds int
+	// GPU says that Self computes on an NVIDIA GPU. JAX does so, too, then: that of the python3 on the PATH, as what fits a GPU's
+	// driver is not this program's to install.
+	GPU bool
 }
 
 // Validate says what cannot be measured, before anything is installed or started.
@@ -84,24 +87,30 @@ func (p Plan) Validate() error {
 		if !slices.Contains(PeerNames, name) {
 			return fmt.Errorf("unknown peer %q: choose from %s", name, strings.Join(PeerNames, ", "))
 		}
+		if p.GPU && !slices.Contains(GPUPeerNames, name) {
+			return fmt.Errorf("peer %s is measured on the CPU alone: on a GPU choose from %s", name, strings.Join(GPUPeerNames, ", "))
+		}
 	}
 	return nil
 }
 
-// Run carries out a plan. It prints the table to out and writes it to <results>/bench/steps.csv, each case when it is
-// done; lines of other cases stay there as they are. The peers are installed if they are not.
+// Run carries out a plan. It prints the table to out and writes it to <results>/bench/steps.csv, or steps-gpu.csv, each case
+// when it is done; lines of other cases stay there as they are. The peers on the CPU are installed if they are not.
 func Run(ctx context.Context, plan Plan, results, commit string, out io.Writer) error {
 	if err := plan.Validate(); err != nil {
 		return err
 	}
-	var python string
-	if len(plan.Peers) > 0 {
+	python, name := "python3", "steps-gpu.csv"
+	if !plan.GPU {
+		name = "steps.csv"
+	}
+	if len(plan.Peers) > 0 && !plan.GPU {
 		var err error
 		if python, err = environment(ctx, out); err != nil {
 			return err
 		}
 	}
-	file := filepath.Join(results, "bench", "steps.csv")
+	file := filepath.Join(results, "bench", name)
 	fmt.Fprintf(out, "%d cores, %d rounds, results in %s\n", runtime.NumCPU(), plan.Rounds, file)
 	var all []Line
 	for _, e := range plan.Experiments {
@@ -150,8 +159,13 @@ const (
 	inference = "inference"
 )
 
-// tolerance of class scores, relative to the largest.
-const tolerance = 1e-3
+// tolerance of class scores, relative to the largest: GPUs round what they multiply to TF32's 11 bits.
+func (p Plan) tolerance() float64 {
+	if p.GPU {
+		return 2e-2
+	}
+	return 1e-3
+}
 
 // measureCase starts all programs for a case, compares their class scores and measures them.
 func measureCase(ctx context.Context, plan Plan, c testCase, python string) (lines []Line, err error) {
@@ -184,7 +198,7 @@ func measureCase(ctx context.Context, plan Plan, c testCase, python string) (lin
 		if want == nil {
 			want = scores
 		}
-		if err := agree(name, scores, want); err != nil {
+		if err := agree(name, scores, want, plan.tolerance()); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +221,11 @@ func (p Plan) command(name, python, folder string) ([]string, error) {
 	case plainProgram:
 		return slices.Concat(p.Self, []string{folder, "--plain"}), nil
 	default:
-		return peerCommand(python, name, folder)
+		platform := "cpu"
+		if p.GPU {
+			platform = "cuda"
+		}
+		return peerCommand(python, name, folder, platform)
 	}
 }
 

@@ -57,6 +57,18 @@ func TestPlanValidate(t *testing.T) {
 	require.NoError(t, Plan{Rounds: 1, Peers: PeerNames}.Validate())
 	require.ErrorContains(t, Plan{}.Validate(), "at least 1")
 	require.ErrorContains(t, Plan{Rounds: 1, Peers: []string{"theano"}}.Validate(), "choose from torch, jax")
+	require.NoError(t, Plan{Rounds: 1, Peers: GPUPeerNames, GPU: true}.Validate())
+	require.ErrorContains(t, Plan{Rounds: 1, Peers: PeerNames, GPU: true}.Validate(), "torch is measured on the CPU alone")
+}
+
+// JAX computes on what this program computes on, and scores may differ by the rounding there.
+func TestGPUPlan(t *testing.T) {
+	for gpu, platform := range map[bool]string{false: "cpu", true: "cuda"} {
+		command, err := Plan{GPU: gpu}.command(jaxPeer, "python3", t.TempDir())
+		require.NoError(t, err)
+		require.Equal(t, platform, command[len(command)-1])
+	}
+	require.Greater(t, Plan{GPU: true}.tolerance(), Plan{}.tolerance())
 }
 
 // counted is a program whose turns take as many seconds as it has had timed ones and ten times as much memory, and which
@@ -208,18 +220,18 @@ func TestPrint(t *testing.T) {
 		{Row: "b", Size: Size{32, 96}, What: training, Program: "ebssc", Version: "1", Min: 0.3, Median: 0.35, First: 5},
 	}))
 	lines := strings.Split(out.String(), "\n")
-	require.Equal(t, []string{"a", "32", "96", "train", "ebssc", "1", "300.0", "350.0", "5.0", "300", "0.65", "0.60–0.70"}, strings.Fields(lines[1]))
-	require.Equal(t, []string{"a", "32", "96", "inference", "jax", "2", "400.0", "450.0"}, strings.Fields(lines[3]))
+	require.Equal(t, []string{"a", "32", "96", "train", "ebssc", "1", "300.0", "350.0", "91", "5.0", "300", "0.65", "0.60–0.70"}, strings.Fields(lines[1]))
+	require.Equal(t, []string{"a", "32", "96", "inference", "jax", "2", "400.0", "450.0", "71"}, strings.Fields(lines[3]))
 	require.Equal(t, []string{"a, batch 32, width 96: the fast operations pay from step 11", ""}, lines[5:])
 }
 
 func TestAgree(t *testing.T) {
 	want := []float32{100, 1, 0}
-	require.NoError(t, agree("torch", []float32{100, 1.05, 0.05}, want))
-	require.ErrorContains(t, agree("torch", []float32{100, 1.2, 0}, want), "torch computes something else")
-	require.Error(t, agree("torch", want[:2], want))
+	require.NoError(t, agree("torch", []float32{100, 1.05, 0.05}, want, 1e-3))
+	require.ErrorContains(t, agree("torch", []float32{100, 1.2, 0}, want, 1e-3), "torch computes something else")
+	require.Error(t, agree("torch", want[:2], want, 1e-3))
 	nan := want[2] / want[2]
-	require.Error(t, agree("torch", []float32{100, nan, 0}, want))
+	require.Error(t, agree("torch", []float32{100, nan, 0}, want, 1e-3))
 }
 
 // This program is measured with fast operations and without, in processes of its own; with sweeps, too.

@@ -27,6 +27,9 @@ const (
 // PeerNames are the other programs, which this one is measured against.
 var PeerNames = []string{torchPeer, jaxPeer}
 
+// GPUPeerNames are those that it is measured against on a GPU.
+var GPUPeerNames = []string{jaxPeer}
+
 // sources are the peers' programs and requirements.txt.
 //
 //go:embed peers
@@ -41,8 +44,9 @@ type peer struct {
 	stderr        bytes.Buffer
 }
 
-// peerCommand is the command line of another program for the case in folder, in which it puts that program's source.
-func peerCommand(python, name, folder string) ([]string, error) {
+// peerCommand is the command line of another program for the case in folder, in which it puts that program's source. platform
+// is what it computes on, cpu or cuda.
+func peerCommand(python, name, folder, platform string) ([]string, error) {
 	for _, file := range []string{"peer.py", name + "_peer.py"} {
 		source, err := sources.ReadFile("peers/" + file)
 		if err != nil {
@@ -52,7 +56,7 @@ func peerCommand(python, name, folder string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return []string{python, filepath.Join(folder, name+"_peer.py"), folder}, nil
+	return []string{python, filepath.Join(folder, name+"_peer.py"), folder, platform}, nil
 }
 
 // startPeer starts a program for the case in folder by its command line, and returns it with its class scores of the batch.
@@ -145,7 +149,7 @@ func (p *peer) close() error {
 }
 
 // agree says where a program's class scores differ from ours by more than the tolerance, relative to the largest.
-func agree(name string, got, want []float32) error {
+func agree(name string, got, want []float32, tolerance float64) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%s has %d class scores, not %d", name, len(got), len(want))
 	}

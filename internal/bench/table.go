@@ -96,14 +96,14 @@ func Update(file string, lines []Line) error {
 // Print writes lines as a table for people, and below it from which training step on the fast operations pay.
 func Print(out io.Writer, lines []Line) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ROW\tBATCH\tWIDTH\tWHAT\tPROGRAM\tVERSION\tMIN ms\tMEDIAN ms\tFIRST s\tPEAK MiB\t× PYTORCH\tROUNDS")
+	fmt.Fprintln(w, "ROW\tBATCH\tWIDTH\tWHAT\tPROGRAM\tVERSION\tMIN ms\tMEDIAN ms\tIMAGES/s\tFIRST s\tPEAK MiB\t× PYTORCH\tROUNDS")
 	for _, l := range lines {
 		spread := ""
 		if l.Ratio.Median > 0 {
 			spread = fmt.Sprintf("%.2f–%.2f", l.Ratio.Low, l.Ratio.High)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.1f\t%s\t%s\t%s\t%s\n", l.Row, l.Batch, l.Width, l.What, l.Program, l.Version,
-			1e3*l.Min, 1e3*l.Median, measured("%.1f", l.First), measured("%.0f", l.Peak), measured("%.2f", l.Ratio.Median), spread)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.1f\t%.0f\t%s\t%s\t%s\t%s\n", l.Row, l.Batch, l.Width, l.What, l.Program, l.Version,
+			1e3*l.Min, 1e3*l.Median, float64(l.Batch)/l.Median, measured("%.1f", l.First), measured("%.0f", l.Peak), measured("%.2f", l.Ratio.Median), spread)
 	}
 	if err := w.Flush(); err != nil {
 		return err

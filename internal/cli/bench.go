@@ -18,14 +18,15 @@ import (
 type benchFlags struct {
 	only, peers, sizes []string
 	rounds             int
-	results            string
+	results, backend   string
+	usualPeers         bool // no others were asked for
 }
 
 func benchCommand(stdout io.Writer) *cobra.Command {
 	var flags benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure training steps and inference against PyTorch and JAX on this CPU",
+		Short: "Measure training steps and inference against PyTorch and JAX on this CPU, or JAX on this GPU",
 		Long: "Measure training steps and inference of the networks of the table and of the unroll study in this program, with\n" +
 			"its fast operations (ebssc) and without (ebssc-plain), and in PyTorch and JAX, on all cores of this CPU; write\n" +
 			"<results>/bench/steps.csv.\n\n" +
@@ -33,19 +34,23 @@ func benchCommand(stdout io.Writer) *cobra.Command {
 			"programs compute the same from the same initial variables, which is checked. Each is a process; they take turns,\n" +
 			"compiled and warmed up: minimum and median over the rounds, and the ratio of the medians to PyTorch's with the\n" +
 			"smallest and the largest ratio of a round. FIRST is the first training step, with compiling, and PEAK the process's\n" +
-			"peak resident memory in later steps. Nothing else should run on the machine meanwhile.",
+			"peak resident memory in later steps. Nothing else should run on the machine meanwhile.\n\n" +
+			"With --backend cuda this program and the JAX of the python3 on the PATH compute on the GPU, and the file is\n" +
+			"<results>/bench/steps-gpu.csv. PyTorch is measured on the CPU alone.",
 		Args:    cobra.NoArgs,
 		Example: "  ebssc bench\n  ebssc bench --only crelu-lc7 --sizes 32x96 --peers torch --rounds 15\n  ebssc bench --only unroll-0,unroll-1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			flags.usualPeers = !cmd.Flags().Changed("peers")
 			return runBench(cmd.Context(), stdout, flags)
 		},
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to measure, of any study (default: those of table and unroll)")
-	f.StringSliceVar(&flags.peers, "peers", bench.PeerNames, "programs to measure against")
+	f.StringSliceVar(&flags.peers, "peers", bench.PeerNames, "programs to measure against (on a GPU: jax alone)")
 	f.StringSliceVar(&flags.sizes, "sizes", nil, "sizes, each as batch x width (default: 32x96 and 128x24 on CIFAR-10, those of profile quick on MNIST)")
 	f.IntVar(&flags.rounds, "rounds", 7, "how often each program has its turn")
 	f.StringVar(&flags.results, "results", "results", "folder for the results")
+	f.StringVar(&flags.backend, "backend", "cpu", "cpu, cuda or a GoMLX configuration of them, as xla:cuda,tf32=false")
 	cmd.AddCommand(serveCommand(stdout))
 	return cmd
 }
@@ -53,13 +58,14 @@ func benchCommand(stdout io.Writer) *cobra.Command {
 // serveCommand is this program as one of those that are measured.
 func serveCommand(stdout io.Writer) *cobra.Command {
 	var plain bool
+	var spec string
 	cmd := &cobra.Command{
 		Use:    "serve FOLDER",
 		Short:  "Be measured: what bench starts",
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opened, _, err := backend.Open(cmd.Context(), "cpu", 1)
+			opened, _, err := backend.Open(cmd.Context(), spec, 1)
 			if err != nil {
 				return err
 			}
@@ -67,6 +73,7 @@ func serveCommand(stdout io.Writer) *cobra.Command {
 			return bench.Serve(opened, args[0], plain, cmd.InOrStdin(), stdout)
 		},
 	}
+	cmd.Flags().StringVar(&spec, "backend", "cpu", "what computes")
 	cmd.Flags().BoolVar(&plain, "plain", false, "without fast operations")
 	return cmd
 }
@@ -77,7 +84,7 @@ func runBench(ctx context.Context, stdout io.Writer, flags benchFlags) error {
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
 	}
-	plan := bench.Plan{Self: []string{program, "bench", "serve"}, Peers: flags.peers, Rounds: flags.rounds}
+	plan := bench.Plan{Self: []string{program, "bench", "serve", "--backend", flags.backend}, Peers: flags.peers, Rounds: flags.rounds}
 	if plan.Experiments, err = benched(flags.only); err != nil {
 		return err
 	}
@@ -89,8 +96,12 @@ func runBench(ctx context.Context, stdout io.Writer, flags benchFlags) error {
 		plan.Sizes = append(plan.Sizes, size)
 	}
 	// What may have to be downloaded is, before anything is measured.
-	if _, err := backend.Resolve(ctx, "cpu"); err != nil {
+	choice, err := backend.Resolve(ctx, flags.backend)
+	if err != nil {
 		return err
+	}
+	if plan.GPU = choice.CUDA(); plan.GPU && flags.usualPeers {
+		plan.Peers = bench.GPUPeerNames
 	}
 	return bench.Run(ctx, plan, flags.results, commit(), stdout)
 }

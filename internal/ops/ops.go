@@ -15,6 +15,9 @@ import (
 // Plain switches all fast paths off.
 type Kernels struct {
 	Plain bool
+	// BFloat16 has CrossCorrelate, Transpose and their gradients computed from operands rounded to bfloat16, and their results
+	// rounded so before they are converted back. Fast paths that are for float32 alone are not taken then.
+	BFloat16 bool
 }
 
 // AddOffset adds the offset b [K] to each position of u [N, H, W, K]. There is but the plain implementation: a matrix

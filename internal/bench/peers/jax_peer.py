@@ -1,4 +1,4 @@
-"""The networks of package ebssc in JAX on the CPU: one compiled program a step, whose variables are donated.
+"""The networks of package ebssc in JAX: one compiled program a step, whose variables are donated.
 
 Codes are [N, H, W, C] or, for each hypothesis, [N, Y, H, W, C]. A block below which nothing depends on the hypothesis
 convolves once for all of them; the others convolve all hypotheses as one batch.
@@ -8,7 +8,8 @@ import functools
 import os
 import sys
 
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_PLATFORMS"] = sys.argv[2]
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # other programs use the GPU in their turns
 import jax
 import jax.numpy as jnp
 from jax import lax

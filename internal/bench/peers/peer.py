@@ -1,6 +1,6 @@
 """What the peers share: the case they are given and the protocol by which they take turns.
 
-A peer is started as `python NAME_peer.py FOLDER`. It reads the case from FOLDER, computes the class scores of the batch
+A peer is started as `python NAME_peer.py FOLDER PLATFORM`, on the platform cpu or cuda. It reads the case from FOLDER, computes the class scores of the batch
 with the initial variables, writes them to FOLDER/NAME.npy and prints "ready VERSION". Then, for each line "train N" or
 "inference N" of its input, it takes N steps and prints the seconds of one and the process's peak resident memory
 meanwhile in MiB (0 where the system does not tell), until its input ends.
