@@ -199,10 +199,10 @@ func TestJobs(t *testing.T) {
 	data, tables := made.CIFAR10(t), [2][][]string{}
 	for i := range tables {
 		results := t.TempDir()
-		status, stdout, stderr := run("run", "table", "--profile", "smoke", "--only", "relu-lc7,crelu-lc7", "--seeds", "2", "--epochs", "1",
-			"--set", "plain_ops=true;whiten=false", "--backend", "cpu", "--data", data, "--results", results, "--jobs", strconv.Itoa(1+3*i))
+		status, stdout, stderr := run("run", "table", "--profile", "smoke", "--only", "relu-lc7", "--seeds", "2", "--epochs", "1",
+			"--set", "plain_ops=true;whiten=false", "--backend", "cpu", "--data", data, "--results", results, "--jobs", strconv.Itoa(1+i))
 		require.Zero(t, status, stderr)
-		require.Equal(t, 4, strings.Count(stdout, "epoch 1/1: "))
+		require.Equal(t, 2, strings.Count(stdout, "epoch 1/1: "))
 		file, err := os.Open(filepath.Join(results, "smoke", "table.csv"))
 		require.NoError(t, err)
 		defer file.Close()
