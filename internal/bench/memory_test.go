@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,12 +65,27 @@ func BenchmarkStepHypotheses(b *testing.B) {
 	rows, err := experiments.Find(experiments.Table, []string{"ssc-ebc67"})
 	require.NoError(b, err)
 	for _, classes := range []int{10, 20, 50, 100, 200} {
-		for _, atOnce := range []int{classes, 10} {
+		for _, atOnce := range slices.Compact([]int{classes, 10}) {
 			b.Run(fmt.Sprintf("classes=%d/at-once=%d", classes, atOnce), func(b *testing.B) {
 				c := newCase(rows[0], Size{Batch: 32, Width: 16})
 				c.Network.Classes = classes
 				c.Settings = c.Settings.With(experiments.Settings{ebssc.ParamHypotheses: atOnce})
 				stepMemory(b, c)
+			})
+		}
+	}
+}
+
+// BenchmarkStepScale reports time and memory of a training step against width and batch.
+//
+//	go test ./internal/bench -run '^$' -bench StepScale -benchtime 5x
+func BenchmarkStepScale(b *testing.B) {
+	rows, err := experiments.Find(experiments.Table, []string{"ssc-lc7", "ssc-ebc67"})
+	require.NoError(b, err)
+	for _, row := range rows {
+		for _, size := range []Size{{32, 12}, {32, 24}, {32, 48}, {32, 96}, {64, 24}, {128, 24}, {256, 24}} {
+			b.Run(fmt.Sprintf("%s/batch=%d/width=%d", row.Name, size.Batch, size.Width), func(b *testing.B) {
+				stepMemory(b, newCase(row, size))
 			})
 		}
 	}
