@@ -29,11 +29,11 @@ func augment(scope *model.Scope, images *Node) *Node {
 	}
 	flipped := LessThan(scope.RandomUniform(g, perImage), Scalar(g, dtypes.Float32, flip))
 
-	rows := selection(Add(position(g, count, height), shift()), height)
+	rows := selection(Add(position(g, count, height), shift()), height, images.DType())
 	columns := Add(position(g, count, width), shift())
 	columns = Where(BroadcastToDims(flipped, count, width, 1), AddScalar(Neg(columns), float64(width-1)), columns)
 	images = Einsum("nih,nhwc->niwc", rows, images)
-	return Einsum("njw,niwc->nijc", selection(columns, width), images)
+	return Einsum("njw,niwc->nijc", selection(columns, width, images.DType()), images)
 }
 
 // position is each output pixel's index [N, size, 1].
@@ -43,8 +43,8 @@ func position(g *Graph, count, size int) *Node {
 
 // selection [N, size, size] has a 1 where the output pixel (axis 1) takes the input pixel (axis 2), at `source` [N, size, 1];
 // a row of zeros where the source lies outside of the image.
-func selection(source *Node, size int) *Node {
+func selection(source *Node, size int, dtype dtypes.DType) *Node {
 	g, count := source.Graph(), source.Shape().Dim(0)
 	all := shapes.Make(dtypes.Float32, count, size, size)
-	return ConvertDType(Equal(BroadcastToDims(source, all.Dimensions...), Iota(g, all, 2)), dtypes.Float32)
+	return ConvertDType(Equal(BroadcastToDims(source, all.Dimensions...), Iota(g, all, 2)), dtype)
 }

@@ -21,14 +21,11 @@ import (
 var onOne = experiments.Machine{Backend: "xla-cpu"}
 
 // divided is a run of 100 steps, with dropout and augmentation, that several devices can share, and its lab.
-//
-// Its learning rate is small: at the recipe's, runs that round differently in the first step come apart by more than
-// a thousandth in 100 steps, on one device too, where they differ in plain_ops alone.
 func divided(t testing.TB, row experiments.Experiment, width, batch int) (experiments.Run, *training.Lab) {
 	network := row.Network(width)
 	set := madeImages(network.Height, network.Channels, 10*batch, 10)
 	runs, err := experiments.Plan(row, "test", experiments.Scale{Width: width, Epochs: 10, Seeds: 1}, describe(set), onOne, experiments.Settings{
-		experiments.ParamBatch: batch, experiments.ParamLearningRate: 1e-5, experiments.ParamWhiten: false, ebssc.ParamPlainOps: true,
+		experiments.ParamBatch: batch, experiments.ParamWhiten: false, ebssc.ParamPlainOps: true,
 		ebssc.ParamClassSpread: 1.0, ebssc.ParamClassStep: 10.0, // some class thresholds are projected to 0 within 100 steps
 		ebssc.ParamDropout: 0.1, experiments.ParamCrop: 4, experiments.ParamFlip: 0.5,
 	}, 0)
@@ -36,7 +33,9 @@ func divided(t testing.TB, row experiments.Experiment, width, batch int) (experi
 	return runs[0], &training.Lab{Backend: xla, Set: set, Log: io.Discard}
 }
 
-// Several devices take the steps of one, but for rounding: of every row of the table, and of an unrolled network.
+// Several devices take the steps of one, but for rounding: of every row of the table, and of an unrolled network. In float64,
+// because networks this small are chaotic: in float32 runs that round differently in the first step come apart by more than a
+// thousandth in 100 steps, on one device too, where they differ in plain_ops alone.
 func TestDevicesTakeTheSameSteps(t *testing.T) {
 	for _, row := range append(slices.Clone(experiments.Table), experiments.Unroll[1]) {
 		t.Run(row.Name, func(t *testing.T) {
@@ -45,7 +44,7 @@ func TestDevicesTakeTheSameSteps(t *testing.T) {
 			if blocks := run.Network.Layers; len(blocks) == 9 {
 				run.Network.Layers = slices.Concat(blocks[1:3], blocks[7:]) // of like blocks one, which compiles faster
 			}
-			want, _, variables := training.TakeSteps(t, lab, run, 100)
+			want, _, variables := training.TakeSteps[float64](t, lab, run, 100)
 			require.Greater(t, floats.Max(want)-floats.Min(want), 1e-3, "a loss that stays where it is would be equal for any steps")
 			devices := []int{2}
 			if row.Name == "ssc-ebc67" {
@@ -53,8 +52,8 @@ func TestDevicesTakeTheSameSteps(t *testing.T) {
 			}
 			for _, count := range devices {
 				run.Devices = count
-				got, _, shared := training.TakeSteps(t, lab, run, 100)
-				require.InEpsilonSlice(t, want, got, 1e-4, "%d devices", count)
+				got, _, shared := training.TakeSteps[float64](t, lab, run, 100)
+				require.InEpsilonSlice(t, want, got, 1e-8, "%d devices", count)
 				requireThresholds(t, variables, shared)
 			}
 		})
@@ -63,12 +62,12 @@ func TestDevicesTakeTheSameSteps(t *testing.T) {
 
 // requireThresholds compares thresholds, those of other variables being equal as far as the loss is. Some class thresholds were
 // projected to 0.
-func requireThresholds(t *testing.T, want, got map[string][]float32) {
+func requireThresholds(t *testing.T, want, got map[string][]float64) {
 	for name := range want {
 		if !strings.HasSuffix(name, "thresholds") {
 			continue
 		}
-		require.GreaterOrEqual(t, slices.Min(got[name]), float32(0), name)
+		require.GreaterOrEqual(t, slices.Min(got[name]), 0.0, name)
 		if len(want[name]) > 1 {
 			require.Zero(t, slices.Min(got[name]), "nothing of %s was projected", name)
 		}
@@ -77,7 +76,7 @@ func requireThresholds(t *testing.T, want, got map[string][]float32) {
 }
 
 // BenchmarkDevices takes 100 steps of whole rows on one device and on several that share the cores of this machine: the time of
-// a step, and how far any loss is from that of one device with the same operations.
+// a step, and how far any loss is from that of one device with the same operations, in float64.
 //
 //	go test ./experiments/training -run '^$' -bench Devices -benchtime 1x
 func BenchmarkDevices(b *testing.B) {
@@ -92,8 +91,9 @@ func BenchmarkDevices(b *testing.B) {
 				run, lab := divided(b, row, 8, 32)
 				run.Settings[ebssc.ParamPlainOps], run.Devices = c.plain, c.devices
 				for b.Loop() {
-					losses, seconds, _ := training.TakeSteps(b, lab, run, 100)
+					_, seconds, _ := training.TakeSteps[float32](b, lab, run, 100)
 					b.ReportMetric(1e3*median(seconds), "ms/step")
+					losses, _, _ := training.TakeSteps[float64](b, lab, run, 100)
 					if c.devices == 0 {
 						want = losses
 						continue

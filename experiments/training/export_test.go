@@ -6,8 +6,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/dataset"
+	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/loss"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
@@ -48,9 +51,9 @@ func TimeSteps(t require.TestingT, lab *Lab, run experiments.Run) (seconds []flo
 	return seconds[1:] // the first one compiles
 }
 
-// TakeSteps takes training steps from the start of a run, without measuring or saving anything: the loss of each step, the
-// seconds it took, and the variables of the network at the end.
-func TakeSteps(t require.TestingT, lab *Lab, run experiments.Run, steps int) (losses, seconds []float64, variables map[string][]float32) {
+// TakeSteps takes training steps from the start of a run, without measuring or saving anything, in numbers of a type: the loss
+// of each step, the seconds it took, and the variables of the network at the end.
+func TakeSteps[T float32 | float64](t require.TestingT, lab *Lab, run experiments.Run, steps int) (losses, seconds []float64, variables map[string][]T) {
 	images, release, err := lab.borrow(context.Background(), run)
 	require.NoError(t, err)
 	defer release()
@@ -59,10 +62,12 @@ func TakeSteps(t require.TestingT, lab *Lab, run experiments.Run, steps int) (lo
 	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
 	batches, err := s.batches(0)
 	require.NoError(t, err)
-	loop := s.loop()
+	loop := s.loop(func(scope *model.Scope, images *Node) *Node {
+		return s.graph(scope, ConvertDType(images, dtypes.FromGenericsType[T]()))
+	})
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("losses", 0, func(_ *train.Loop, metrics []*tensors.Tensor) error {
-		losses = append(losses, float64(tensors.ToScalar[float32](metrics[0])))
+		losses = append(losses, float64(tensors.ToScalar[T](metrics[0])))
 		return nil
 	})
 	_, err = loop.RunSteps(batches, steps)
@@ -70,9 +75,9 @@ func TakeSteps(t require.TestingT, lab *Lab, run experiments.Run, steps int) (lo
 	for _, duration := range loop.TrainStepDurations {
 		seconds = append(seconds, duration.Seconds())
 	}
-	variables = map[string][]float32{}
+	variables = map[string][]T{}
 	for name, value := range run.Network.Variables(s.store) {
-		variables[name] = tensors.MustCopyFlatData[float32](value)
+		variables[name] = tensors.MustCopyFlatData[T](value)
 	}
 	return losses, seconds, variables
 }

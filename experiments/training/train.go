@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -126,7 +125,7 @@ func (s *session) train() error {
 	if step >= total {
 		return nil
 	}
-	loop := s.loop()
+	loop := s.loop(s.graph)
 	loop.OnStep("epoch", 0, s.onStep)
 	if s.lab.Terminal {
 		fmt.Fprintf(s.lab.Log, "%s: epoch %d of %d\n", s.id, step/steps+1, s.run.Epochs)
@@ -142,9 +141,9 @@ func (s *session) train() error {
 	return err
 }
 
-// loop takes training steps.
-func (s *session) loop() *train.Loop {
-	return train.NewLoop(train.NewTrainer(s.lab.Backend, s.store, s.graph, loss.SparseCategoricalCrossEntropyLogits,
+// loop takes steps in training a graph.
+func (s *session) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
+	return train.NewLoop(train.NewTrainer(s.lab.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
 		optimizer.Adam().Done(), []metric.Interface{
 			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
 			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
@@ -153,7 +152,7 @@ func (s *session) loop() *train.Loop {
 
 // graph is the training graph: images [N, H, W, C] to class scores [N, Y].
 func (s *session) graph(scope *model.Scope, images *Node) *Node {
-	cosineschedule.New(scope, images.Graph(), dtypes.Float32).FromScope().Done()
+	cosineschedule.New(scope, images.Graph(), images.DType()).FromScope().Done()
 	return s.run.Network.Forward(scope, augment(scope, images)).Scores
 }
 
