@@ -66,8 +66,8 @@ type Plan struct {
 	Experiments []experiments.Experiment
 	// Sizes to measure them at; none are the usual ones of each experiment.
 	Sizes []Size
-	// Self is the command line by which this program calls [Serve]. A folder is put behind it, and then --plain where it shall
-	// do without its fast operations.
+	// Self is the command line of this program: with "peak" behind it, it prints what [Peak] measures, in GFLOP/s; with "serve"
+	// and a folder, and then --plain where it shall do without its fast operations, it calls [Serve].
 	Self []string
 	// Peers are the other programs, of PeerNames.
 	Peers []string
@@ -111,7 +111,13 @@ func Run(ctx context.Context, plan Plan, results, commit string, out io.Writer) 
 		}
 	}
 	file := filepath.Join(results, "bench", name)
-	fmt.Fprintf(out, "%d cores, %d rounds, results in %s\n", runtime.NumCPU(), plan.Rounds, file)
+	// In a process of its own, which leaves the device and its memory to those that are measured.
+	peak, err := plan.peak(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d cores, %.0f GFLOP/s in products of large matrices, %d rounds, results in %s\n",
+		runtime.NumCPU(), peak/1e9, plan.Rounds, file)
 	var all []Line
 	for _, e := range plan.Experiments {
 		sizes := plan.Sizes
@@ -123,12 +129,21 @@ func Run(ctx context.Context, plan Plan, results, commit string, out io.Writer) 
 		}
 		for _, size := range sizes {
 			fmt.Fprintf(out, "%s, batch %d, width %d …\n", e.Name, size.Batch, size.Width)
-			lines, err := measureCase(ctx, plan, newCase(e, size), python)
+			c := newCase(e, size)
+			lines, err := measureCase(ctx, plan, c, python)
 			if err != nil {
 				return fmt.Errorf("%s, batch %d, width %d: %w", e.Name, size.Batch, size.Width, err)
 			}
+			flop, err := c.Network.TrainingFLOP()
+			if err != nil {
+				return err
+			}
 			for i := range lines {
 				lines[i].Row, lines[i].Size, lines[i].Commit = e.Name, size, commit
+				if lines[i].What == training {
+					lines[i].Speed = float64(flop*size.Batch) / lines[i].Median
+					lines[i].Share = lines[i].Speed / peak
+				}
 			}
 			if err := Update(file, lines); err != nil {
 				return err
@@ -217,9 +232,9 @@ func measureCase(ctx context.Context, plan Plan, c testCase, python string) (lin
 func (p Plan) command(name, python, folder string) ([]string, error) {
 	switch name {
 	case fastProgram:
-		return slices.Concat(p.Self, []string{folder}), nil
+		return slices.Concat(p.Self, []string{"serve", folder}), nil
 	case plainProgram:
-		return slices.Concat(p.Self, []string{folder, "--plain"}), nil
+		return slices.Concat(p.Self, []string{"serve", folder, "--plain"}), nil
 	default:
 		platform := "cpu"
 		if p.GPU {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/experiments/backend"
 	"ebsscgo/internal/table"
@@ -31,11 +32,20 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serveSelf is what `ebssc bench serve` does.
+// serveSelf is what `ebssc bench serve` and, with small matrices, `ebssc bench peak` do.
 func serveSelf() {
 	xla, _, err := backend.Open(context.Background(), "cpu", 1)
-	if err == nil {
-		err = Serve(xla, os.Args[1], slices.Contains(os.Args, "--plain"), os.Stdin, os.Stdout)
+	switch {
+	case err != nil:
+	case os.Args[1] == "serve":
+		err = Serve(xla, os.Args[2], slices.Contains(os.Args, "--plain"), os.Stdin, os.Stdout)
+	case os.Args[1] == "peak":
+		var flops float64
+		if flops, err = peakOf(xla, 256); err == nil {
+			fmt.Println(flops/1e9, "GFLOP/s")
+		}
+	default:
+		err = fmt.Errorf("unknown command %q", os.Args[1])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -173,20 +183,21 @@ func TestUpdateKeepsOtherCases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bench", "steps.csv")
 	line := func(row string, batch int, seconds float64) Line {
 		return Line{Row: row, Size: Size{batch, 24}, What: training, Program: "ebssc", Version: "1", Min: seconds, Median: 2 * seconds,
-			Rounds: 7, Ratio: Ratio{0.65, 0.6, 0.7}, First: 4.321, Peak: 512.4, Commit: "abc"}
+			Rounds: 7, Ratio: Ratio{0.65, 0.6, 0.7}, First: 4.321, Peak: 512.4,
+			Speed: 283.2e9, Share: 1.4904, Commit: "abc"}
 	}
 	require.NoError(t, Update(file, []Line{line("a", 32, 1), line("b", 32, 1), line("a", 128, 1)}))
 	withoutTorch := line("a", 32, 3)
-	withoutTorch.Ratio, withoutTorch.First, withoutTorch.Peak = Ratio{}, 0, 0
+	withoutTorch.Ratio, withoutTorch.First, withoutTorch.Peak, withoutTorch.Speed, withoutTorch.Share = Ratio{}, 0, 0, 0, 0
 	require.NoError(t, Update(file, []Line{withoutTorch, withoutTorch}))
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, strings.Join([]string{
-		"row,batch,width,what,program,version,min_s,median_s,rounds,ratio_to_torch,ratio_low,ratio_high,first_s,peak_mib,commit",
-		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,,,abc",
-		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,,,abc",
-		"b,32,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,4.32,512,abc",
-		"a,128,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,4.32,512,abc", ""}, "\n"), string(text))
+		"row,batch,width,what,program,version,min_s,median_s,rounds,ratio_to_torch,ratio_low,ratio_high,first_s,peak_mib,commit,gflop_per_s,peak_share",
+		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,,,abc,,",
+		"a,32,24,train,ebssc,1,3.00000,6.00000,7,,,,,,abc,,",
+		"b,32,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,4.32,512,abc,283.2,1.490",
+		"a,128,24,train,ebssc,1,1.00000,2.00000,7,0.650,0.600,0.700,4.32,512,abc,283.2,1.490", ""}, "\n"), string(text))
 
 	require.NoError(t, os.WriteFile(file, []byte("row,seconds\na,1\n"), 0o644))
 	require.ErrorContains(t, Update(file, []Line{withoutTorch}), "other columns")
@@ -214,13 +225,13 @@ func TestPrint(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, Print(&out, []Line{
 		{Row: "a", Size: Size{32, 96}, What: training, Program: "ebssc", Version: "1", Min: 0.3, Median: 0.35, First: 5, Peak: 300,
-			Ratio: Ratio{0.65, 0.6, 0.7}},
+			Speed: 283.2e9, Share: 1.4904, Ratio: Ratio{0.65, 0.6, 0.7}},
 		{Row: "a", Size: Size{32, 96}, What: training, Program: "ebssc-plain", Version: "1", Min: 0.5, Median: 0.55, First: 3, Peak: 400},
 		{Row: "a", Size: Size{32, 96}, What: inference, Program: "jax", Version: "2", Min: 0.4, Median: 0.45},
 		{Row: "b", Size: Size{32, 96}, What: training, Program: "ebssc", Version: "1", Min: 0.3, Median: 0.35, First: 5},
 	}))
 	lines := strings.Split(out.String(), "\n")
-	require.Equal(t, []string{"a", "32", "96", "train", "ebssc", "1", "300.0", "350.0", "91", "5.0", "300", "0.65", "0.60–0.70"}, strings.Fields(lines[1]))
+	require.Equal(t, []string{"a", "32", "96", "train", "ebssc", "1", "300.0", "350.0", "91", "283", "1.49", "5.0", "300", "0.65", "0.60–0.70"}, strings.Fields(lines[1]))
 	require.Equal(t, []string{"a", "32", "96", "inference", "jax", "2", "400.0", "450.0", "71"}, strings.Fields(lines[3]))
 	require.Equal(t, []string{"a, batch 32, width 96: the fast operations pay from step 11", ""}, lines[5:])
 }
@@ -251,6 +262,9 @@ func TestRunAlone(t *testing.T) {
 		require.NotEqual(t, "0.00000", l["min_s"])
 		require.Equal(t, l["what"] == training, l["first_s"] != "")
 		require.NotContains(t, l["peak_mib"], "-")
+		counted := l["what"] == training && l["row"] == "ssc-ebc67" // with sweeps the operations are not known
+		require.Equal(t, counted, l["gflop_per_s"] != "")
+		require.Equal(t, counted, l["peak_share"] != "")
 	}
 	require.Equal(t, []string{"ssc-ebc67 train ebssc  abc", "ssc-ebc67 train ebssc-plain  abc",
 		"ssc-ebc67 inference ebssc  abc", "ssc-ebc67 inference ebssc-plain  abc",
@@ -262,10 +276,32 @@ func TestRunAlone(t *testing.T) {
 // What goes wrong in this program's own process is one line that names it and the case.
 func TestRunFails(t *testing.T) {
 	t.Setenv(roleVar, "own")
-	err := Run(t.Context(), Plan{Experiments: experiments.Table[:1], Sizes: []Size{{2, 2}}, Rounds: 1,
-		Self: []string{os.Args[0], "/does/not/exist"}}, t.TempDir(), "abc", &strings.Builder{})
+	e := experiments.Table[0]
+	e.Settings = experiments.Settings{ebssc.ParamBFloat16: "perhaps"}
+	plan := Plan{Experiments: []experiments.Experiment{e}, Sizes: []Size{{2, 2}}, Rounds: 1, Self: []string{os.Args[0]}}
+	err := Run(t.Context(), plan, t.TempDir(), "abc", &strings.Builder{})
 	require.ErrorContains(t, err, "relu-lc7, batch 2, width 2: ebssc failed: ")
-	require.ErrorContains(t, err, "/does/not/exist")
+	require.ErrorContains(t, err, ebssc.ParamBFloat16)
+	require.NotContains(t, err.Error(), "\n")
+	plan.Self = append(plan.Self, "dance")
+	require.EqualError(t, Run(t.Context(), plan, t.TempDir(), "abc", &strings.Builder{}), `measuring the peak failed: unknown command "dance"`)
+}
+
+// The peak is that of products, however long the rest of a call takes: at least what a core does without vector instructions, at
+// most what no CPU does.
+func TestPeak(t *testing.T) {
+	xla, _, err := backend.Open(t.Context(), "cpu", 1)
+	require.NoError(t, err)
+	defer xla.Finalize()
+	flops, err := peakOf(xla, 512)
+	require.NoError(t, err)
+	require.Greater(t, flops, 1e9)
+	require.Less(t, flops, 1e14)
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	_, err = Plan{Self: []string{os.Args[0]}}.peak(ctx)
+	require.EqualError(t, err, "enough")
 }
 
 // A case comes back as it was written, and what this program leaves for the others is what they need.
@@ -282,7 +318,7 @@ func TestCase(t *testing.T) {
 		require.Equal(t, c.images.Value(), again.images.Value())
 		require.Equal(t, c.labels.Value(), again.labels.Value())
 
-		p, scores, err := startPeer(t.Context(), fastProgram, []string{os.Args[0], folder}, folder)
+		p, scores, err := startPeer(t.Context(), fastProgram, []string{os.Args[0], "serve", folder}, folder)
 		require.NoError(t, err)
 		require.Len(t, scores, 20)
 		_, err = p.turn("dance", 1)

@@ -97,7 +97,7 @@ func stepMemory(b *testing.B, c testCase) {
 	dump, folder := b.TempDir(), b.TempDir()
 	b.Setenv("XLA_FLAGS", "--xla_dump_to="+dump)
 	require.NoError(b, c.write(folder))
-	p, _, err := startPeer(b.Context(), fastProgram, []string{os.Args[0], folder}, folder)
+	p, _, err := startPeer(b.Context(), fastProgram, []string{os.Args[0], "serve", folder}, folder)
 	require.NoError(b, err)
 	first, err := p.turn(training, 1)
 	require.NoError(b, err)

@@ -111,11 +111,17 @@ func (p *peer) answer() (string, error) {
 		return strings.TrimSpace(line), nil
 	}
 	err = p.cmd.Wait()
-	text := strings.TrimSpace(p.stderr.String())
-	if text == "" {
+	last := lastLine(p.stderr.Bytes())
+	if last == "" {
 		return "", fmt.Errorf("%s ended before its turn was over (%v)", p.name, err)
 	}
-	return "", fmt.Errorf("%s failed: %s", p.name, text[strings.LastIndex(text, "\n")+1:])
+	return "", fmt.Errorf("%s failed: %s", p.name, last)
+}
+
+// lastLine of what a process wrote to its standard error: what went wrong, after warnings and traces.
+func lastLine(stderr []byte) string {
+	text := strings.TrimSpace(string(stderr))
+	return text[strings.LastIndex(text, "\n")+1:]
 }
 
 func (p *peer) turn(what string, steps int) (spent cost, err error) {

@@ -14,10 +14,13 @@ import (
 // steps is steps.csv. Seconds are those of one step; ratio_to_torch is that of the medians, ratio_low and ratio_high
 // are the smallest and the largest of the rounds' ratios. They are empty where PyTorch was not measured. first_s, of training,
 // is the first step, with all that is built and compiled for it; peak_mib is the process's peak resident memory in steps after
-// that, with the program itself and its libraries.
+// that, with the program itself and its libraries. gflop_per_s, of training, is what the network's convolutions take as they
+// are defined ([ebssc.Network.TrainingFLOP]) over median_s, however a program computes them, and peak_share is that over the
+// device's [Peak]; both are empty where the operations are not known, or were not yet counted when the line was measured.
 var steps = table.Layout{Keys: 3, Columns: []string{
 	"row", "batch", "width", "what", "program", "version", "min_s", "median_s", "rounds",
 	"ratio_to_torch", "ratio_low", "ratio_high", "first_s", "peak_mib", "commit",
+	"gflop_per_s", "peak_share",
 }}
 
 // Line is one measurement.
@@ -34,6 +37,8 @@ type Line struct {
 	First float64
 	// Peak resident memory of the program's process in MiB, in the rounds; 0 where the system does not tell.
 	Peak float64
+	// Speed of training in FLOP/s, by the definition of convolutions, and its share of the device's peak; 0 where unknown.
+	Speed, Share float64
 	// Ratio of the time to PyTorch's; its zero value where that was not measured.
 	Ratio Ratio
 	// Commit is the source that this program was built from.
@@ -72,7 +77,7 @@ func (l Line) fields() table.Line {
 		"version": l.Version, "min_s": fmt.Sprintf("%.5f", l.Min), "median_s": fmt.Sprintf("%.5f", l.Median),
 		"rounds": strconv.Itoa(l.Rounds), "ratio_to_torch": measured("%.3f", l.Ratio.Median), "ratio_low": measured("%.3f", l.Ratio.Low),
 		"ratio_high": measured("%.3f", l.Ratio.High), "first_s": measured("%.2f", l.First), "peak_mib": measured("%.0f", l.Peak),
-		"commit": l.Commit,
+		"commit": l.Commit, "gflop_per_s": measured("%.1f", l.Speed/1e9), "peak_share": measured("%.3f", l.Share),
 	}
 }
 
@@ -96,14 +101,15 @@ func Update(file string, lines []Line) error {
 // Print writes lines as a table for people, and below it from which training step on the fast operations pay.
 func Print(out io.Writer, lines []Line) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ROW\tBATCH\tWIDTH\tWHAT\tPROGRAM\tVERSION\tMIN ms\tMEDIAN ms\tIMAGES/s\tFIRST s\tPEAK MiB\t× PYTORCH\tROUNDS")
+	fmt.Fprintln(w, "ROW\tBATCH\tWIDTH\tWHAT\tPROGRAM\tVERSION\tMIN ms\tMEDIAN ms\tIMAGES/s\tGFLOP/s\t× PEAK\tFIRST s\tMEMORY MiB\t× PYTORCH\tROUNDS")
 	for _, l := range lines {
 		spread := ""
 		if l.Ratio.Median > 0 {
 			spread = fmt.Sprintf("%.2f–%.2f", l.Ratio.Low, l.Ratio.High)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.1f\t%.0f\t%s\t%s\t%s\t%s\n", l.Row, l.Batch, l.Width, l.What, l.Program, l.Version,
-			1e3*l.Min, 1e3*l.Median, float64(l.Batch)/l.Median, measured("%.1f", l.First), measured("%.0f", l.Peak), measured("%.2f", l.Ratio.Median), spread)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%.1f\t%.1f\t%.0f\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Row, l.Batch, l.Width, l.What, l.Program, l.Version,
+			1e3*l.Min, 1e3*l.Median, float64(l.Batch)/l.Median, measured("%.0f", l.Speed/1e9), measured("%.2f", l.Share),
+			measured("%.1f", l.First), measured("%.0f", l.Peak), measured("%.2f", l.Ratio.Median), spread)
 	}
 	if err := w.Flush(); err != nil {
 		return err

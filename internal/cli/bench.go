@@ -33,8 +33,10 @@ func benchCommand(stdout io.Writer) *cobra.Command {
 			"The first time, PyTorch and JAX are installed in a virtual environment in the cache folder (several GB). All\n" +
 			"programs compute the same from the same initial variables, which is checked. Each is a process; they take turns,\n" +
 			"compiled and warmed up: minimum and median over the rounds, and the ratio of the medians to PyTorch's with the\n" +
-			"smallest and the largest ratio of a round. FIRST is the first training step, with compiling, and PEAK the process's\n" +
-			"peak resident memory in later steps. Nothing else should run on the machine meanwhile.\n\n" +
+			"smallest and the largest ratio of a round. FIRST is the first training step, with compiling, and MEMORY the process's\n" +
+			"peak resident memory in later steps. GFLOP/s count convolutions as they are defined, and × PEAK is their share of what\n" +
+			"products of large matrices reach; it may be above 1, as fast operations need fewer multiplications. Nothing else should\n" +
+			"run on the machine meanwhile.\n\n" +
 			"With --backend cuda this program and the JAX of the python3 on the PATH compute on the GPU, and the file is\n" +
 			"<results>/bench/steps-gpu.csv. PyTorch is measured on the CPU alone.",
 		Args:    cobra.NoArgs,
@@ -50,22 +52,21 @@ func benchCommand(stdout io.Writer) *cobra.Command {
 	f.StringSliceVar(&flags.sizes, "sizes", nil, "sizes, each as batch x width (default: 32x96 and 128x24 on CIFAR-10, those of profile quick on MNIST)")
 	f.IntVar(&flags.rounds, "rounds", 7, "how often each program has its turn")
 	f.StringVar(&flags.results, "results", "results", "folder for the results")
-	f.StringVar(&flags.backend, "backend", "cpu", "cpu, cuda or a GoMLX configuration of them, as xla:cuda,tf32=false")
-	cmd.AddCommand(serveCommand(stdout))
+	cmd.PersistentFlags().StringVar(&flags.backend, "backend", "cpu", "cpu, cuda or a GoMLX configuration of them, as xla:cuda,tf32=false")
+	cmd.AddCommand(serveCommand(stdout, &flags.backend), peakCommand(stdout, &flags.backend))
 	return cmd
 }
 
 // serveCommand is this program as one of those that are measured.
-func serveCommand(stdout io.Writer) *cobra.Command {
+func serveCommand(stdout io.Writer, spec *string) *cobra.Command {
 	var plain bool
-	var spec string
 	cmd := &cobra.Command{
 		Use:    "serve FOLDER",
 		Short:  "Be measured: what bench starts",
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opened, _, err := backend.Open(cmd.Context(), spec, 1)
+			opened, _, err := backend.Open(cmd.Context(), *spec, 1)
 			if err != nil {
 				return err
 			}
@@ -73,9 +74,30 @@ func serveCommand(stdout io.Writer) *cobra.Command {
 			return bench.Serve(opened, args[0], plain, cmd.InOrStdin(), stdout)
 		},
 	}
-	cmd.Flags().StringVar(&spec, "backend", "cpu", "what computes")
 	cmd.Flags().BoolVar(&plain, "plain", false, "without fast operations")
 	return cmd
+}
+
+// peakCommand measures what others' speed is a share of.
+func peakCommand(stdout io.Writer, spec *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "peak",
+		Short: "Measure how fast this CPU or GPU multiplies large matrices, in GFLOP/s",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opened, choice, err := backend.Open(cmd.Context(), *spec, 1)
+			if err != nil {
+				return err
+			}
+			defer opened.Finalize()
+			flops, err := bench.Peak(opened, choice.CUDA())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(stdout, "%.1f GFLOP/s\n", flops/1e9)
+			return err
+		},
+	}
 }
 
 // runBench measures what the flags ask for.
@@ -84,7 +106,7 @@ func runBench(ctx context.Context, stdout io.Writer, flags benchFlags) error {
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
 	}
-	plan := bench.Plan{Self: []string{program, "bench", "serve", "--backend", flags.backend}, Peers: flags.peers, Rounds: flags.rounds}
+	plan := bench.Plan{Self: []string{program, "bench", "--backend", flags.backend}, Peers: flags.peers, Rounds: flags.rounds}
 	if plan.Experiments, err = benched(flags.only); err != nil {
 		return err
 	}

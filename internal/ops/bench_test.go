@@ -85,14 +85,6 @@ func BenchmarkStepSphere(b *testing.B) {
 	}
 }
 
-// BenchmarkPeak shows how fast the cores multiply large matrices: nothing here is faster, but by multiplying less.
-func BenchmarkPeak(b *testing.B) {
-	const size = 2048
-	exec := MustNewExec(on(b, "cpu"), func(x, y *Node) []*Node { return []*Node{Dot(x, y).Product()} })
-	run(b, exec, random(size, size), random(size, size))
-	b.ReportMetric(2*size*size*size*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-}
-
 // BenchmarkDropout times the dropout of the largest code at a quarter of the width.
 func BenchmarkDropout(b *testing.B) {
 	run(b, MustNewExec(on(b, "cpu"), func(x, key *Node) []*Node { return []*Node{Dropout(x, key, 0.3)} }),
