@@ -50,3 +50,6 @@ func TopDown(n Network, scope *model.Scope, images *Node) (r, gradient *Node) {
 	gradient = Gradient(ReduceAllSum(above.energy()), place.values)[0]
 	return above.topDown(below.code), gradient
 }
+
+// AtOnce is how many hypotheses a network infers at a time, of a batch of float32 images.
+func AtOnce(n Network, batch int) int { return n.atOnce(batch, 4) }

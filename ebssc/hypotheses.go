@@ -12,7 +12,11 @@ import (
 // Codes of all hypotheses at once take memory in proportion to the number of classes, and more than a cache holds. Hypotheses
 // do not know of one another, so a few are inferred at a time, and anew for their gradients, see ops.InPieces.
 func (n Network) energy(scope *model.Scope, s *stack, pass Pass) *Node {
-	size := n.atOnce(scope, s)
+	size := model.GetParamOr(scope, ParamHypotheses, 0)
+	if size == 0 {
+		shape := s.image.values.Shape()
+		size = n.atOnce(shape.Dim(0), shape.DType.Size())
+	}
 	if size >= n.Classes {
 		return n.Classifier.energy(pass.Energies)
 	}
@@ -38,20 +42,21 @@ func (n Network) energy(scope *model.Scope, s *stack, pass Pass) *Node {
 }
 
 // hypothesesBytes is what the largest code of the hypotheses that are inferred at a time takes at most, if it is not said how
-// many they are. A training step holds about ten times that. All hypotheses of the declared rows fit: inferring them in pieces
-// takes a fifth to a half longer.
-const hypothesesBytes = 256 << 20
+// many they are. A training step holds about ten times that. All hypotheses of the declared rows fit, also at the paper's
+// scale: inferring them in pieces takes a third to a half longer, and longer to compile.
+const hypothesesBytes = 1 << 30
 
-// atOnce is how many hypotheses are inferred at a time.
-func (n Network) atOnce(scope *model.Scope, s *stack) int {
-	if size := model.GetParamOr(scope, ParamHypotheses, 0); size > 0 {
-		return size
+// atOnce is how many hypotheses are inferred at a time, if it is not said, in a batch of images with entries of that many bytes.
+func (n Network) atOnce(batch, bytes int) int {
+	sizes, err := n.sizes()
+	if err != nil {
+		panic(err) // the network was not validated
 	}
 	largest := 1
-	for _, l := range s.levels {
-		if l.code.classes > 0 {
-			shape := l.code.values.Shape()
-			largest = max(largest, shape.Size()/l.code.classes*shape.DType.Size())
+	for i, layer := range n.Layers {
+		at := sizes[i+1]
+		if layer.Block != nil && (at.classes > 0 || n.Sweeps > 0) {
+			largest = max(largest, batch*at.height*at.width*2*layer.Block.Filters*bytes)
 		}
 	}
 	most := max(1, hypothesesBytes/largest)

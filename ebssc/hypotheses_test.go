@@ -49,3 +49,17 @@ func TestHypothesesInPieces(t *testing.T) {
 		})
 	}
 }
+
+// Declared rows infer all hypotheses at once, also at the paper's scale; with more classes no code takes more than a GiB.
+func TestHypothesesAtOnce(t *testing.T) {
+	for _, row := range experiments.All(experiments.Studies) {
+		require.Equal(t, 10, ebssc.AtOnce(row.Network(experiments.PaperWidth), 128), row.Name)
+	}
+	network := rowNamed(t, "ssc-ebc67").Network(experiments.PaperWidth)
+	for classes, want := range map[int]int{20: 20, 54: 54, 55: 28, 100: 50, 1000: 53} {
+		network.Classes = classes
+		require.Equal(t, want, ebssc.AtOnce(network, 128), "%d classes: of conv7 a class takes 128·10·10·384·4 bytes", classes)
+	}
+	network.Height, network.Width = 1024, 1024
+	require.Equal(t, 1, ebssc.AtOnce(network, 128))
+}
