@@ -1,4 +1,5 @@
-// Command prepare installs the XLA plugin that cells will compute with, where there is none, and says what they compute with.
+// Command prepare brings what cells need and is not there yet, the XLA plugin and the data sets, and says what they compute with.
+// What it has to say of downloads is not for notebooks.
 package main
 
 import (
@@ -6,18 +7,35 @@ import (
 	"fmt"
 	"os"
 
+	"ebsscgo/experiments"
 	"ebsscgo/experiments/backend"
+	"ebsscgo/experiments/training"
 	"ebsscgo/internal/errline"
 )
 
 func main() {
-	choice, err := backend.Resolve(context.Background(), "")
-	if err != nil {
+	if err := prepare(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, errline.Of(err))
 		os.Exit(1)
+	}
+}
+
+func prepare(ctx context.Context) error {
+	choice, err := backend.Resolve(ctx, "")
+	if err != nil {
+		return err
 	}
 	fmt.Printf("cells compute on %s (%s)\n", choice.Name, choice.Why)
 	if choice.Warning != "" {
 		fmt.Println("warning: " + choice.Warning)
 	}
+	for _, images := range []experiments.Images{experiments.MNIST, experiments.CIFAR10} {
+		_, err := training.FindSet(ctx, images, "", os.Stdout, func(why error) {
+			fmt.Printf("MNIST stands in for CIFAR-10: %s\n", errline.Of(why))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
