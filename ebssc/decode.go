@@ -69,9 +69,8 @@ func (l *level) features() *Node {
 
 // decode carries a signal shaped as the code of block i (from 0) down to the image.
 func (s *stack) decode(i int, signal code) *Node {
-	for ; i > 0; i-- {
-		below := s.levels[i-1].code
-		signal = s.levels[i].descend(signal, below)
+	for ; i >= 0; i-- {
+		signal = s.levels[i].descend(signal, s.below(i))
 	}
-	return s.levels[0].descend(signal, s.image).values
+	return signal.values
 }

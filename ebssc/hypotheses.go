@@ -27,11 +27,7 @@ func (n Network) energy(scope *model.Scope, s *stack, pass Pass) *Node {
 		}
 	}
 	shared, split := s.operands(first)
-	axes := make([]int, len(split))
-	for i := range axes {
-		axes[i] = 1
-	}
-	return ops.InPieces(shared, split, axes, size, 1, func(shared, parts []*Node) *Node {
+	return ops.InPieces(shared, split, 1, size, func(shared, parts []*Node) *Node {
 		some := s.replay(first, shared, parts)
 		for range n.Sweeps {
 			some.sweep()
@@ -80,14 +76,6 @@ func (s *stack) operands(first int) (shared, split []*Node) {
 	return shared, split
 }
 
-// below is the code that block i (from 0) reads.
-func (s *stack) below(i int) code {
-	if i == 0 {
-		return s.image
-	}
-	return s.levels[i-1].code
-}
-
 // replay is the bottom-up pass from block `first` on with other operands: those of a few hypotheses.
 func (s *stack) replay(first int, shared, split []*Node) *stack {
 	next := func(nodes *[]*Node) (node *Node) {
@@ -101,12 +89,12 @@ func (s *stack) replay(first int, shared, split []*Node) *stack {
 		replayed.image = at
 	}
 	replayed.levels = append(replayed.levels, s.levels[:first]...)
-	for _, l := range s.levels[first:] {
-		l := &level{block: l.block, path: l.path, thresholds: l.thresholds, dictionary: next(&shared), offset: next(&shared)}
+	for _, old := range s.levels[first:] {
+		l := &level{block: old.block, path: old.path, dictionary: next(&shared), offset: next(&shared)}
 		switch {
 		case l.block.Coding.Thresholds == ClassSpecific:
 			l.thresholds = next(&split)
-		case l.thresholds != nil:
+		case old.thresholds != nil:
 			l.thresholds = next(&shared)
 		}
 		l.look(at)

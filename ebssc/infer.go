@@ -87,6 +87,14 @@ func (s *stack) sweep() {
 	}
 }
 
+// below is the code that block i (from 0) reads.
+func (s *stack) below(i int) code {
+	if i == 0 {
+		return s.image
+	}
+	return s.levels[i-1].code
+}
+
 // update sets the code of block i (from 0) to the optimum of the joint energy, all other codes held fixed.
 func (s *stack) update(i int) {
 	l := s.levels[i]

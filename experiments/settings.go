@@ -56,8 +56,8 @@ var Options = Settings{
 	ebssc.ParamHypotheses: 0,
 }
 
-// known are all settings with their usual values.
-func known() Settings { return Recipe.With(Options) }
+// Known are all settings, those of Recipe and Options, with their usual values.
+func Known() Settings { return Recipe.With(Options) }
 
 // withoutOptions are the settings less options that have their usual values.
 func (s Settings) withoutOptions() Settings {
@@ -91,10 +91,10 @@ func (s Settings) String() string {
 // Recipe and Options, and values have the types they have there.
 func ParseSettings(text string) (Settings, error) {
 	store := model.NewStore()
-	store.SetParams(known())
+	store.SetParams(Known())
 	names, err := commandline.ParseSettings(store, text)
 	if err != nil {
-		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(known())), ", "))
+		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(Known())), ", "))
 	}
 	changed := Settings{}
 	for _, name := range names {
@@ -113,7 +113,7 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	*s = plain
 	for name, value := range plain {
 		number, isNumber := value.(float64)
-		if _, isInt := known()[name].(int); isInt && isNumber {
+		if _, isInt := Known()[name].(int); isInt && isNumber {
 			plain[name] = int(number)
 		}
 	}

@@ -114,7 +114,7 @@ func runStudies(stdout io.Writer, name, about string, studies []experiments.Stud
 		Long: "Train " + about + ", and write the results to <results>/<profile>/.\n\n" +
 			"--set changes hyperparameters: \"key=value;key=value\", or \"file:PATH\" with such lines. Their names and values\n" +
 			"in the recipe (profiles change some; what they mean is said at their constants in experiments and ebssc):\n\n  " +
-			strings.ReplaceAll(experiments.Recipe.With(experiments.Options).String(), ";", "\n  "),
+			strings.ReplaceAll(experiments.Known().String(), ";", "\n  "),
 		Args: cobra.NoArgs,
 		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n  ebssc run %[1]s --only %s --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
 			name, studies[0].Experiments[0].Name),

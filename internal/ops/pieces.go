@@ -6,15 +6,14 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// InPieces returns f(shared, parts) of all pieces, concatenated along resultAxis: `parts` are pieces of the nodes in split, of
-// `size` entries along their axes (one for each node), the last one of what is left. f must treat the entries along these
-// axes alike and by themselves.
+// InPieces returns f(shared, parts) of all pieces, concatenated along the axis: `parts` are pieces of the nodes in split, of
+// `size` entries along the same axis, the last one of what is left. f must treat the entries along it alike and by themselves.
 //
 // It is gradient checkpointing: what a piece computes on the way is forgotten, and computed anew for its gradients. A piece
 // begins only after the one before it, so that at no time more than one takes memory. GoMLX's own checkpoints rely on
 // optimization barriers, which XLA drops on a CPU before it removes what is computed twice.
-func InPieces(shared, split []*Node, axes []int, size, resultAxis int, f func(shared, parts []*Node) *Node) *Node {
-	pieces := piecesOf(split, axes, size)
+func InPieces(shared, split []*Node, axis, size int, f func(shared, parts []*Node) *Node) *Node {
+	pieces := piecesOf(split, axis, size)
 	results := make([]*Node, len(pieces))
 	for i, parts := range pieces {
 		inputs := shared
@@ -28,7 +27,7 @@ func InPieces(shared, split []*Node, axes []int, size, resultAxis int, f func(sh
 	gradient := func(which int) func(v *Node) *Node {
 		return func(v *Node) *Node {
 			if of != v {
-				all, of = gradientsInPieces(shared, pieces, axes, results, resultAxis, v, f), v
+				all, of = gradientsInPieces(shared, pieces, axis, v, f), v
 			}
 			return all[which]
 		}
@@ -37,16 +36,16 @@ func InPieces(shared, split []*Node, axes []int, size, resultAxis int, f func(sh
 	for which, node := range slices.Concat(shared, split) {
 		operands = append(operands, operand{node, gradient(which)})
 	}
-	return withGradients(Concatenate(results, resultAxis), operands...)
+	return withGradients(Concatenate(results, axis), operands...)
 }
 
-// piecesOf cuts nodes along their axes: the parts of each piece.
-func piecesOf(nodes []*Node, axes []int, size int) (pieces [][]*Node) {
-	total := nodes[0].Shape().Dim(axes[0])
+// piecesOf cuts nodes along an axis: the parts of each piece.
+func piecesOf(nodes []*Node, axis, size int) (pieces [][]*Node) {
+	total := nodes[0].Shape().Dim(axis)
 	for start := 0; start < total; start += size {
 		var parts []*Node
-		for i, node := range nodes {
-			parts = append(parts, SliceAxis(node, axes[i], AxisRange(start, min(total, start+size))))
+		for _, node := range nodes {
+			parts = append(parts, SliceAxis(node, axis, AxisRange(start, min(total, start+size))))
 		}
 		pieces = append(pieces, parts)
 	}
@@ -65,19 +64,18 @@ func after(earlier *Node, nodes []*Node) []*Node {
 }
 
 // gradientsInPieces returns the gradients of shared and then of what was split, for the gradient v of all results.
-func gradientsInPieces(shared []*Node, pieces [][]*Node, axes []int, results []*Node, resultAxis int, v *Node,
-	f func(shared, parts []*Node) *Node) []*Node {
+func gradientsInPieces(shared []*Node, pieces [][]*Node, axis int, v *Node, f func(shared, parts []*Node) *Node) []*Node {
 	sums := make([]*Node, len(shared))
-	ofParts := make([][]*Node, len(axes))
+	ofParts := make([][]*Node, len(pieces[0]))
 	start, earlier := 0, v
-	for i, parts := range pieces {
+	for _, parts := range pieces {
 		inputs := after(earlier, slices.Concat(shared, parts))
 		for j, input := range inputs {
 			inputs[j] = Identity(StopGradient(input)) // gradients do not reach a stopped node itself
 		}
 		result := f(inputs[:len(shared)], inputs[len(shared):])
-		end := start + results[i].Shape().Dim(resultAxis)
-		vOfPiece := SliceAxis(v, resultAxis, AxisRange(start, end))
+		end := start + result.Shape().Dim(axis)
+		vOfPiece := SliceAxis(v, axis, AxisRange(start, end))
 		gradients := Gradient(ReduceAllSum(Mul(result, vOfPiece)), inputs...)
 		for j := range sums {
 			if sums[j] == nil {
@@ -86,13 +84,13 @@ func gradientsInPieces(shared []*Node, pieces [][]*Node, axes []int, results []*
 				sums[j] = Add(sums[j], gradients[j])
 			}
 		}
-		for j := range axes {
+		for j := range ofParts {
 			ofParts[j] = append(ofParts[j], gradients[len(shared)+j])
 		}
 		start, earlier = end, gradients[0]
 	}
-	for j, axis := range axes {
-		sums = append(sums, Concatenate(ofParts[j], axis))
+	for _, gradients := range ofParts {
+		sums = append(sums, Concatenate(gradients, axis))
 	}
 	return sums
 }

@@ -9,21 +9,21 @@ import (
 )
 
 // In pieces of any size a function has the values and gradients that it has at once, for what the pieces share and for what is
-// split, along whatever axes; also where its gradients are taken twice.
+// split; also where its gradients are taken twice.
 func TestInPieces(t *testing.T) {
-	// Entry i along the split axes is a function of first[:, i], second[i] and the weights.
+	// Entry i along the axis is a function of first[:, i], second[:, i] and the weights.
 	f := func(shared, parts []*Node) *Node {
-		return Mul(Sin(Einsum("bic,ck->bik", parts[0], shared[0])), InsertAxes(Square(parts[1]), 0))
+		return Mul(Sin(Einsum("bic,ck->bik", parts[0], shared[0])), Square(parts[1]))
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		weights, first, second := random(4, 3), random(2, 7, 4), random(7, 3)
+		weights, first, second := random(4, 3), random(2, 7, 4), random(1, 7, 3)
 		compute := func(size int) [][]float32 {
 			outputs := MustExecOnceN(on, func(in []*Node) []*Node {
 				var y *Node
 				if size == 0 {
 					y = f(in[:1], in[1:])
 				} else {
-					y = InPieces(in[:1], in[1:], []int{1, 0}, size, 1, f)
+					y = InPieces(in[:1], in[1:], 1, size, f)
 				}
 				v := AddScalar(Cos(ConvertDType(Iota(y.Graph(), y.Shape(), 1), y.DType())), 0.1)
 				outputs := append(Gradient(ReduceAllSum(Mul(Square(y), v)), in...), y)
