@@ -5,7 +5,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"ebsscgo/internal/ops"
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // Thresholds says which thresholds ŵ a block shrinks its drive with.

@@ -3,7 +3,7 @@ package ebssc
 import (
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"ebsscgo/internal/ops"
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // Normalize projects codes onto the unit sphere, Eq. (ebm_projection): z* = z̃ / ‖z̃‖₂.

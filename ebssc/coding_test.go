@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ebsscgo/ebssc"
-	"ebsscgo/internal/ops"
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // drawSize draws the number of entries of a signal; few sizes, as a graph is compiled for each.

@@ -4,7 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"ebsscgo/internal/ops"
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // energy returns the energies [N, Y] of the class hypotheses.

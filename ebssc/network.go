@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"ebsscgo/internal/ops"
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // Hyperparameters that the model reads from its scope (GoMLX's model.Store parameters).

@@ -20,7 +20,7 @@ import (
 	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/experiments/backend"
+	"ebsscgo/internal/device"
 )
 
 // The parameter counts that the paper rounds to 1.3M, 2.6M and 3.2M, and those of its commented-out rows.
@@ -469,7 +469,7 @@ func TestTopEnergy(t *testing.T) {
 
 // The Go backend and XLA agree on scores and gradients of every row.
 func TestBackendsAgree(t *testing.T) {
-	plainGo, _, err := backend.Open(context.Background(), "go", 1)
+	plainGo, _, err := device.Open(context.Background(), "go", 1)
 	require.NoError(t, err)
 	defer plainGo.Finalize()
 	for _, row := range experiments.Table {

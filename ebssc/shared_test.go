@@ -14,7 +14,7 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/experiments/backend"
+	"ebsscgo/internal/device"
 )
 
 // xla is the backend that trains: XLA on the CPU.
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	if xla, _, err = backend.Open(context.Background(), "cpu", 1); err != nil {
+	if xla, _, err = device.Open(context.Background(), "cpu", 1); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

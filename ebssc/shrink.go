@@ -3,7 +3,7 @@ package ebssc
 import (
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"ebsscgo/internal/ops"
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // Shrink is the asymmetric shrinkage of Eq. (asym_shrink), shrink_(β⁺,β⁻)(v), as the sum of two ReLUs:

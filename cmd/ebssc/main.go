@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"ebsscgo/internal/cli"
 	"ebsscgo/internal/hugepages"
 )
 
@@ -13,5 +12,5 @@ func main() {
 	if err := hugepages.Reexec(); err != nil {
 		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
-	os.Exit(cli.Run(os.Stdout, os.Stderr, os.Args[1:]))
+	os.Exit(execute(os.Stdout, os.Stderr, os.Args[1:]))
 }

@@ -16,7 +16,7 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/experiments/backend"
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/table"
 )
 
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 // serveSelf is what `ebssc bench serve` and, with small matrices, `ebssc bench peak` do.
 func serveSelf() {
-	xla, _, err := backend.Open(context.Background(), "cpu", 1)
+	xla, _, err := device.Open(context.Background(), "cpu", 1)
 	switch {
 	case err != nil:
 	case os.Args[1] == "serve":
@@ -290,7 +290,7 @@ func TestRunFails(t *testing.T) {
 // The peak is that of products, however long the rest of a call takes: at least what a core does without vector instructions, at
 // most what no CPU does.
 func TestPeak(t *testing.T) {
-	xla, _, err := backend.Open(t.Context(), "cpu", 1)
+	xla, _, err := device.Open(t.Context(), "cpu", 1)
 	require.NoError(t, err)
 	defer xla.Finalize()
 	flops, err := peakOf(xla, 512)

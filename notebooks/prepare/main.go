@@ -8,9 +8,9 @@ import (
 	"os"
 
 	"ebsscgo/experiments"
-	"ebsscgo/experiments/backend"
-	"ebsscgo/experiments/training"
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/errline"
+	"ebsscgo/internal/train"
 )
 
 func main() {
@@ -21,7 +21,7 @@ func main() {
 }
 
 func prepare(ctx context.Context) error {
-	choice, err := backend.Resolve(ctx, "")
+	choice, err := device.Resolve(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func prepare(ctx context.Context) error {
 		fmt.Println("warning: " + choice.Warning)
 	}
 	for _, images := range []experiments.Images{experiments.MNIST, experiments.CIFAR10} {
-		_, err := training.FindSet(ctx, images, "", os.Stdout, func(why error) {
+		_, err := train.FindSet(ctx, images, "", os.Stdout, func(why error) {
 			fmt.Printf("MNIST stands in for CIFAR-10: %s\n", errline.Of(why))
 		})
 		if err != nil {

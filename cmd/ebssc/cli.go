@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ebsscgo/internal/errline"
+)
+
+// execute carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, 3 where a
+// comparison finds a row that got worse, or 128 and the signal's number after an interruption.
+func execute(stdout, stderr io.Writer, args []string) int {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	root := command(stdout, stderr)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var signalled interrupted
+	if errors.As(err, &signalled) || errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &signalled) {
+		fmt.Fprintf(stderr, "ebssc: %v\n", signalled)
+		return 128 + int(signalled.signal)
+	}
+	fmt.Fprintf(stderr, "ebssc: %s\n", errline.Of(err))
+	var worse regression
+	if errors.As(err, &worse) {
+		return 3
+	}
+	return 1
+}
+
+// interrupted is the cause with which a command ends after a signal.
+type interrupted struct{ signal syscall.Signal }
+
+// Error says how to go on.
+func (i interrupted) Error() string {
+	return fmt.Sprintf("stopped by signal %d; run the same command to go on", int(i.signal))
+}
+
+// interruptible is a context that SIGINT and SIGTERM end. A second signal ends the process at once.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		received, ok := <-signals
+		if !ok {
+			return
+		}
+		signal.Stop(signals)
+		cancel(interrupted{received.(syscall.Signal)})
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}
+
+// group makes a command that only has subcommands: without one it prints its help, and a wrong one is an error.
+func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+// command is the tree of commands.
+func command(stdout, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ebssc",
+		Short: "Reproduce “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes)",
+		Long: "ebssc trains the networks of “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes) and writes the\n" +
+			"paper's tables with its own numbers beside the paper's.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	return group(root, listCommand(), runCommand(stdout), planCommand(stdout), reportCommand(), compareCommand(), doctorCommand(), dataCommand(stderr), exportCommand(), benchCommand(stdout))
+}

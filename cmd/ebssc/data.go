@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"ebsscgo/internal/dataset"
+)
+
+func dataCommand(stderr io.Writer) *cobra.Command {
+	show := func(cmd *cobra.Command, sets []*dataset.Set) {
+		for _, set := range sets {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
+				dataset.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
+		}
+	}
+	fetch := &cobra.Command{
+		Use: "fetch", Short: "Download CIFAR-10 and MNIST into the cache, where they are not there yet", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sets, err := dataset.Fetch(cmd.Context(), stderr)
+			show(cmd, sets)
+			return err
+		},
+	}
+	var folder string
+	verify := &cobra.Command{
+		Use: "verify", Short: "Read the data sets in full and print their names and fingerprints; downloads nothing", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sets, err := dataset.Verify(folder)
+			show(cmd, sets)
+			return err
+		},
+	}
+	verify.Flags().StringVar(&folder, "data", "", "folder with the data (default: $"+dataset.EnvVar+" or the cache)")
+	return group(&cobra.Command{Use: "data", Short: "Fetch or verify the data sets"}, fetch, verify)
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/device"
+)
+
+func doctorCommand() *cobra.Command {
+	var folder, name, results string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is there (backends, GPU, data, memory, disk) and what to do about what is not",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			profile, err := experiments.FindProfile(name)
+			if err != nil {
+				return err
+			}
+			room := device.Room(device.Need{What: "profile " + name, Memory: gib(profile.Memory), Disk: gib(profile.Disk), Folder: results})
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, finding := range slices.Concat(device.Diagnose(cmd.Context()), room, dataset.Diagnose(folder)) {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
+				if finding.Do != "" {
+					fmt.Fprintf(w, "\t\t→ %s\n", finding.Do)
+				}
+			}
+			return w.Flush()
+		},
+	}
+	cmd.Flags().StringVar(&name, "profile", "quick", "whose need of memory and disk is compared with what is free: smoke, quick or paper")
+	cmd.Flags().StringVar(&results, "results", "results", "folder for the results, for its disk")
+	cmd.Flags().StringVar(&folder, "data", "", "folder with CIFAR-10 in its binary version (default: $"+dataset.EnvVar+" or the cache)")
+	return cmd
+}
+
+// gib is a number of GiB in bytes.
+func gib(count float64) uint64 { return uint64(count * (1 << 30)) }

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// row is a run of one row, as short as can be.
+func row(name, data, results string) []string {
+	return []string{"run", "table", "--profile", "smoke", "--only", name, "--epochs", "1", "--set", "plain_ops=true;whiten=false",
+		"--backend", "cpu", "--data", data, "--results", results}
+}
+
+// Of two programs with the same work one does it and the other says so in one line; with different work both do theirs, and
+// both lines stand in the table.
+func TestTwoAtOnce(t *testing.T) {
+	data, results := sets(t), t.TempDir()
+	first, second := start(t, row("relu-lc7", data, results)...), start(t, row("relu-lc7", data, results)...)
+	other := start(t, row("crelu-lc7", data, results)...)
+	statuses := []int{first.status(t), second.status(t)}
+	require.ElementsMatch(t, []int{0, 1}, statuses, first.stderr.String()+second.stderr.String())
+	refused := first.stderr.String() + second.stderr.String()
+	require.Equal(t, 1, strings.Count(refused, "\n"), refused)
+	require.Contains(t, refused, "another process is training")
+	require.Zero(t, other.status(t), other.stderr.String())
+	table := tables(t, results)[filepath.Join("smoke", "table.csv")]
+	require.Len(t, table, 3)
+	require.Equal(t, []string{"relu-lc7", "crelu-lc7"}, []string{table[1][0], table[2][0]})
+
+	// A lock is not kept by the dead.
+	dead := start(t, row("ssc-lc7", data, results)...)
+	waitForFiles(t, results, 4)
+	require.NoError(t, dead.Process.Kill())
+	require.Equal(t, -1, dead.status(t))
+	succeeds(t, row("ssc-lc7", data, results)...)
+}
+
+// mount mounts a file system of that many bytes in memory, until the test ends.
+func mount(t *testing.T, size string) string {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may mount a file system to fill")
+	}
+	folder := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).CombinedOutput(); err != nil {
+		t.Skipf("no file system can be mounted here: %s", out)
+	}
+	t.Cleanup(func() { require.NoError(t, exec.Command("umount", folder).Run()) })
+	return folder
+}
+
+// fill leaves no room on a file system; empty gives it back.
+func fill(t *testing.T, folder string) (empty func()) {
+	path := filepath.Join(folder, "ballast")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	chunk := make([]byte, 4096)
+	for err == nil {
+		_, err = file.Write(chunk)
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NoError(t, file.Close())
+	return func() { require.NoError(t, os.Remove(path)) }
+}
+
+// A full disk and one that cannot be written end a run in one line, and what was there before stays. With room again the same
+// command goes on.
+func TestDiskThatCannotBeWritten(t *testing.T) {
+	data, results := sets(t), mount(t, "4m")
+	succeeds(t, row("relu-lc7", data, results)...)
+	before := tables(t, results)
+	require.NotEmpty(t, before)
+
+	empty := fill(t, results)
+	line := fails(t, row("crelu-lc7", data, results)...)
+	require.Contains(t, line, "no space left on device")
+	require.Less(t, len(line), 400, line)
+	require.Equal(t, before, tables(t, results))
+	line = fails(t, "report", "--results", results)
+	require.Contains(t, line, "no space left on device")
+	require.Equal(t, before, tables(t, results))
+	empty()
+	succeeds(t, row("crelu-lc7", data, results)...)
+	before = tables(t, results)
+	require.Len(t, before[filepath.Join("smoke", "table.csv")], 3)
+
+	require.NoError(t, syscall.Mount("tmpfs", results, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	for _, args := range [][]string{row("ssc-lc7", data, results), {"report", "--results", results}} {
+		line = fails(t, args...)
+		require.Contains(t, line, "read-only file system")
+		require.Contains(t, line, results)
+	}
+	require.Equal(t, before, tables(t, results))
+}
+
+// A disk that fills up in the midst of training loses no more than the epoch.
+func TestDiskThatFillsUp(t *testing.T) {
+	data, results, unbroken := sets(t), mount(t, "4m"), t.TempDir()
+	succeeds(t, row("relu-lc7", data, unbroken)...)
+	p := start(t, row("relu-lc7", data, results)...)
+	waitForFiles(t, results, 3) // the folder of the run, and its lock
+	empty := fill(t, results)
+	require.Equal(t, 1, p.status(t))
+	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
+	require.Contains(t, p.stderr.String(), "no space left on device")
+	empty()
+	succeeds(t, row("relu-lc7", data, results)...)
+	require.Equal(t, tables(t, unbroken), tables(t, results))
+}
+
+// Folders of someone else are named.
+func TestFolderOfSomeoneElse(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	results := t.TempDir()
+	require.NoError(t, os.Chmod(results, 0o555))
+	require.Contains(t, fails(t, row("relu-lc7", sets(t), results)...), "permission denied")
+}
+
+// A file where the folder of the results should be is named.
+func TestFileInPlaceOfFolder(t *testing.T) {
+	results := filepath.Join(t.TempDir(), "results")
+	require.NoError(t, os.WriteFile(results, nil, 0o644))
+	require.Contains(t, fails(t, row("relu-lc7", sets(t), results)...), results)
+	require.Contains(t, fails(t, "report", "--results", results), results)
+}

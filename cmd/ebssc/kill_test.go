@@ -1,0 +1,126 @@
+package main
+
+import (
+	"flag"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/dataset/datasettest"
+)
+
+var (
+	kills = flag.Int("kills", 3, "how often TestInterrupted kills the program")
+	whole = flag.Bool("whole", false, "kill all of profile smoke, not a part that is quick")
+)
+
+// sets is a folder with made data sets.
+func sets(t *testing.T) string {
+	folder := datasettest.CIFAR10(t)
+	datasettest.MNIST(t, folder, 1000)
+	return folder
+}
+
+// smoke is the run that tests kill: rows of a table, curves and figures.
+func smoke(data, results string) []string {
+	args := []string{"run", "all", "--profile", "smoke", "--backend", "cpu", "--data", data, "--results", results}
+	if *whole {
+		return args
+	}
+	return append(args, "--only", "relu-lc7,unroll-0", "--epochs", "2", "--set", "plain_ops=true;whiten=false")
+}
+
+// A program that is killed again and again, at random moments and just after it touched a file, goes on with the same command
+// and ends with the same tables, byte for byte but for the time that it took. SIGTERM ends it in one line, with the status that
+// shells expect, and it goes on likewise. (SIGINT ends it in package cli's tests.)
+func TestInterrupted(t *testing.T) {
+	data, unbroken := sets(t), t.TempDir()
+	began := time.Now()
+	succeeds(t, smoke(data, unbroken)...)
+	takes := time.Since(began)
+	t.Run("killed", func(t *testing.T) { killed(t, data, unbroken, takes) })
+	t.Run("SIGTERM", func(t *testing.T) { signalled(t, data, unbroken, 143) })
+}
+
+// killed kills the program so often, and then lets it finish.
+func killed(t *testing.T, data, unbroken string, takes time.Duration) {
+	results := t.TempDir()
+
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("an unbroken run takes %s; random seed %d", takes.Round(time.Second), seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for kill := range *kills {
+		p := start(t, smoke(data, results)...)
+		if kill%2 == 0 {
+			// Soon enough not to come after the end, even where much is done already.
+			time.Sleep(time.Duration(rng.Float64() * float64(takes) / float64(*kills+1)))
+		} else {
+			waitForFiles(t, results, 1+rng.IntN(40))
+		}
+		require.NoError(t, p.Process.Signal(syscall.SIGKILL))
+		require.Equal(t, -1, p.status(t), "it had ended before it was killed: %s", p.stderr.String())
+	}
+	stdout := succeeds(t, smoke(data, results)...)
+	require.Equal(t, tables(t, unbroken), tables(t, results))
+	require.Contains(t, stdout, "all of it on one page")
+	requireNoLeftovers(t, results)
+}
+
+// waitForFiles waits until so many things have happened to files below a folder: made, written, renamed.
+func waitForFiles(t *testing.T, folder string, count int) {
+	watcher, err := fsnotify.NewWatcher()
+	require.NoError(t, err)
+	defer watcher.Close()
+	watch := func(folder string) {
+		require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				err = watcher.Add(path)
+			}
+			return err
+		}))
+	}
+	watch(folder)
+	// What takes longer than this happens at no file.
+	deadline := time.After(20 * time.Second)
+	for range count {
+		select {
+		case event := <-watcher.Events:
+			if info, err := os.Stat(event.Name); err == nil && info.IsDir() && event.Has(fsnotify.Create) {
+				watch(event.Name)
+			}
+		case err := <-watcher.Errors:
+			require.NoError(t, err)
+		case <-deadline:
+			return
+		}
+	}
+}
+
+// requireNoLeftovers requires that reports are whole: no temporary file lies beside them.
+func requireNoLeftovers(t *testing.T, results string) {
+	require.NoError(t, filepath.WalkDir(results, func(path string, entry fs.DirEntry, err error) error {
+		require.False(t, !entry.IsDir() && strings.HasPrefix(entry.Name(), "."), "%s was left behind", path)
+		return err
+	}))
+}
+
+// signalled stops the program once, with the signal of that exit status, and then lets it finish.
+func signalled(t *testing.T, data, unbroken string, status int) {
+	results := t.TempDir()
+	p := start(t, smoke(data, results)...)
+	waitForFiles(t, results, 15)
+	require.NoError(t, p.Process.Signal(syscall.Signal(status-128)))
+	require.Equal(t, status, p.status(t))
+	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
+	require.Contains(t, p.stderr.String(), "run the same command to go on")
+	succeeds(t, smoke(data, results)...)
+	require.Equal(t, tables(t, unbroken), tables(t, results))
+}

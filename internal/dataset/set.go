@@ -1,0 +1,172 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// The names of data sets. Only fingerprints decide which one a set gets.
+const (
+	// CIFAR10Name is CIFAR-10, the official bytes.
+	CIFAR10Name = "cifar10"
+	// CIFAR10JPEGName is all of CIFAR-10's images, once compressed as JPEGs of quality 75.
+	CIFAR10JPEGName = "cifar10-jpeg"
+	// CIFAR10UnknownName is anything else in the layout of CIFAR-10.
+	CIFAR10UnknownName = "cifar10-unknown"
+	// MNISTName is MNIST, the official bytes.
+	MNISTName = "mnist"
+	// MNISTUnknownName is anything else in the layout of MNIST (Fashion-MNIST, for one).
+	MNISTUnknownName = "mnist-unknown"
+	// MNIST32Name is MNIST padded to the size of CIFAR-10's images, see [Set.Padded32].
+	MNIST32Name = "mnist32"
+	// MNIST32UnknownName is what else was padded from the layout of MNIST.
+	MNIST32UnknownName = "mnist32-unknown"
+)
+
+// titles are the names of data sets as a reader of a table sees them.
+var titles = map[string]string{
+	CIFAR10Name:        "CIFAR-10",
+	CIFAR10JPEGName:    "CIFAR-10 (JPEG copy)",
+	CIFAR10UnknownName: "CIFAR-10 (unknown copy)",
+	MNISTName:          "MNIST",
+	MNISTUnknownName:   "MNIST (unknown copy)",
+	MNIST32Name:        "MNIST (padded to 32×32×3)",
+	MNIST32UnknownName: "MNIST (unknown copy, padded to 32×32×3)",
+}
+
+// Title is the name of a data set as a reader of a table should see it: the name itself if it is not one of ours.
+func Title(name string) string {
+	if title, ok := titles[name]; ok {
+		return title
+	}
+	return name
+}
+
+// numClasses is the number of classes of each data set here; labels are smaller.
+const numClasses = 10
+
+// Set is a data set, split as its authors split it.
+type Set struct {
+	// Name is one of the Name constants.
+	Name string
+	// SHA256 is the fingerprint of the data files in lower-case hexadecimal, see the package's documentation.
+	SHA256 string
+	// Classes are the names of the classes by label.
+	Classes []string
+	// Train and Test are the images.
+	Train, Test Images
+}
+
+// Images are labelled images of one size.
+type Images struct {
+	// Height, Width and Channels of each image.
+	Height, Width, Channels int
+	// Pixels are all images, [N, Height, Width, Channels] in row-major order, channels last.
+	Pixels []uint8
+	// Labels are the classes of the images, [N].
+	Labels []uint8
+}
+
+// Len is the number of images.
+func (i Images) Len() int { return len(i.Labels) }
+
+// Size is the number of values in one image, Height · Width · Channels.
+func (i Images) Size() int { return i.Height * i.Width * i.Channels }
+
+// Slice returns images from up to and without to. They share memory with i.
+func (i Images) Slice(from, to int) Images {
+	i.Pixels = i.Pixels[from*i.Size() : to*i.Size()]
+	i.Labels = i.Labels[from:to]
+	return i
+}
+
+// Tensor is the images as numbers from 0 to 1, float32 [N, Height, Width, Channels].
+func (i Images) Tensor() *tensors.Tensor {
+	values := make([]float32, len(i.Pixels))
+	for at, pixel := range i.Pixels {
+		values[at] = float32(pixel) / 255
+	}
+	return tensors.FromFlatDataAndDimensions(values, i.Len(), i.Height, i.Width, i.Channels)
+}
+
+// Pick returns the images of those numbers from images float32 [N, H, W, C], in the order of the numbers.
+func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
+	dims := slices.Clone(images.Shape().Dimensions)
+	all, size := tensors.MustCopyFlatData[float32](images), images.Shape().Size()/dims[0]
+	var picked []float32
+	for _, number := range numbers {
+		picked = append(picked, all[number*size:][:size]...)
+	}
+	dims[0] = len(numbers)
+	return tensors.FromFlatDataAndDimensions(picked, dims...)
+}
+
+// paddedSize is the height and width of CIFAR-10's images.
+const paddedSize = 32
+
+// Padded32 returns the grey images of a set, which are at most 32 by 32, in the shape of CIFAR-10's: in the middle of
+// 32×32 zeros, and repeated in three channels. Its name says so, the fingerprint stays that of the files.
+func (s *Set) Padded32() *Set {
+	padded := *s
+	padded.Name = MNIST32UnknownName
+	if s.Name == MNISTName {
+		padded.Name = MNIST32Name
+	}
+	padded.Train, padded.Test = s.Train.padded32(), s.Test.padded32()
+	return &padded
+}
+
+func (i Images) padded32() Images {
+	const channels = 3
+	padded := Images{
+		Height: paddedSize, Width: paddedSize, Channels: channels,
+		Pixels: make([]uint8, i.Len()*paddedSize*paddedSize*channels),
+		Labels: i.Labels,
+	}
+	top, left := (paddedSize-i.Height)/2, (paddedSize-i.Width)/2
+	for n := range i.Len() {
+		for y := range i.Height {
+			row := i.Pixels[(n*i.Height+y)*i.Width:][:i.Width]
+			start := ((n*paddedSize+top+y)*paddedSize + left) * channels
+			for x, grey := range row {
+				for c := range channels {
+					padded.Pixels[start+x*channels+c] = grey
+				}
+			}
+		}
+	}
+	return padded
+}
+
+// dataFile is one file of a data set, read in full and unzipped.
+type dataFile struct {
+	name  string // official name, without .gz
+	place string // where it was read, for messages
+	bytes []byte
+}
+
+// fingerprint is the SHA-256 of the files' sha256sum list.
+func fingerprint(files []dataFile) string {
+	sums := make([]string, len(files))
+	names := make([]string, len(files))
+	for i, f := range files {
+		sum := sha256.Sum256(f.bytes)
+		sums[i], names[i] = hex.EncodeToString(sum[:]), f.name
+	}
+	return listSHA256(names, sums)
+}
+
+// listSHA256 is the SHA-256 of what sha256sum prints for files of these names and sums.
+func listSHA256(names, sums []string) string {
+	var list strings.Builder
+	for i, name := range names {
+		fmt.Fprintf(&list, "%s  %s\n", sums[i], name)
+	}
+	sum := sha256.Sum256([]byte(list.String()))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,102 @@
+package dataset
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// drawImages draws labelled images of random bytes.
+func drawImages(t *rapid.T, height, width, channels, maxCount int) Images {
+	n := rapid.IntRange(1, maxCount).Draw(t, "n")
+	seed := rapid.SliceOfN(rapid.Byte(), 1, 64).Draw(t, "bytes")
+	images := Images{Height: height, Width: width, Channels: channels}
+	images.Pixels = make([]uint8, n*images.Size())
+	for i := range images.Pixels {
+		// Different in every place, so that no two can be mistaken for one another.
+		images.Pixels[i] = seed[i%len(seed)] + uint8(i) + uint8(i>>8)*31 + uint8(i>>16)*17
+	}
+	images.Labels = rapid.SliceOfN(rapid.Uint8Range(0, numClasses-1), n, n).Draw(t, "labels")
+	return images
+}
+
+func TestSlice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		images := drawImages(t, 3, 2, 2, 9)
+		from := rapid.IntRange(0, images.Len()).Draw(t, "from")
+		to := rapid.IntRange(from, images.Len()).Draw(t, "to")
+		part := images.Slice(from, to)
+		require.Equal(t, to-from, part.Len())
+		require.Equal(t, images.Labels[from:to], part.Labels)
+		require.Equal(t, images.Pixels[from*12:to*12], part.Pixels)
+	})
+}
+
+func TestPadded32(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		train, test := drawImages(t, mnistSide, mnistSide, 1, 3), drawImages(t, mnistSide, mnistSide, 1, 2)
+		set := &Set{Name: MNISTName, SHA256: "f", Classes: mnistClasses, Train: train, Test: test}
+		padded := set.Padded32()
+		require.Equal(t, MNIST32Name, padded.Name)
+		require.Equal(t, "f", padded.SHA256)
+		for i, images := range []Images{padded.Train, padded.Test} {
+			original := []Images{train, test}[i]
+			require.Equal(t, original.Labels, images.Labels)
+			require.Len(t, images.Pixels, original.Len()*32*32*3)
+			for at, value := range images.Pixels {
+				n, y, x := at/3/32/32, at/3/32%32-2, at/3%32-2
+				want := uint8(0)
+				if y >= 0 && y < 28 && x >= 0 && x < 28 {
+					want = original.Pixels[(n*28+y)*28+x]
+				}
+				if value != want {
+					t.Fatalf("image %d, row %d, column %d: %d, want %d", n, y, x, value, want)
+				}
+			}
+		}
+	})
+	unknown := &Set{Name: MNISTUnknownName, Train: Images{Height: 28, Width: 28, Channels: 1}, Test: Images{Height: 28, Width: 28, Channels: 1}}
+	require.Equal(t, MNIST32UnknownName, unknown.Padded32().Name, "what is not MNIST is not labelled so")
+}
+
+func TestEveryNameHasATitle(t *testing.T) {
+	for _, name := range []string{CIFAR10Name, CIFAR10JPEGName, CIFAR10UnknownName, MNISTName, MNISTUnknownName, MNIST32Name, MNIST32UnknownName} {
+		require.NotEqual(t, name, Title(name))
+	}
+	require.Equal(t, "other", Title("other"))
+}
+
+// The values are what sha256sum printed for files of these bytes, and for its list of them.
+func TestFingerprintIsThatOfSha256sum(t *testing.T) {
+	require.Equal(t, "9871bf22f86ca589f6aa87857046dddac5c63c02496239af04d9a5a10c4ac0d8", fingerprint([]dataFile{{name: "a.bin", bytes: []byte("a")}, {name: "b.bin", bytes: []byte("bb")}}))
+	require.Equal(t, "d0a3eec1f5a454401d758fdbf15b9b0163a7034963586d671960c180b97e2c1a", mnistOfficial)
+	require.Equal(t, "5fdcf57d170bdbc7da569af1dabd64d7d3c7507e9e7aa861fc7b691d5355c232", cifarOfficial)
+}
+
+// requireOneLine is how every error should be: one line, which names what is wrong.
+func requireOneLine(t *testing.T, err error, contains ...string) {
+	t.Helper()
+	require.Error(t, err)
+	require.False(t, strings.Contains(err.Error(), "\n"), "not one line: %v", err)
+	for _, part := range contains {
+		require.ErrorContains(t, err, part)
+	}
+}
+
+// changed is a copy of content with one byte changed.
+func changed(content []byte, at int, to byte) []byte {
+	content = bytes.Clone(content)
+	content[at] = to
+	return content
+}
+
+func TestPick(t *testing.T) {
+	images := tensors.FromFlatDataAndDimensions([]float32{0, 1, 10, 11, 20, 21}, 3, 1, 2, 1)
+	picked := Pick(images, 2, 0, 2)
+	require.Equal(t, []int{3, 1, 2, 1}, picked.Shape().Dimensions)
+	require.Equal(t, []float32{20, 21, 0, 1, 20, 21}, tensors.MustCopyFlatData[float32](picked))
+}

@@ -1,0 +1,184 @@
+package device
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/cache"
+)
+
+// gpuMachine puts an nvidia-smi that knows one GPU on the PATH, alone, and a driver's library into the linker's.
+func gpuMachine(t *testing.T, gpu string) {
+	programs, driver := t.TempDir(), t.TempDir()
+	script := "#!/bin/sh\necho '" + gpu + "'\n"
+	require.NoError(t, os.WriteFile(filepath.Join(programs, "nvidia-smi"), []byte(script), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(driver, "libcuda.so.1"), nil, 0o644))
+	t.Setenv("PATH", programs)
+	t.Setenv("LD_LIBRARY_PATH", driver)
+	for _, name := range []string{xlaFlags, tf32Override, goXLAChecks} {
+		t.Setenv(name, "")
+	}
+	t.Setenv(cache.EnvVar, t.TempDir())
+}
+
+// pipPlugin makes a CUDA plugin as pip installs it, with that content, and files below site-packages/nvidia.
+func pipPlugin(t *testing.T, content string, files ...string) (plugin string) {
+	packages := t.TempDir()
+	plugin = filepath.Join(packages, "jax_plugins", "xla_cuda13", wheelPlugin)
+	for _, file := range append([]string{plugin}, files...) {
+		if file != plugin {
+			file = filepath.Join(packages, "nvidia", file)
+		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
+	}
+	return plugin
+}
+
+const allFlags = "xla_gpu_per_fusion_autotune_cache_dir xla_gpu_kernel_cache_file xla_gpu_enable_llvm_module_compilation_parallelism"
+
+// allPieces are NVIDIA's files as pip installs those for CUDA 13.
+var allPieces = []string{
+	"cu13/lib/libcudart.so.13", "cu13/lib/libcublas.so.13", "cu13/lib/libcublasLt.so.13", "cudnn/lib/libcudnn.so.9",
+	"cu13/bin/ptxas", "cu13/nvvm/libdevice/libdevice.10.bc",
+}
+
+func TestSetCUDAFolder(t *testing.T) {
+	plugin := pipPlugin(t, "", allPieces...)
+	tools := filepath.Join(nvidiaFolder(plugin), "cu13")
+	for before, after := range map[string]string{
+		"":                              "--xla_gpu_cuda_data_dir=" + tools,
+		"--xla_a=":                      "--xla_a= --xla_gpu_cuda_data_dir=" + tools,
+		"--xla_gpu_cuda_data_dir=/mine": "--xla_gpu_cuda_data_dir=/mine",
+	} {
+		t.Setenv(xlaFlags, before)
+		t.Setenv(goXLAChecks, "")
+		require.NoError(t, setCUDAFolder(plugin))
+		require.Equal(t, after, os.Getenv(xlaFlags))
+		require.Equal(t, "no", os.Getenv(goXLAChecks))
+	}
+	t.Setenv(xlaFlags, "")
+	require.NoError(t, setCUDAFolder(filepath.Join(t.TempDir(), "nvidia", "pjrt_c_api_cuda_plugin.so")))
+	require.Empty(t, os.Getenv(xlaFlags), "go-xla's own layout is left to go-xla")
+}
+
+// What is compiled is kept in the user's cache, apart for each GPU and plugin, and flags of the user stay.
+func TestCUDACache(t *testing.T) {
+	gpuMachine(t, "NVIDIA H200, 9.0")
+	plugin := pipPlugin(t, allFlags, allPieces...)
+	kernels := func() string {
+		t.Setenv(xlaFlags, "")
+		warning, err := prepareCUDA(t.Context(), Choice{Name: nameCUDA, Plugin: plugin})
+		require.NoError(t, err)
+		require.Empty(t, warning)
+		for flag := range strings.FieldsSeq(os.Getenv(xlaFlags)) {
+			if file, ok := strings.CutPrefix(flag, "--xla_gpu_kernel_cache_file="); ok {
+				require.DirExists(t, filepath.Dir(file))
+				return file
+			}
+		}
+		t.Fatal("no kernels are kept")
+		return ""
+	}
+	one := kernels()
+	require.Equal(t, one, kernels())
+	require.True(t, strings.HasPrefix(one, os.Getenv(cache.EnvVar)))
+	require.Contains(t, os.Getenv(xlaFlags), "--xla_gpu_per_fusion_autotune_cache_dir="+filepath.Dir(one))
+	require.Contains(t, os.Getenv(xlaFlags), "--xla_gpu_enable_llvm_module_compilation_parallelism=true")
+
+	home := os.Getenv(cache.EnvVar)
+	gpuMachine(t, "NVIDIA A100, 8.0")
+	t.Setenv(cache.EnvVar, home)
+	require.NotEqual(t, one, kernels(), "kernels of another GPU")
+
+	t.Setenv(xlaFlags, "--xla_gpu_kernel_cache_file=/mine")
+	require.NoError(t, setCUDACache(t.Context(), plugin))
+	require.Contains(t, os.Getenv(xlaFlags), "--xla_gpu_kernel_cache_file=/mine")
+	require.Equal(t, 1, strings.Count(os.Getenv(xlaFlags), "kernel_cache_file"))
+}
+
+// Without a cache a run is slower to start, and no more: it is told so.
+func TestNoCUDACache(t *testing.T) {
+	warned := func(content string) string {
+		warning, err := prepareCUDA(t.Context(), Choice{Name: nameCUDA, Plugin: pipPlugin(t, content, allPieces...)})
+		require.NoError(t, err)
+		require.NotContains(t, warning, "\n")
+		require.NotContains(t, os.Getenv(xlaFlags), "cache")
+		return warning
+	}
+	gpuMachine(t, "NVIDIA H200, 9.0")
+	require.Contains(t, warned("a plugin of old"), "no flag xla_gpu_per_fusion_autotune_cache_dir")
+	t.Setenv(cache.EnvVar, "/dev/null/cache")
+	require.Contains(t, warned(allFlags), cache.EnvVar)
+	t.Setenv("PATH", t.TempDir())
+	require.Contains(t, warned(allFlags), "nvidia-smi")
+}
+
+// TF32 is off for convolutions, too, where it is asked to be off.
+func TestTF32(t *testing.T) {
+	gpuMachine(t, "NVIDIA H200, 9.0")
+	plugin := pipPlugin(t, allFlags, allPieces...)
+	for _, test := range []struct{ name, before, after string }{
+		{nameCUDA, "", ""}, {nameCUDAFloat32, "", "0"}, {nameCUDAFloat32, "1", "1"},
+	} {
+		t.Setenv(tf32Override, test.before)
+		_, err := prepareCUDA(t.Context(), Choice{Name: test.name, Plugin: plugin})
+		require.NoError(t, err)
+		require.Equal(t, test.after, os.Getenv(tf32Override))
+	}
+}
+
+func TestMissingPieces(t *testing.T) {
+	gpuMachine(t, "NVIDIA H200, 9.0")
+	if hasFile("/usr/local/cuda*", tools[0]) || strings.Contains(systemLibraries(t.Context()), "libcudnn") {
+		t.Skip("CUDA is installed in this system: nothing is missing")
+	}
+	for i, gone := range allPieces {
+		rest := append(append([]string{}, allPieces[:i]...), allPieces[i+1:]...)
+		missing, do := missingPieces(t.Context(), pipPlugin(t, "", rest...))
+		name, _, _ := strings.Cut(filepath.Base(gone), ".so.")
+		require.True(t, strings.HasPrefix(missing, name), missing)
+		require.Contains(t, do, "pip install")
+		require.NotContains(t, missing+do, "\n")
+	}
+	missing, _ := missingPieces(t.Context(), pipPlugin(t, "", allPieces...))
+	require.Empty(t, missing)
+	missing, _ = missingPieces(t.Context(), pipPlugin(t, ""))
+	require.Contains(t, missing, "libcudart.so, libcublas.so, libcublasLt.so, libcudnn.so, ptxas, libdevice.10.bc missing")
+
+	cuda12 := []string{
+		"cuda_runtime/lib/libcudart.so.12", "cublas/lib/libcublas.so.12", "cublas/lib/libcublasLt.so.12", "cudnn/lib/libcudnn.so.9",
+		"cuda_nvcc/bin/ptxas", "cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
+	}
+	missing, _ = missingPieces(t.Context(), pipPlugin(t, "", cuda12...))
+	require.Empty(t, missing)
+
+	t.Setenv("LD_LIBRARY_PATH", "")
+	if strings.Contains(systemLibraries(t.Context()), "libcuda.so.1") {
+		t.Skip("the NVIDIA driver is installed in this system")
+	}
+	missing, do := missingPieces(t.Context(), pipPlugin(t, "", allPieces...))
+	require.Contains(t, missing, "driver")
+	require.NotContains(t, do, "pip")
+}
+
+func TestMentions(t *testing.T) {
+	const chunk, text = 1 << 20, "xla_flag"
+	for _, before := range []int{0, chunk - 1, chunk - len(text), chunk - 3, chunk, 2*chunk - len(text) - 4, 3 * chunk} {
+		file := filepath.Join(t.TempDir(), "plugin.so")
+		require.NoError(t, os.WriteFile(file, append(bytes.Repeat([]byte{'x'}, before), text...), 0o644))
+		found, err := mentions(file, text)
+		require.NoError(t, err)
+		require.True(t, found, before)
+		found, err = mentions(file, text+"s")
+		require.NoError(t, err)
+		require.False(t, found, before)
+	}
+	_, err := mentions(t.TempDir()+"/none", text)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

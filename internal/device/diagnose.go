@@ -1,0 +1,205 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/go-xla/pjrt"
+
+	"ebsscgo/internal/cache"
+	"ebsscgo/internal/wheel"
+)
+
+// Status says how a thing that the experiments need stands.
+type Status string
+
+// The values of Status.
+const (
+	OK      Status = "ok"      // there and usable
+	Warn    Status = "warn"    // there, but something about it should be seen to
+	Missing Status = "missing" // not there
+)
+
+// Finding is what Diagnose found out about one thing.
+type Finding struct {
+	What   string // a noun: "XLA CPU plugin"
+	Status Status
+	Detail string // one line: what is there, or what is wrong
+	Do     string // what to do about it; empty if nothing
+}
+
+// minFree is the room in the cache folder, in bytes, below which Diagnose warns: the CPU plugin, its wheel and
+// CIFAR-10 with its archive take about one gigabyte.
+const minFree = 2 << 30
+
+// Diagnose looks at what the backends need on this machine. It installs nothing and never fails: what cannot be
+// found out is a Finding too.
+func Diagnose(ctx context.Context) []Finding {
+	return []Finding{
+		chosen(ctx),
+		{What: "Go backend", Status: OK, Detail: "built in; about 100 times slower than XLA"},
+		cpuPlugin(),
+		gpu(ctx),
+		cudaPlugin(ctx),
+		compiler(ctx),
+		python(ctx),
+		cacheFolder(),
+		disk(),
+	}
+}
+
+// chosen says which backend a run takes if nothing else is asked for.
+func chosen(ctx context.Context) Finding {
+	f := Finding{What: "a run takes"}
+	m := thisMachine()
+	m.installCPU = func(context.Context) (string, error) { return "to be installed", nil }
+	choice, err := m.resolve(ctx, "")
+	switch {
+	case err != nil:
+		return f.missing(err.Error(), "give --backend, or change $"+compute.ConfigEnvVar)
+	case choice.Warning != "":
+		return f.warn(errors.New(choice.Warning), "")
+	}
+	return f.ok(fmt.Sprintf("%s (%s)", choice.Name, choice.Why))
+}
+
+// cpuPlugin looks for the XLA plugin for the CPU.
+func cpuPlugin() Finding {
+	f := Finding{What: "XLA CPU plugin"}
+	found, err := findPlugins()
+	if err != nil {
+		return f.warn(err, "")
+	}
+	if path, ok := pick(found, "cpu"); ok {
+		return f.plugin(path)
+	}
+	if !hasCPUWheel {
+		return f.missing("not where go-xla looks", bringCPU)
+	}
+	path, ok, err := wheel.Installed(cpuWheel)
+	if err != nil {
+		return f.missing(err.Error(), "")
+	}
+	if !ok {
+		return f.missing("neither where go-xla looks nor in the cache folder",
+			"nothing: pip downloads "+cpuWheel.Requirement+" on the first run")
+	}
+	return f.plugin(path)
+}
+
+// gpu looks for an NVIDIA GPU.
+func gpu(ctx context.Context) Finding {
+	f := Finding{What: "NVIDIA GPU"}
+	if !hasGPU(ctx) {
+		return f.missing("none; the CPU computes", "")
+	}
+	listed, err := ask(ctx, "nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
+	if err != nil {
+		return f.warn(err, "check the NVIDIA driver: nvidia-smi should list the GPU")
+	}
+	return f.ok(strings.ReplaceAll(listed, "\n", "; "))
+}
+
+// cudaPlugin looks for the XLA plugin for CUDA.
+func cudaPlugin(ctx context.Context) Finding {
+	f := Finding{What: "CUDA plugin"}
+	if !hasGPU(ctx) {
+		return f.missing("not needed without a GPU", "")
+	}
+	choice, err := thisMachine().cuda(ctx, "")
+	if err != nil {
+		return f.missing("neither where go-xla looks nor among Python's packages", installCUDA)
+	}
+	if missing, do := missingPieces(ctx, choice.Plugin); missing != "" {
+		return f.missing(missing, do)
+	}
+	return f.plugin(choice.Plugin)
+}
+
+// compiler looks for the C compiler with which cgo builds the bridge to XLA.
+func compiler(ctx context.Context) Finding {
+	f := Finding{What: "C compiler"}
+	for _, name := range []string{os.Getenv("CC"), "gcc", "clang"} {
+		if name == "" {
+			continue
+		}
+		if version, err := ask(ctx, name, "--version"); err == nil {
+			first, _, _ := strings.Cut(version, "\n")
+			return f.ok(first)
+		}
+	}
+	return f.missing("needed to build this program (cgo)", "install gcc or clang, or set CC")
+}
+
+// python looks for Python and pip, which download plugins and the data sets that come as wheels.
+func python(ctx context.Context) Finding {
+	f := Finding{What: "Python and pip"}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	cmd, err := wheel.Pip(ctx, "--version")
+	if err != nil {
+		return f.missing(err.Error(), "")
+	}
+	version, err := output(cmd)
+	if err != nil {
+		return f.missing(err.Error(), "install pip (Debian and Ubuntu: apt-get install python3-pip)")
+	}
+	return f.ok(version)
+}
+
+// cacheFolder checks that the cache folder can be written to.
+func cacheFolder() Finding {
+	f := Finding{What: "cache folder"}
+	if _, err := cache.Locate(); err != nil {
+		return f.missing(err.Error(), "")
+	}
+	dir, err := cache.Dir()
+	if err != nil {
+		return f.warn(err, "")
+	}
+	return f.ok(dir)
+}
+
+// disk checks the free room in the cache folder.
+func disk() Finding {
+	f := Finding{What: "free disk, cache"}
+	dir, err := cache.Locate()
+	if err != nil {
+		return f.missing("no cache folder", "")
+	}
+	free, err := FreeDisk(dir)
+	return f.enough(free, err, dir, minFree, "the XLA plugin with CIFAR-10", "free some, or set "+cache.EnvVar+" to a folder on another disk")
+}
+
+// plugin completes f for the plugin at path, which it loads to ask for the version of its interface.
+func (f Finding) plugin(path string) Finding {
+	var loaded *pjrt.Plugin
+	err := try(func() (err error) {
+		loaded, err = pjrt.GetPlugin(path)
+		return err
+	})
+	if err != nil {
+		return f.warn(err, "remove the file")
+	}
+	major, minor := loaded.Version()
+	return f.ok(fmt.Sprintf("%s, PJRT API %d.%d", path, major, minor))
+}
+
+func (f Finding) ok(detail string) Finding {
+	f.Status, f.Detail = OK, detail
+	return f
+}
+
+func (f Finding) warn(err error, do string) Finding {
+	f.Status, f.Detail, f.Do = Warn, err.Error(), do
+	return f
+}
+
+func (f Finding) missing(detail, do string) Finding {
+	f.Status, f.Detail, f.Do = Missing, detail, do
+	return f
+}

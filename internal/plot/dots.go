@@ -1,0 +1,78 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Value is a measured number and the interval in which it may lie. An interval of no length is not drawn.
+type Value struct{ Value, Low, High float64 }
+
+// Series is a value for each of some things, NaN where there is none.
+type Series struct {
+	Name   string
+	Values []Value
+}
+
+// Dots is the figure of values of the same things, one below the other by name, each series in a colour.
+func Dots(title, axis string, names []string, series ...Series) (Figure, error) {
+	p := Plot(title, axis, "")
+	for i, s := range series {
+		var points plotter.XYs
+		for j, value := range s.Values {
+			if math.IsNaN(value.Value) {
+				continue
+			}
+			// Things are told from the top, and series of one thing stand a little apart.
+			y := float64(len(names)-1-j) + 0.22*(float64(len(series)-1)/2-float64(i))
+			points = append(points, plotter.XY{X: value.Value, Y: y})
+			if value.Low < value.High {
+				if err := AddLine(p, plotter.XYs{{X: value.Low, Y: y}, {X: value.High, Y: y}}, Hue(i), 1.5); err != nil {
+					return Figure{}, fmt.Errorf("drawing %s: %w", s.Name, err)
+				}
+			}
+		}
+		dots, err := plotter.NewScatter(points)
+		if err != nil {
+			return Figure{}, fmt.Errorf("drawing %s: %w", s.Name, err)
+		}
+		dots.GlyphStyle = draw.GlyphStyle{Color: Hue(i), Radius: 4, Shape: draw.CircleGlyph{}}
+		p.Add(dots)
+		if len(series) > 1 {
+			p.Legend.Add(printable(s.Name), dots)
+		}
+	}
+	var labels plot.ConstantTicks
+	for j, name := range names {
+		labels = append(labels, plot.Tick{Value: float64(len(names) - 1 - j), Label: printable(name)})
+	}
+	p.Y.Tick.Marker, p.Y.Tick.Label.Font = labels, sans(11)
+	rows := float64(len(names))
+	if len(series) > 1 {
+		rows += 0.7 * float64(len(series)) // for the legend
+	}
+	p.Y.Min, p.Y.Max = -0.6, rows-0.4
+	if p.X.Min < 0 && p.X.Max > 0 {
+		if err := AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: float64(len(names)) - 0.4}}, color.Gray{0x80}, 1); err != nil {
+			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
+		}
+	}
+	return FromPlot(p, 480, vg.Length(110+24*rows)), nil // a title of two lines, the axis and its name take 100
+}
+
+// AddLine draws a line of that width in points.
+func AddLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length) error {
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width = hue, width
+	p.Add(line)
+	return nil
+}

@@ -1,0 +1,144 @@
+package plot
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Tile is a small picture with a caption above it. One without a picture is an empty place.
+type Tile struct {
+	Caption string
+	Picture image.Image
+	// Strong tiles have a frame.
+	Strong bool
+}
+
+// Grid is pictures in rows and columns.
+type Grid struct {
+	// Title above them, may have several lines.
+	Title string
+	// Columns is how many tiles are in a row.
+	Columns int
+	// Side of a tile in points. Pictures stay sharp, and files small, where it is a multiple of half their side in pixels.
+	Side vg.Length
+	// Rows are the rows' names, left of them; none for rows without names.
+	Rows []string
+	// Scale, if not empty, explains the colours of Map: what 0 and the colours at both ends stand for.
+	Scale [3]string
+	// Tiles row by row.
+	Tiles []Tile
+}
+
+// Measures of a grid in points.
+const (
+	gridGap    = vg.Length(6)  // between tiles
+	gridText   = vg.Length(15) // a caption, or the scale's
+	scaleWidth = vg.Length(180)
+)
+
+// Draw makes the figure.
+func (g Grid) Draw() Figure {
+	title := text.Style{Color: color.Black, Font: sans(13), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
+	small := text.Style{Color: color.Black, Font: sans(10), XAlign: draw.XCenter, YAlign: draw.YBottom, Handler: plot.DefaultTextHandler}
+	names := small
+	names.XAlign, names.YAlign = draw.XRight, draw.YCenter
+
+	head, foot, left := gridGap, vg.Length(0), vg.Length(0)
+	if g.Title != "" {
+		head += whole(title.Height(g.Title)) + gridGap
+	}
+	if g.Scale != [3]string{} {
+		foot = 2*gridText + gridGap
+	}
+	for _, name := range g.Rows {
+		left = max(left, whole(names.Width(name))+2*gridGap)
+	}
+	// A row has room for captions if one of its tiles has one.
+	rows := slices.Collect(slices.Chunk(g.Tiles, g.Columns))
+	captioned := func(row []Tile) bool { return slices.ContainsFunc(row, func(t Tile) bool { return t.Caption != "" }) }
+	height := head + foot
+	for _, row := range rows {
+		height += g.Side + gridGap
+		if captioned(row) {
+			height += gridText
+		}
+	}
+	grid := left + vg.Length(g.Columns)*(g.Side+gridGap) + gridGap
+	width := max(grid, whole(title.Width(g.Title))+2*gridGap)
+	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
+		canvas.SetColor(color.White)
+		canvas.Fill(canvas.Rectangle.Path())
+		canvas.FillText(title, vg.Point{X: width / 2, Y: height - gridGap}, printable(g.Title))
+		bottom := height - head
+		for i, row := range rows {
+			if captioned(row) {
+				bottom -= gridText
+			}
+			bottom -= g.Side
+			at := vg.Point{X: whole((width-grid)/2) + left + gridGap, Y: bottom}
+			if i < len(g.Rows) {
+				canvas.FillText(names, vg.Point{X: at.X - gridGap, Y: at.Y + g.Side/2}, g.Rows[i])
+			}
+			for _, tile := range row {
+				tile.draw(canvas, at, g.Side, small)
+				at.X += g.Side + gridGap
+			}
+			bottom -= gridGap
+		}
+		if foot > 0 {
+			g.drawScale(canvas, vg.Point{X: (width - scaleWidth) / 2, Y: gridGap}, small)
+		}
+	}}
+}
+
+// draw puts a tile with its lower left corner at that place.
+func (t Tile) draw(canvas draw.Canvas, at vg.Point, side vg.Length, caption text.Style) {
+	canvas.FillText(caption, vg.Point{X: at.X + side/2, Y: at.Y + side + 3}, t.Caption)
+	if t.Picture == nil {
+		return
+	}
+	place := vg.Rectangle{Min: at, Max: vg.Point{X: at.X + side, Y: at.Y + side}}
+	canvas.DrawImage(place, enlarge(t.Picture, 2*int(side)))
+	frame := draw.LineStyle{Color: color.Gray{0xb0}, Width: 0.5}
+	if t.Strong {
+		frame = draw.LineStyle{Color: Hue(1), Width: 2.5}
+	}
+	canvas.StrokeLines(frame, []vg.Point{place.Min, {X: place.Max.X, Y: place.Min.Y}, place.Max, {X: place.Min.X, Y: place.Max.Y}, place.Min})
+}
+
+// drawScale draws the colours of Map from end to end, with what they stand for above them.
+func (g Grid) drawScale(canvas draw.Canvas, at vg.Point, caption text.Style) {
+	const steps = 255
+	var values []float64
+	for i := range steps {
+		values = append(values, 2*float64(i)/(steps-1)-1)
+	}
+	height := gridText - 3
+	canvas.DrawImage(vg.Rectangle{Min: at, Max: vg.Point{X: at.X + scaleWidth, Y: at.Y + height}}, Map(values, 1, steps, 1))
+	for i, label := range g.Scale {
+		canvas.FillText(caption, vg.Point{X: at.X + vg.Length(i)*scaleWidth/2, Y: at.Y + height + 3}, label)
+	}
+}
+
+// whole rounds up to whole points, so that the pixels of tiles fall on pixels of the figure.
+func whole(length vg.Length) vg.Length { return vg.Length(math.Ceil(float64(length))) }
+
+// enlarge repeats pixels until the picture is at least that wide, so that they stay squares.
+func enlarge(picture image.Image, width int) image.Image {
+	bounds := picture.Bounds()
+	factor := max((width+bounds.Dx()-1)/bounds.Dx(), 1)
+	large := image.NewNRGBA(image.Rect(0, 0, factor*bounds.Dx(), factor*bounds.Dy()))
+	for y := range large.Rect.Dy() {
+		for x := range large.Rect.Dx() {
+			large.Set(x, y, picture.At(bounds.Min.X+x/factor, bounds.Min.Y+y/factor))
+		}
+	}
+	return large
+}

@@ -1,0 +1,97 @@
+package train_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+
+	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/train"
+)
+
+// BenchmarkEpoch compares whole epochs of training (batches taken from the data set in a new order, augmentation, metrics,
+// the curve and a checkpoint) with as many training steps on one batch, and evaluation of a data set with inference on
+// one batch: on made images at width 16, medians over all iterations.
+//
+//	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./experiments/training -run '^$' -bench Epoch -benchtime 3x
+func BenchmarkEpoch(b *testing.B) {
+	for _, name := range []string{"crelu-lc7", "unroll-1"} {
+		b.Run(name, func(b *testing.B) {
+			_, e, ok := experiments.StudyOf(name)
+			require.True(b, ok)
+			run, set := noiseRun(b, e)
+			log := &lineTimes{}
+			lab := &train.Lab{Backend: xla, Set: set, Log: log}
+			var epochs, steps, evaluations, inferences []float64
+			for b.Loop() {
+				log.seconds = nil
+				_, err := lab.Train(b.Context(), run, b.TempDir())
+				require.NoError(b, err)
+				epochs = append(epochs, log.seconds[1:]...) // the first line stands behind compiling
+				steps = append(steps, floats.Sum(train.TimeSteps(b, lab, run)))
+				evaluated, inferred := train.TimeEvaluations(b, lab, run)
+				evaluations, inferences = append(evaluations, evaluated...), append(inferences, inferred...)
+			}
+			epoch, step := median(epochs), median(steps) // of an epoch's steps each
+			b.ReportMetric(epoch, "s/epoch")
+			b.ReportMetric(1e3*step/float64(run.StepsPerEpoch()), "ms/step")
+			b.ReportMetric(epoch/step, "epoch/steps")
+			evaluated, inferred := float64(run.TestImages)/median(evaluations), train.EvaluationBatch/median(inferences)
+			b.ReportMetric(evaluated, "evaluated/s")
+			b.ReportMetric(inferred, "inferred/s")
+			b.ReportMetric(evaluated/inferred, "evaluated/inferred")
+		})
+	}
+}
+
+// noiseRun is four epochs of an experiment on noise, which is as fast to compute with as images are.
+func noiseRun(b *testing.B, e experiments.Experiment) (experiments.Run, *dataset.Set) {
+	const width = 16
+	set := noise(e.Network(width), 3200, 2000)
+	scale := experiments.Scale{Width: width, Epochs: 4, Seeds: 1, Settings: experiments.Settings{experiments.ParamBatch: 64, ebssc.ParamDropout: 0.0}}
+	runs, err := experiments.Plan(e, "bench", scale, describe(set), onOne, experiments.Settings{experiments.ParamWhiten: false}, 0)
+	require.NoError(b, err)
+	runs[0].Traced = false // an epoch is its steps
+	return runs[0], set
+}
+
+// noise is a data set for a network, of noise.
+func noise(network ebssc.Network, trainImages, testImages int) *dataset.Set {
+	rng := rand.New(rand.NewPCG(1, 2))
+	draw := func(count int) dataset.Images {
+		images := dataset.Images{Height: network.Height, Width: network.Width, Channels: network.Channels}
+		images.Pixels = make([]uint8, count*network.Height*network.Width*network.Channels)
+		for i := range images.Pixels {
+			images.Pixels[i] = uint8(rng.IntN(256))
+		}
+		for range count {
+			images.Labels = append(images.Labels, uint8(rng.IntN(network.Classes)))
+		}
+		return images
+	}
+	return &dataset.Set{Name: "noise", SHA256: "noise", Train: draw(trainImages), Test: draw(testImages)}
+}
+
+// lineTimes is a log that notes the seconds before each line.
+type lineTimes struct {
+	last    time.Time
+	seconds []float64
+}
+
+func (l *lineTimes) Write(text []byte) (int, error) {
+	l.seconds = append(l.seconds, time.Since(l.last).Seconds())
+	l.last = time.Now()
+	return len(text), nil
+}
+
+// median of the values.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}

@@ -1,0 +1,89 @@
+package train
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/distributed"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/core/tensors/dtensor"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
+)
+
+// batches are the run's training batches from a step onwards, on as many devices as it has.
+func (s *session) batches(step int) (train.Dataset, error) {
+	all := &epochs{images: s.images.train, run: s.run, from: step}
+	if s.run.Devices <= 1 {
+		return all, nil
+	}
+	mesh, err := distributed.NewDeviceMesh([]int{s.run.Devices}, []string{"batch"})
+	if err != nil {
+		return nil, fmt.Errorf("%d devices: %w", s.run.Devices, err)
+	}
+	split, err := distributed.BuildSpec(mesh).S("batch").Done()
+	if err != nil {
+		return nil, fmt.Errorf("splitting batches over %d devices: %w", s.run.Devices, err)
+	}
+	// GoMLX 0.28.3 makes the generator's state without a link to its store, from which other variables learn that each device
+	// holds them: without this it would follow a nil pointer.
+	state := s.store.GetVariable(model.RNGStateVariableName)
+	if err := state.SetShardingSpec(distributed.NewReplicatedShardingSpec(mesh)); err != nil {
+		return nil, fmt.Errorf("the random numbers of %d devices: %w", s.run.Devices, err)
+	}
+	return &sharded{epochs: all, split: split}, nil
+}
+
+// sharded are epochs whose batches are split: of N devices the first takes the first Nth of a batch's images, and so on.
+// train.Loop then has XLA (Shardy) split the training step, which stays the one that is declared: it sees whole batches, and
+// so the same random numbers. Each device holds all variables.
+type sharded struct {
+	*epochs
+	split *distributed.ShardingSpec
+}
+
+// Strategy leaves it to XLA how computing is split.
+func (s *sharded) Strategy() distributed.Strategy { return distributed.AutoSharding }
+
+// DeviceAssignment is nil: the first devices of the backend.
+func (s *sharded) DeviceAssignment() []compute.DeviceNum { return nil }
+
+// DistributedIter yields the batches of Iter, split.
+func (s *sharded) DistributedIter() iter.Seq2[train.DistributedBatch, error] {
+	return func(yield func(train.DistributedBatch, error) bool) {
+		for batch, err := range s.Iter() {
+			var shards train.DistributedBatch
+			if err == nil {
+				shards, err = s.shard(batch)
+			}
+			if !yield(shards, err) {
+				return
+			}
+		}
+	}
+}
+
+// shard splits a batch, which is freed.
+func (s *sharded) shard(batch train.Batch) (shards train.DistributedBatch, err error) {
+	if shards.Inputs, err = s.shardAll(batch.Inputs); err != nil {
+		return shards, err
+	}
+	if shards.Labels, err = s.shardAll(batch.Labels); err != nil {
+		return shards, err
+	}
+	return shards, finalize(slices.Concat(batch.Inputs, batch.Labels)...)
+}
+
+// shardAll splits tensors.
+func (s *sharded) shardAll(whole []*tensors.Tensor) (shards []*dtensor.Tensor, err error) {
+	for _, tensor := range whole {
+		shard, err := dtensor.ShardTensor(s.split, tensor)
+		if err != nil {
+			return nil, fmt.Errorf("splitting a batch: %w", err)
+		}
+		shards = append(shards, shard)
+	}
+	return shards, nil
+}

@@ -1,0 +1,119 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gomlx/compute"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/dataset"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"ebsscgo/ebssc"
+)
+
+// evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
+const evaluationBatch = 100
+
+// Scores are class scores of images, one row an image: the logits of the softmax.
+type Scores [][]float32
+
+// evaluator computes the class scores of a model, without augmentation and dropout.
+type evaluator struct {
+	exec *model.Exec
+}
+
+// newEvaluator makes the evaluator of a network with the variables of a store. It sees the variables as they are when it is
+// asked, so one serves a whole run.
+func newEvaluator(backend compute.Backend, store *model.Store, network ebssc.Network) (*evaluator, error) {
+	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) []*Node {
+		pass := network.Forward(scope, images)
+		return []*Node{pass.Scores, pass.Penalty}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("building the network: %w", err)
+	}
+	return &evaluator{exec}, nil
+}
+
+// scores are those of the first `count` images in order, and the penalty of Eq. (train_obj2) at the variables as they are.
+// It stops with ctx's cause.
+func (e *evaluator) scores(ctx context.Context, images *dataset.InMemoryDataset, count int) (scores Scores, penalty float64, err error) {
+	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, count), false).Iter() {
+		if err != nil {
+			return nil, 0, fmt.Errorf("reading images: %w", err)
+		}
+		outputs, err := e.exec.Call(batch.Inputs[0])
+		if err != nil {
+			return nil, 0, fmt.Errorf("computing class scores: %w", err)
+		}
+		scores = append(scores, outputs[0].Value().([][]float32)...)
+		penalty = float64(tensors.ToScalar[float32](outputs[1]))
+		if err := finalize(slices.Concat(batch.Inputs, batch.Labels, outputs)...); err != nil {
+			return nil, 0, err
+		}
+		if ctx.Err() != nil {
+			return nil, 0, context.Cause(ctx)
+		}
+		if len(scores) >= count {
+			break
+		}
+	}
+	return scores[:min(count, len(scores))], penalty, nil
+}
+
+// finalize frees tensors now rather than when the garbage collector comes by.
+func finalize(all ...*tensors.Tensor) error {
+	for _, tensor := range all {
+		if err := tensor.FinalizeAll(); err != nil {
+			return fmt.Errorf("freeing a tensor: %w", err)
+		}
+	}
+	return nil
+}
+
+// Predictions are the classes with the highest scores.
+func (s Scores) Predictions() []uint8 {
+	predictions := make([]uint8, len(s))
+	for i, row := range s {
+		best := 0
+		for class, score := range row {
+			if score > row[best] {
+				best = class
+			}
+		}
+		predictions[i] = uint8(best)
+	}
+	return predictions
+}
+
+// ErrorRate is the share of images, in percent, whose highest score is not their label's.
+func (s Scores) ErrorRate(labels []uint8) float64 {
+	wrong := 0
+	for i, class := range s.Predictions() {
+		if class != labels[i] {
+			wrong++
+		}
+	}
+	return 100 * float64(wrong) / float64(len(s))
+}
+
+// LogLoss is the mean softmax log-loss, Eq. (train_obj2) without its penalty, in nats.
+func (s Scores) LogLoss(labels []uint8) float64 {
+	var sum float64
+	for i, row := range s {
+		highest := float64(row[0])
+		for _, score := range row {
+			highest = math.Max(highest, float64(score))
+		}
+		var total float64
+		for _, score := range row {
+			total += math.Exp(float64(score) - highest)
+		}
+		sum += highest + math.Log(total) - float64(row[labels[i]])
+	}
+	return sum / float64(len(s))
+}

@@ -1,0 +1,163 @@
+package train
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/dataset"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
+	"github.com/gomlx/gomlx/ml/train/loss"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments"
+)
+
+// EvaluationBatch is the number of images that are evaluated together.
+const EvaluationBatch = evaluationBatch
+
+// Secure makes sure that the newest checkpoint in a folder is on the disk, and of this size.
+var Secure = secure
+
+// TimeSteps takes as many training steps as an epoch has on a batch that lies on the device: seconds of each.
+func TimeSteps(t require.TestingT, lab *Lab, run experiments.Run) (seconds []float64) {
+	store := newStore(run)
+	defer store.Finalize()
+	require.NoError(t, store.SetRNGStateFromSeed(1))
+	trainer := train.NewTrainer(lab.Backend, store, (&session{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
+	defer trainer.ResetComputationGraphs()
+	images, release, err := lab.borrow(context.Background(), run)
+	require.NoError(t, err)
+	defer release()
+	batch := firstBatch(t, images.train, run.Batch())
+	for range 1 + run.StepsPerEpoch() {
+		inputs, err := batch.Inputs[0].OnDeviceClone(lab.Backend, 0)
+		require.NoError(t, err)
+		labels, err := batch.Labels[0].OnDeviceClone(lab.Backend, 0)
+		require.NoError(t, err)
+		began := time.Now()
+		metrics, err := trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{inputs}, Labels: []*tensors.Tensor{labels}})
+		require.NoError(t, err)
+		tensors.ToScalar[float32](metrics[0])
+		seconds = append(seconds, time.Since(began).Seconds())
+		require.NoError(t, finalize(metrics...))
+	}
+	return seconds[1:] // the first one compiles
+}
+
+// TakeSteps takes training steps from the start of a run, without measuring or saving anything, in numbers of a type: the loss
+// of each step, the seconds it took, and the variables of the network at the end.
+func TakeSteps[T float32 | float64](t require.TestingT, lab *Lab, run experiments.Run, steps int) (losses, seconds []float64, variables map[string][]T) {
+	images, release, err := lab.borrow(context.Background(), run)
+	require.NoError(t, err)
+	defer release()
+	s := &session{lab: lab, run: run, images: images, store: newStore(run)}
+	defer s.store.Finalize()
+	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
+	batches, err := s.batches(0)
+	require.NoError(t, err)
+	loop := s.loop(func(scope *model.Scope, images *Node) *Node {
+		return s.graph(scope, ConvertDType(images, dtypes.FromGenericsType[T]()))
+	})
+	defer loop.Trainer.ResetComputationGraphs()
+	loop.OnStep("losses", 0, func(_ *train.Loop, metrics []*tensors.Tensor) error {
+		losses = append(losses, float64(tensors.ToScalar[T](metrics[0])))
+		return nil
+	})
+	_, err = loop.RunSteps(batches, steps)
+	require.NoError(t, err)
+	for _, duration := range loop.TrainStepDurations {
+		seconds = append(seconds, duration.Seconds())
+	}
+	variables = map[string][]T{}
+	for name, value := range run.Network.Variables(s.store) {
+		variables[name] = tensors.MustCopyFlatData[T](value)
+	}
+	return losses, seconds, variables
+}
+
+// TimeEvaluations evaluates the test images several times, and a batch of them as often as there are batches: seconds
+// of each evaluation and of each batch.
+func TimeEvaluations(t require.TestingT, lab *Lab, run experiments.Run) (evaluations, inferences []float64) {
+	store := newStore(run)
+	defer store.Finalize()
+	evaluator, err := newEvaluator(lab.Backend, store, run.Network)
+	require.NoError(t, err)
+	defer evaluator.exec.Finalize()
+	images, release, err := lab.borrow(context.Background(), run)
+	require.NoError(t, err)
+	defer release()
+	batch := firstBatch(t, images.test, EvaluationBatch)
+	for range 1 + 3 {
+		began := time.Now()
+		_, _, err := evaluator.scores(context.Background(), images.test, run.TestImages)
+		require.NoError(t, err)
+		evaluations = append(evaluations, time.Since(began).Seconds())
+		for range run.TestImages / EvaluationBatch {
+			began := time.Now()
+			outputs, err := evaluator.exec.Call(batch.Inputs[0])
+			require.NoError(t, err)
+			tensors.MustCopyFlatData[float32](outputs[0])
+			inferences = append(inferences, time.Since(began).Seconds())
+			require.NoError(t, finalize(outputs...))
+		}
+	}
+	return evaluations[1:], inferences
+}
+
+// Restore makes the model of a run from its checkpoints as Train does, and says which step it would go on from.
+func Restore(run experiments.Run, runs string, log io.Writer) (step int, err error) {
+	s, err := restored(run, runs, log)
+	if err != nil {
+		return 0, err
+	}
+	defer s.store.Finalize()
+	return int(optimizer.GetGlobalStep(s.store)), nil
+}
+
+// restored is a session that would go on training.
+func restored(run experiments.Run, runs string, log io.Writer) (*session, error) {
+	id, err := run.ID()
+	if err != nil {
+		return nil, err
+	}
+	s := &session{lab: &Lab{Log: log}, run: run, id: id, folder: filepath.Join(runs, id), ctx: context.Background()}
+	return s, s.restore()
+}
+
+// SaveWith goes on from a run's last checkpoint, and saves the next one with this value in a variable of the network.
+func SaveWith(run experiments.Run, runs string, value float32) error {
+	s, err := restored(run, runs, io.Discard)
+	if err != nil {
+		return err
+	}
+	defer s.store.Finalize()
+	offsets := s.store.GetVariable("conv6/offset").MustValue()
+	if err := tensors.MutableFlatData(offsets, func(flat []float32) { flat[0] = value }); err != nil {
+		return err
+	}
+	return s.save()
+}
+
+// AfterStep is what Train does after a step, when it had this loss.
+func AfterStep(run experiments.Run, step int, loss float64) error {
+	s := &session{run: run, ctx: context.Background()}
+	metrics := []*tensors.Tensor{tensors.FromScalar(loss), nil, tensors.FromScalar(0.0)}
+	return s.onStep(&train.Loop{LoopStep: step - 1}, metrics)
+}
+
+// firstBatch is the first batch of a data set.
+func firstBatch(t require.TestingT, images *dataset.InMemoryDataset, size int) train.Batch {
+	for batch, err := range images.Copy().BatchSize(size, true).Iter() {
+		require.NoError(t, err)
+		return batch
+	}
+	require.FailNow(t, "fewer images than a batch has")
+	return train.Batch{}
+}

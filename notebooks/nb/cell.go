@@ -1,0 +1,68 @@
+package nb
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"ebsscgo/internal/errline"
+	"ebsscgo/internal/plot"
+)
+
+// Check ends the cell if err is not nil, with one line on standard error.
+func Check(err error) {
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, errline.Of(err))
+	gonbui.Sync()
+	os.Exit(1)
+}
+
+// Must is value where err is nil; else it ends the cell like Check.
+func Must[T any](value T, err error) T {
+	Check(err)
+	return value
+}
+
+// Markdown shows text in the cell's output, written in Markdown.
+func Markdown(text string) {
+	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
+}
+
+// Show shows a figure in the cell's output.
+func Show(figure plot.Figure) {
+	Live{}.Show(figure)
+}
+
+// Live is a place in the cell's output where each figure replaces the one before.
+type Live struct{ id string }
+
+// NewLive is a place of its own.
+func NewLive() Live { return Live{gonbui.UniqueId()} }
+
+// Show shows a figure in this place.
+func (l Live) Show(figure plot.Figure) {
+	picture := Must(figure.PNG())
+	size := map[string]int{"width": int(figure.Width * pixelsPerPoint), "height": int(figure.Height * pixelsPerPoint)}
+	send(&protocol.DisplayData{
+		Data:      map[protocol.MIMEType]any{protocol.MIMEImagePNG: picture},
+		Metadata:  map[string]any{string(protocol.MIMEImagePNG): size},
+		DisplayID: l.id,
+	})
+}
+
+// pixelsPerPoint is how large a point is shown; pictures have more pixels, for screens with small ones.
+const pixelsPerPoint = 4.0 / 3
+
+// send hands something to the notebook, and waits until it is there.
+func send(data *protocol.DisplayData) {
+	if !gonbui.IsNotebook {
+		return
+	}
+	gonbui.SendData(data)
+	gonbui.Sync()
+	Check(gonbui.Error())
+}
