@@ -1,5 +1,4 @@
-// Package ablations declares what happens when one thing is changed: rows like those of the paper's table, each beside the row
-// that it differs from. Importing it adds its study to experiments.Studies.
+// Package ablations declares rows of the paper's table with one thing changed. Each names its base, the row that it changes.
 package ablations
 
 import (
@@ -9,15 +8,13 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Study are the ablations, run and reported together at a scale of their own, with the rows of the table that they differ from.
-var Study = experiments.Study{
+// Study holds the ablations and their base rows, at one scale.
+var Study = experiments.Declare(experiments.Study{
 	Name: "ablations", About: "rows of the table with one thing changed", Images: experiments.CIFAR10, Report: experiments.Rows,
-	Ablation: true, Experiments: slices.Concat(bases("crelu-lc7", "ssc-lc7", "ssc-ebc67"), inSource, ours),
-}
+	Ablation: true, Experiments: slices.Concat(bases("crelu-lc7", "ssc-lc7", "ssc-ebc67"), inSource, ours), Claims: claims,
+})
 
-func init() { experiments.Register(Study) }
-
-// bases are rows of the table at the scale of the ablations.
+// bases returns rows of the table for the scale of the ablations.
 func bases(names ...string) (rows []experiments.Experiment) {
 	for _, name := range names {
 		i := slices.IndexFunc(experiments.Table, func(e experiments.Experiment) bool { return e.Name == name })

@@ -2,36 +2,44 @@ package experiments
 
 import "math"
 
-// Claim is something that the paper says of its results, as what must then be measured.
+// Claim is a statement of the paper about its results, with the measurements that it predicts.
 type Claim struct {
 	// Name in results.
 	Name string
-	// Says is the claim, close to the paper's words, and Where it stands.
+	// Says is the claim, close to the paper's words, and Where the place in the paper.
 	Says, Where string
 	// Reading says how words became numbers; empty where nothing had to be chosen.
 	Reading string
-	// Expect is what the claim predicts. It is reproduced if all of it is measured, and contradicted if one is not.
+	// Expect lists what the claim predicts: it holds if all expectations hold, and fails if one fails.
 	Expect []Expectation
 }
 
-// Expectation predicts that a quantity of one thing, less that of another, lies between two bounds.
+// Expectation predicts that a quantity of Subject minus that of Baseline lies between two bounds. Without a Baseline the
+// quantity of Subject itself lies there.
 type Expectation struct {
-	Quantity Quantity
-	// Of is the one thing and Beside the other; without Beside the quantity itself is meant.
-	Of, Beside Subject
+	Quantity          Quantity
+	Subject, Baseline Source
 	// Low and High are the bounds, in the quantity's unit.
 	Low, High float64
 }
 
-// Subject is what a quantity is measured of.
-type Subject struct {
+// Source is an experiment, or one block of its network, in which a quantity is measured.
+type Source struct {
 	// Experiment by its name.
 	Experiment string
 	// Block of its network, for quantities of decodings.
 	Block string
 }
 
-// Quantity is something that is measured of a trained network.
+// String writes a source as "experiment" or "experiment/block".
+func (s Source) String() string {
+	if s.Block == "" {
+		return s.Experiment
+	}
+	return s.Experiment + "/" + s.Block
+}
+
+// Quantity is a measurement of a trained network.
 type Quantity string
 
 const (
@@ -41,104 +49,100 @@ const (
 	TrainErr Quantity = "train error"
 	// TrainObjective is Eq. (train_obj2) over the training images, in nats.
 	TrainObjective Quantity = "training objective"
-	// Cosine is that of the angle between a test image and its reconstruction from a block's code, all thresholds zero.
+	// Cosine is the cosine of the angle between a test image and its reconstruction from a block's code, all thresholds zero.
 	Cosine Quantity = "cosine"
-	// ClassDifference is how much of the decoding from a block hangs on the class hypothesis: the squared distance from the
-	// mean over hypotheses, over the squared length.
+	// ClassDifference is the part of a block's decoding that depends on the class hypothesis: the squared distance from the
+	// mean over hypotheses, divided by the squared length.
 	ClassDifference Quantity = "class difference"
 )
 
-// between predicts that a quantity of one experiment, less that of another, lies between two bounds.
-func between(quantity Quantity, of, beside string, low, high float64) Expectation {
-	return Expectation{quantity, Subject{Experiment: of}, Subject{Experiment: beside}, low, high}
+// Between predicts that a quantity of one experiment minus that of its baseline lies between two bounds.
+func Between(quantity Quantity, subject, baseline string, low, high float64) Expectation {
+	return Expectation{quantity, Source{Experiment: subject}, Source{Experiment: baseline}, low, high}
 }
 
-// lower predicts that a quantity is lower in one experiment than in another.
-func lower(quantity Quantity, of, than string) Expectation {
-	return between(quantity, of, than, math.Inf(-1), 0)
+// Lower predicts that a quantity is lower in one experiment than in its baseline.
+func Lower(quantity Quantity, subject, baseline string) Expectation {
+	return Between(quantity, subject, baseline, math.Inf(-1), 0)
 }
 
-// Claims are what the paper says of its results, in its order. Some stand in its source alone, commented out.
-var Claims = []Claim{
+// unrollClaims are the claims of Sec. 3.1.1 about sweeps of inference.
+var unrollClaims = []Claim{
 	{
 		Name: "sweeps-objective", Where: "Sec. 3.1.1, Fig. 3a",
 		Says:    "More sweeps of inference give a lower training objective, with convergence after a few.",
 		Reading: "lower with each of the first two, and with the next two not higher by more than 0.01 nats",
 		Expect: []Expectation{
-			lower(TrainObjective, "unroll-1", "unroll-0"), lower(TrainObjective, "unroll-2", "unroll-1"),
-			between(TrainObjective, "unroll-3", "unroll-2", math.Inf(-1), 0.01), between(TrainObjective, "unroll-4", "unroll-3", math.Inf(-1), 0.01),
+			Lower(TrainObjective, "unroll-1", "unroll-0"), Lower(TrainObjective, "unroll-2", "unroll-1"),
+			Between(TrainObjective, "unroll-3", "unroll-2", math.Inf(-1), 0.01), Between(TrainObjective, "unroll-4", "unroll-3", math.Inf(-1), 0.01),
 		},
 	},
 	{
 		Name: "sweep-once", Where: "Sec. 3.1.1",
 		Says:   "The first sweep lowers the test error, from 1.31 % to 0.74 %.",
-		Expect: []Expectation{lower(TestErr, "unroll-1", "unroll-0")},
+		Expect: []Expectation{Lower(TestErr, "unroll-1", "unroll-0")},
 	},
 	{
 		Name: "sweeps-few", Where: "Sec. 3.1.1, Fig. 3b",
 		Says: "One or two sweeps have lower test errors than three or four.",
 		Expect: []Expectation{
-			lower(TestErr, "unroll-1", "unroll-3"), lower(TestErr, "unroll-1", "unroll-4"),
-			lower(TestErr, "unroll-2", "unroll-3"), lower(TestErr, "unroll-2", "unroll-4"),
+			Lower(TestErr, "unroll-1", "unroll-3"), Lower(TestErr, "unroll-1", "unroll-4"),
+			Lower(TestErr, "unroll-2", "unroll-3"), Lower(TestErr, "unroll-2", "unroll-4"),
 		},
 	},
+}
+
+// tableClaims are the claims of Sec. 4.1 about the rows of Table 2.
+var tableClaims = []Claim{
 	{
 		Name: "crelu", Where: "Sec. 4.1, Table 2",
 		Says:   "Splitting positive and negative activations lowers the test error by more than one point.",
-		Expect: []Expectation{between(TestErr, "crelu-lc7", "relu-lc7", math.Inf(-1), -1)},
+		Expect: []Expectation{Between(TestErr, "crelu-lc7", "relu-lc7", math.Inf(-1), -1)},
 	},
 	{
 		Name: "spherical", Where: "Sec. 4.1, Table 2",
 		Says:   "Spherical normalisation lowers the test error further.",
-		Expect: []Expectation{lower(TestErr, "crelu-sn-lc7", "crelu-lc7")},
+		Expect: []Expectation{Lower(TestErr, "crelu-sn-lc7", "crelu-lc7")},
 	},
 	{
 		Name: "sparse", Where: "Sec. 4.1, Table 2",
 		Says:    "Further sparsifying the activations yields no benefit.",
 		Reading: "a benefit is the smallest that the paper calls one, 0.43 points (of spherical normalisation)",
-		Expect:  []Expectation{between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, math.Inf(1))},
-	},
-	{
-		Name: "beta", Where: "Sec. 4.1",
-		Says:   "β = 0.001 performs better than 0.01.",
-		Expect: []Expectation{lower(TestErr, "ssc-lc7-base", "ssc-lc7-beta-0.01")},
+		Expect:  []Expectation{Between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, math.Inf(1))},
 	},
 	{
 		Name: "ebc", Where: "Sec. 4.1, Table 2",
 		Says:   "The energy-based classifier lowers the test error further.",
-		Expect: []Expectation{lower(TestErr, "ssc-ebc67", "ssc-lc7")},
+		Expect: []Expectation{Lower(TestErr, "ssc-ebc67", "ssc-lc7")},
 	},
 	{
 		Name: "ebc-half-a-point", Where: "Sec. 4.1, Table 2",
 		Says:    "It does so by another half percent.",
 		Reading: "0.25 to 0.75 points",
-		Expect:  []Expectation{between(TestErr, "ssc-ebc67", "ssc-lc7", -0.75, -0.25)},
+		Expect:  []Expectation{Between(TestErr, "ssc-ebc67", "ssc-lc7", -0.75, -0.25)},
 	},
 	{
 		Name: "ebc-train", Where: "Table 2",
 		Says: "The energy-based classifier has the lowest training error.",
 		Expect: []Expectation{
-			lower(TrainErr, "ssc-ebc67", "relu-lc7"), lower(TrainErr, "ssc-ebc67", "crelu-lc7"),
-			lower(TrainErr, "ssc-ebc67", "crelu-sn-lc7"), lower(TrainErr, "ssc-ebc67", "ssc-lc7"),
+			Lower(TrainErr, "ssc-ebc67", "relu-lc7"), Lower(TrainErr, "ssc-ebc67", "crelu-lc7"),
+			Lower(TrainErr, "ssc-ebc67", "crelu-sn-lc7"), Lower(TrainErr, "ssc-ebc67", "ssc-lc7"),
 		},
 	},
-	{
-		Name: "average-pool", Where: "Sec. 4.1, commented out in the source",
-		Says:   "Average pooling performs worse than max pooling.",
-		Expect: []Expectation{lower(TestErr, "crelu-lc7-base", "crelu-avg-lc7"), lower(TestErr, "ssc-lc7-base", "ssc-avg-lc7")},
-	},
-	{
-		Name: "ebc17", Where: "Sec. 4.1, commented out in the source",
-		Says:    "With class-specific codes in all blocks, EBC₁₋₇, the model performs worse than the baseline.",
-		Reading: "worse than CReLU+LC₇, and than the linear classifier with the same pooling",
-		Expect:  []Expectation{lower(TestErr, "crelu-lc7-base", "ssc-avg-ebc17"), lower(TestErr, "ssc-avg-lc7", "ssc-avg-ebc17")},
-	},
+}
+
+// decodingClaims are the claims of Sec. 4.2 about Fig. 4.
+var decodingClaims = []Claim{
 	{
 		Name: "reconstructions", Where: "Sec. 4.2, Fig. 4",
 		Says:    "Without class biases, reconstructions from all levels are of high fidelity.",
 		Reading: "the reconstruction holds more than half of the image's energy: a cosine above 0.71",
 		Expect:  faithful("ssc-ebc17", 7),
 	},
+}
+
+// residualsClaims are the claims of Sec. 4.2 about Fig. 5.
+var residualsClaims = []Claim{
 	{
 		Name: "class-differences", Where: "Sec. 4.2, Fig. 5",
 		Says:    "Differences across class hypotheses become more pronounced at higher levels, for digits.",
@@ -150,7 +154,7 @@ var Claims = []Claim{
 // faithful predicts that reconstructions from each block hold more than half of an image's energy.
 func faithful(experiment string, blocks int) (all []Expectation) {
 	for number := 1; number <= blocks; number++ {
-		all = append(all, Expectation{Quantity: Cosine, Of: Subject{experiment, blockName(number)}, Low: math.Sqrt(0.5), High: math.Inf(1)})
+		all = append(all, Expectation{Quantity: Cosine, Subject: Source{experiment, blockName(number)}, Low: math.Sqrt(0.5), High: math.Inf(1)})
 	}
 	return all
 }
@@ -158,7 +162,7 @@ func faithful(experiment string, blocks int) (all []Expectation) {
 // growing predicts that differences between hypotheses grow from each block to the next.
 func growing(experiment string, blocks int) (all []Expectation) {
 	for number := 2; number <= blocks; number++ {
-		all = append(all, Expectation{ClassDifference, Subject{experiment, blockName(number)}, Subject{experiment, blockName(number - 1)}, 0, math.Inf(1)})
+		all = append(all, Expectation{ClassDifference, Source{experiment, blockName(number)}, Source{experiment, blockName(number - 1)}, 0, math.Inf(1)})
 	}
 	return all
 }

@@ -1,12 +1,6 @@
 package experiments
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"ebsscgo/ebssc"
-)
+import "ebsscgo/ebssc"
 
 // Experiment is a network to train: a row of the paper's table, or a line in its figure.
 type Experiment struct {
@@ -14,36 +8,35 @@ type Experiment struct {
 	Name string
 	// Title as the paper writes it.
 	Title string
-	// Architecture is the network at any width.
+	// Architecture makes the network at any width.
 	Architecture
-	// Settings are hyperparameters in which the experiment differs from its profile's recipe.
+	// Settings are the hyperparameters that the experiment changes in its profile's recipe.
 	Settings Settings
-	// Base is the name of the experiment of the same study that it differs from in one thing, and beside which it is
-	// reported; empty for one that stands by itself.
+	// Base names the experiment of the same study that this one changes in one thing. Reports show the difference to it.
 	Base string
 	// Traced experiments are measured after every epoch, on the test images and on the first training images.
 	Traced bool
-	// Paper is what the paper reports; empty for an experiment of your own.
+	// Paper holds the paper's numbers; empty for your own experiment.
 	Paper Paper
 }
 
-// Architecture is a network that comes in all widths.
+// Architecture makes a network at any width.
 type Architecture interface {
-	// Network is the network of that width, the number of filters of its first block.
+	// Network returns the network whose first block has `width` filters.
 	Network(width int) ebssc.Network
 }
 
-// Paper is what the paper reports of a row, as it rounds it.
+// Paper holds the numbers that the paper reports for a row, rounded as in the paper.
 type Paper struct {
 	// TrainErr and TestErr in percent.
 	TrainErr, TestErr float64
 	// Params is the number of parameters, such as "2.6M".
 	Params string
-	// Where in the paper it says so.
+	// Where in the paper they stand.
 	Where string
 }
 
-// Images says which images a study is about.
+// Images names the images that a study trains on.
 type Images string
 
 const (
@@ -53,104 +46,14 @@ const (
 	MNIST Images = "MNIST"
 )
 
-// Report says how the results of a study are reported.
+// Report is the kind of report of a study.
 type Report string
 
 const (
-	// Rows are lines of a table: the errors of each experiment.
+	// Rows reports the errors of each experiment in a table.
 	Rows Report = "rows"
-	// Sweeps are learning curves by the number of sweeps, and paired tests between them.
+	// Sweeps reports learning curves for each number of sweeps, with paired tests between them.
 	Sweeps Report = "sweeps"
-	// Decodings are pictures of what a network's codes hold, and how faithful they are.
+	// Decodings reports images decoded from a network's codes, and how faithful they are.
 	Decodings Report = "decodings"
 )
-
-// Study is a set of experiments that are run and reported together.
-type Study struct {
-	// Name on the command line.
-	Name string
-	// About says what it shows, in a line.
-	About string
-	// Images that its networks are trained on.
-	Images Images
-	// Report says how its results are reported.
-	Report Report
-	// Ablation says that the paper does not report it.
-	Ablation bool
-	// Experiments in the order of the report.
-	Experiments []Experiment
-}
-
-// Studies are all studies, in the order in which they are run.
-var Studies = []Study{
-	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Report: Rows, Experiments: Table},
-	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference", Images: MNIST, Report: Sweeps, Experiments: Unroll},
-	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Report: Sweeps, Ablation: true, Experiments: UnrollBoth},
-	{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10, Report: Decodings, Experiments: Decoding},
-	{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST, Report: Decodings, Experiments: Residuals},
-}
-
-// Register adds a study to Studies. Its name and those of its experiments must be new.
-func Register(study Study) {
-	for _, e := range study.Experiments {
-		if _, _, ok := StudyOf(e.Name); ok {
-			panic("experiment " + e.Name + " is declared twice")
-		}
-	}
-	Studies = append(Studies, study)
-}
-
-// All are the experiments of some studies, in their order.
-func All(studies []Study) (all []Experiment) {
-	for _, study := range studies {
-		all = append(all, study.Experiments...)
-	}
-	return all
-}
-
-// FindStudy returns the study of that name.
-func FindStudy(name string) (Study, error) {
-	var known []string
-	for _, study := range Studies {
-		if study.Name == name {
-			return study, nil
-		}
-		known = append(known, study.Name)
-	}
-	return Study{}, fmt.Errorf("unknown study %q: choose from %s", name, strings.Join(known, ", "))
-}
-
-// StudyOf returns the study that an experiment belongs to, and the experiment; ok is false for an unknown name.
-func StudyOf(experiment string) (study Study, e Experiment, ok bool) {
-	for _, study := range Studies {
-		for _, e := range study.Experiments {
-			if e.Name == experiment {
-				return study, e, true
-			}
-		}
-	}
-	return Study{}, Experiment{}, false
-}
-
-// Find returns the experiments of the given names, in the order of all; no names means all of them.
-func Find(all []Experiment, names []string) ([]Experiment, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	var found []Experiment
-	for _, e := range all {
-		if slices.Contains(names, e.Name) {
-			found = append(found, e)
-		}
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(e Experiment) bool { return e.Name == name }) {
-			var known []string
-			for _, e := range all {
-				known = append(known, e.Name)
-			}
-			return nil, fmt.Errorf("unknown experiment %q: choose from %s", name, strings.Join(known, ", "))
-		}
-	}
-	return found, nil
-}

@@ -2,123 +2,101 @@ package experiments_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	_ "ebsscgo/ablations" // declares more of them
+	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 )
 
-var cifar = experiments.Dataset{Name: "cifar10", SHA256: "00", Train: 50000, Test: 10000}
+// suite holds all declared studies.
+var suite = append(append(experiments.Suite{}, experiments.Studies...), ablations.Study)
 
-// rowNamed is the declared row of that name, wherever it stands in the table.
-func rowNamed(t *testing.T, name string) experiments.Experiment {
-	rows, err := experiments.Find(experiments.Table, []string{name})
+var (
+	cifar = experiments.Dataset{Name: "cifar10", SHA256: "00", Train: 50000, Test: 10000}
+	cpu   = experiments.Machine{Backend: "xla-cpu", Devices: 1}
+)
+
+// plan returns the run with seed 1 of an experiment at profile quick.
+func plan(t *testing.T, experiment string, machine experiments.Machine, o experiments.Overrides) experiments.Run {
+	study, e, err := suite.Experiment(experiment)
 	require.NoError(t, err)
-	return rows[0]
+	profile, err := experiments.FindProfile("quick")
+	require.NoError(t, err)
+	o.Seeds = 1
+	runs, err := experiments.Plan(e, "quick", profile.Scale(study), cifar, machine, o)
+	require.NoError(t, err)
+	return runs[0]
 }
 
-// profileNamed is the declared profile of that name.
-func profileNamed(t *testing.T, name string) experiments.Profile {
-	profile, err := experiments.FindProfile(name)
-	require.NoError(t, err)
-	return profile
-}
-
-// Every declared row can be planned at every profile, has a name of its own, and if the paper has it, the paper's
-// number of parameters.
+// Every declared experiment has a unique name, can be planned at every profile, and, if the paper has it, has the paper's number
+// of parameters.
 func TestDeclarations(t *testing.T) {
 	names := map[string]bool{}
-	for _, study := range experiments.Studies {
-		for _, e := range study.Experiments {
-			require.False(t, names[e.Name], e.Name)
-			names[e.Name] = true
-			if e.Base != "" {
-				_, err := experiments.Find(study.Experiments, []string{e.Base})
-				require.NoError(t, err, "%s is compared within its study, which is of one scale", e.Name)
-			}
+	for _, e := range suite.Experiments() {
+		require.False(t, names[e.Name], e.Name)
+		names[e.Name] = true
+		if e.Paper.Params == "" {
+			continue
 		}
+		require.NotZero(t, e.Paper.TestErr, e.Name)
+		count, err := e.Network(experiments.PaperWidth).Count()
+		require.NoError(t, err)
+		millions, err := strconv.ParseFloat(strings.TrimSuffix(e.Paper.Params, "M"), 64)
+		require.NoError(t, err)
+		require.InDelta(t, millions*1e6, count.Dictionary+count.Classifier, 0.05e6, "%s does not have the paper's number", e.Name)
 	}
-	for _, row := range experiments.All(experiments.Studies) {
-		if row.Paper.Params != "" {
-			require.NotZero(t, row.Paper.TestErr, row.Name)
-			count, err := row.Network(experiments.PaperWidth).Count()
-			require.NoError(t, err)
-			millions, err := strconv.ParseFloat(strings.TrimSuffix(row.Paper.Params, "M"), 64)
-			require.NoError(t, err)
-			require.InDelta(t, millions*1e6, count.Dictionary+count.Classifier, 0.05e6, "%s is not what the paper rounds", row.Name)
-		}
-	}
-	for _, study := range experiments.Studies {
+	for _, study := range suite {
 		for _, profile := range experiments.Profiles {
 			for _, e := range study.Experiments {
-				runs, err := experiments.Plan(e, profile.Name, profile.Scale(study), cifar, experiments.Machine{Backend: "xla-cpu"}, nil, 0)
+				runs, err := experiments.Plan(e, profile.Name, profile.Scale(study), cifar, cpu, experiments.Overrides{})
 				require.NoError(t, err)
 				require.Len(t, runs, profile.Scale(study).Seeds)
-				require.Empty(t, runs[0].Changed(), "%s differs from its own declaration", e.Name)
+				require.Empty(t, suite.Differences(runs[0]), "%s differs from its own declaration", e.Name)
 			}
 		}
 	}
 }
 
-// Runs that were recorded must be found again: an option that a run does not ask for leaves its ID as it was before there were any.
-func TestIDsStay(t *testing.T) {
-	for row, want := range map[string]string{
-		"crelu-lc7": "crelu-lc7-1-5584a9e0e5", "ssc-ebc67": "ssc-ebc67-1-19bb988d68", "unroll-2": "unroll-2-1-eb08b71217",
-	} {
-		study, e, ok := experiments.StudyOf(row)
-		require.True(t, ok)
-		plan := func(settings experiments.Settings) (experiments.Run, string) {
-			runs, err := experiments.Plan(e, "quick", profileNamed(t, "quick").Scale(study), cifar, experiments.Machine{Backend: "xla-cpu"}, settings, 0)
-			require.NoError(t, err)
-			id, err := runs[0].ID()
-			require.NoError(t, err)
-			return runs[0], id
-		}
-		_, id := plan(nil)
-		require.Equal(t, want, id)
-		_, id = plan(experiments.Options)
-		require.Equal(t, want, id)
-		asked := experiments.Settings{ebssc.ParamBFloat16: true, ebssc.ParamHypotheses: 5}
-		run, id := plan(asked)
-		require.NotEqual(t, want, id)
-		require.Equal(t, asked, run.Changed())
+// A declaration that names an experiment or a block which the study does not have stops the program when it starts.
+func TestDeclareChecksNames(t *testing.T) {
+	study := experiments.Study{Name: "mine", Experiments: experiments.Table[:2]}
+	require.NotPanics(t, func() { experiments.Declare(study) })
+	twice, base, claim, block := study, study, study, study
+	twice.Experiments = append(twice.Experiments[:1:1], study.Experiments[0])
+	base.Experiments = []experiments.Experiment{{Name: "a", Base: "b", Architecture: experiments.SevenBlocks{}}}
+	claim.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{experiments.Lower(experiments.TestErr, "crelu-lc7", "vgg")}}}
+	block.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{{Subject: experiments.Source{Experiment: "crelu-lc7", Block: "pool1"}}}}}
+	for name, bad := range map[string]experiments.Study{"twice": twice, "base": base, "claim": claim, "block": block} {
+		require.Panics(t, func() { experiments.Declare(bad) }, name)
 	}
 }
 
-// A run's ID is its own: it changes with everything that decides the result, and survives being written and read.
+// An ID changes with everything that decides the result, and survives being written and read.
 func TestIDs(t *testing.T) {
-	plan := func(row string, change func(*experiments.Scale), backend string, settings experiments.Settings, heldOut int) experiments.Run {
-		scale := profileNamed(t, "quick").Table
-		change(&scale)
-		runs, err := experiments.Plan(rowNamed(t, row), "quick", scale, cifar, experiments.Machine{Backend: backend}, settings, heldOut)
-		require.NoError(t, err)
-		return runs[0]
-	}
-	same := func(*experiments.Scale) {}
 	runs := []experiments.Run{
-		plan("relu-lc7", same, "go", nil, 0),
-		plan("crelu-lc7", same, "go", nil, 0),
-		plan("relu-lc7", same, "xla-cpu", nil, 0),
-		plan("relu-lc7", func(p *experiments.Scale) { p.Epochs++ }, "go", nil, 0),
-		plan("relu-lc7", func(p *experiments.Scale) { p.Width++ }, "go", nil, 0),
-		plan("relu-lc7", func(p *experiments.Scale) { p.TrainImages = 100 }, "go", nil, 0),
-		plan("relu-lc7", same, "go", experiments.Settings{ebssc.ParamBeta: 0.01}, 0),
-		plan("relu-lc7", same, "go", nil, 5000),
+		plan(t, "relu-lc7", cpu, experiments.Overrides{}),
+		plan(t, "crelu-lc7", cpu, experiments.Overrides{}),
+		plan(t, "relu-lc7", experiments.Machine{Backend: "go"}, experiments.Overrides{}),
+		plan(t, "relu-lc7", experiments.Machine{Backend: "xla-cpu", Devices: 2}, experiments.Overrides{}),
+		plan(t, "relu-lc7", cpu, experiments.Overrides{Epochs: 9}),
+		plan(t, "relu-lc7", cpu, experiments.Overrides{Width: 9}),
+		plan(t, "relu-lc7", cpu, experiments.Overrides{Images: 100}),
+		plan(t, "relu-lc7", cpu, experiments.Overrides{HeldOut: 5000}),
+		plan(t, "relu-lc7", cpu, experiments.Overrides{Settings: experiments.Settings{ebssc.ParamBeta: 0.01}}),
 	}
 	other := runs[0]
 	other.Seed = 2
 	ids := map[string]bool{}
 	for _, run := range append(runs, other) {
-		id, err := run.ID()
-		require.NoError(t, err)
-		require.False(t, ids[id], "%s twice", id)
-		ids[id] = true
-
+		require.False(t, ids[run.ID()], "%s twice", run.ID())
+		ids[run.ID()] = true
 		text, err := json.Marshal(run)
 		require.NoError(t, err)
 		var read experiments.Run
@@ -127,39 +105,58 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// One device is the run that it was before there could be several; several make another run, with operations that they can share.
-func TestDevices(t *testing.T) {
-	plan := func(devices int, settings experiments.Settings) (run experiments.Run, id, text string) {
-		machine := experiments.Machine{Backend: "xla-cpu", Devices: devices}
-		runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), "quick", profileNamed(t, "quick").Table, cifar, machine, settings, 0)
-		require.NoError(t, err)
-		id, err = runs[0].ID()
-		require.NoError(t, err)
-		description, err := json.Marshal(runs[0])
-		require.NoError(t, err)
-		return runs[0], id, string(description)
+// A run that changes its profile is a trial, and says in what.
+func TestDifferences(t *testing.T) {
+	for want, o := range map[string]experiments.Overrides{
+		"":                         {Seeds: 3},
+		"width=9":                  {Width: 9},
+		"images=100":               {Images: 100},
+		"epochs=2":                 {Epochs: 2},
+		"held_out=5000":            {HeldOut: 5000},
+		"beta=0.01 plain_ops=true": {Settings: experiments.Settings{ebssc.ParamBeta: 0.01, ebssc.ParamPlainOps: true}},
+	} {
+		require.Equal(t, want, strings.Join(suite.Differences(plan(t, "ssc-lc7", cpu, o)), " "))
 	}
-	unsaid, unsaidID, text := plan(0, nil)
-	require.NotContains(t, text, "Devices")
-	_, oneID, _ := plan(1, nil)
-	require.Equal(t, unsaidID, oneID)
-	require.Equal(t, false, unsaid.Settings[ebssc.ParamPlainOps])
+	run := plan(t, "ssc-lc7", cpu, experiments.Overrides{})
+	run.Version = 1
+	require.Equal(t, []string{"version=1"}, suite.Differences(run))
+	run = plan(t, "ssc-lc7", cpu, experiments.Overrides{})
+	run.Network.Sweeps = 1
+	require.Len(t, suite.Differences(run), 1)
+	run.Experiment = "vgg"
+	require.Len(t, suite.Differences(run), 1)
+}
 
-	two, twoID, _ := plan(2, nil)
-	require.NotEqual(t, oneID, twoID)
-	require.Equal(t, "xla-cpu, 2 devices", two.Machine().String())
-	require.Equal(t, true, two.Settings[ebssc.ParamPlainOps])
-	require.Empty(t, two.Changed())
-	fast, _, _ := plan(2, experiments.Settings{ebssc.ParamPlainOps: false})
-	require.Equal(t, experiments.Settings{ebssc.ParamPlainOps: false}, fast.Changed())
+// Several devices make another run, with operations that they can share.
+func TestDevices(t *testing.T) {
+	two := experiments.Machine{Backend: "xla-cpu", Devices: 2}
+	require.Equal(t, "xla-cpu, 2 devices", two.String())
+	run := plan(t, "relu-lc7", two, experiments.Overrides{})
+	require.Equal(t, true, run.Settings[ebssc.ParamPlainOps])
+	require.Empty(t, suite.Differences(run))
+	require.Equal(t, false, plan(t, "relu-lc7", cpu, experiments.Overrides{}).Settings[ebssc.ParamPlainOps])
 }
 
 // Held-out images are never trained on.
 func TestHeldOut(t *testing.T) {
-	runs, err := experiments.Plan(rowNamed(t, "relu-lc7"), "paper", profileNamed(t, "paper").Table, cifar, experiments.Machine{Backend: "go"}, nil, 5000)
+	run := plan(t, "relu-lc7", cpu, experiments.Overrides{HeldOut: 5000})
+	require.Equal(t, 45000, run.TrainImages)
+	require.Equal(t, 5000, run.TestImages)
+}
+
+// Overrides that no run can have are refused before anything is planned: a number of seeds in the billions would fill the memory.
+func TestBadOverrides(t *testing.T) {
+	_, e, err := suite.Experiment("relu-lc7")
 	require.NoError(t, err)
-	require.Equal(t, 45000, runs[0].TrainImages)
-	require.Equal(t, 5000, runs[0].TestImages)
+	profile, err := experiments.FindProfile("quick")
+	require.NoError(t, err)
+	for _, o := range []experiments.Overrides{
+		{Seeds: 2_000_000_000}, {Seeds: -1}, {Width: -1}, {Epochs: -1}, {HeldOut: -1}, {Images: -1}, {HeldOut: 50_000}, {HeldOut: 60_000},
+		{Width: 1 << 30}, {Images: 10}, {Settings: experiments.Settings{ebssc.ParamBeta: -1.0}},
+	} {
+		_, err := experiments.Plan(e, "quick", profile.Table, cifar, cpu, o)
+		require.Error(t, err, "%+v", o)
+	}
 }
 
 func TestParseSettings(t *testing.T) {
@@ -168,20 +165,28 @@ func TestParseSettings(t *testing.T) {
 	require.Equal(t, experiments.Settings{
 		ebssc.ParamBeta: 0.01, experiments.ParamBatch: 1000, ebssc.ParamPlainOps: true, ebssc.ParamBFloat16: true,
 	}, settings)
-	for _, bad := range []string{"beat=1", "beta", "beta=x", "batch_size=1.5"} {
+	for _, bad := range []string{"beat=1", "beta", "beta=x", "batch_size=1.5", "beta=1;beta=2", "file:/dev/zero", "file:/nowhere"} {
 		_, err := experiments.ParseSettings(bad)
 		require.ErrorContains(t, err, "--set", bad)
 	}
+	file := filepath.Join(t.TempDir(), "settings")
+	require.NoError(t, os.WriteFile(file, []byte("# mine\nbeta=0.02\n"), 0o600))
+	settings, err = experiments.ParseSettings("file:" + file)
+	require.NoError(t, err)
+	require.Equal(t, experiments.Settings{ebssc.ParamBeta: 0.02}, settings)
 }
 
-func TestFind(t *testing.T) {
-	all := []experiments.Experiment{{Name: "first"}, {Name: "second"}, {Name: "third"}}
-	rows, err := experiments.Find(all, []string{"third", "first"})
+func TestSuite(t *testing.T) {
+	chosen, err := suite.Only([]string{"unroll-1", "ssc-lc7", "relu-lc7"})
 	require.NoError(t, err)
-	require.Equal(t, []experiments.Experiment{all[0], all[2]}, rows)
-	rows, err = experiments.Find(all, nil)
+	require.Len(t, chosen, 2)
+	require.Equal(t, "relu-lc7", chosen[0].Experiments[0].Name)
+	require.Equal(t, "ssc-lc7", chosen[0].Experiments[1].Name)
+	all, err := suite.Only(nil)
 	require.NoError(t, err)
-	require.Equal(t, all, rows)
-	_, err = experiments.Find(all, []string{"vgg"})
-	require.ErrorContains(t, err, `unknown experiment "vgg": choose from first, second, third`)
+	require.Equal(t, suite, all)
+	_, err = suite.Only([]string{"vgg"})
+	require.ErrorContains(t, err, `unknown experiment "vgg": choose from relu-lc7, `)
+	_, err = suite.Study("vgg")
+	require.ErrorContains(t, err, `unknown study "vgg": choose from table, `)
 }

@@ -8,7 +8,7 @@ type Number struct {
 	Experiment, Quantity, Value, Where string
 }
 
-// otherNumbers are those that do not belong to a row.
+// otherNumbers do not belong to a row of a table.
 var otherNumbers = []Number{
 	{"unroll", "test_err_fraction_0_sweeps", "0.0131", "Sec. 3.1.1"},
 	{"unroll", "test_err_fraction_1_sweep", "0.0074", "Sec. 3.1.1"},
@@ -19,11 +19,11 @@ var otherNumbers = []Number{
 	{"all", "alpha", "0", "Sec. 4"},
 }
 
-// PaperNumbers are all numbers that the paper reports of its experiments; with the ablations registered, those of rows that its
-// source has commented out, too. A row that stands in two studies is listed once.
-func PaperNumbers() (numbers []Number) {
+// PaperNumbers returns all numbers that the paper reports of the suite's experiments. A row that stands in two studies is listed
+// once.
+func (s Suite) PaperNumbers() (numbers []Number) {
 	listed := map[Paper]bool{{}: true}
-	for _, study := range Studies {
+	for _, study := range s {
 		if study.Report != Rows {
 			continue
 		}

@@ -1,34 +1,30 @@
 package experiments
 
-import (
-	"fmt"
+import "ebsscgo/ebssc"
 
-	"ebsscgo/ebssc"
-)
-
-// Profile is how large everything is.
+// Profile sets the scale of all studies.
 type Profile struct {
 	// Name on the command line and of the folder in results/.
 	Name string
 	// About says what the profile is for, in a line.
 	About string
-	// Table, Unroll and Decoding are the scales of the studies that report rows, sweeps and decodings, and Ablations that of
-	// studies of rows which the paper does not report. Rows that are compared are of one scale.
+	// Table, Unroll and Decoding are the scales of the studies that report rows, sweeps and decodings. Ablations is the scale
+	// of studies of rows that the paper does not report. Rows that are compared have one scale.
 	Table, Unroll, Decoding, Ablations Scale
-	// Memory and Disk are what all studies take at most, in GiB: memory at its peak, one run at a time, and disk for all runs.
-	// Those of smoke and quick were measured on a CPU; those of paper are scaled up from them, and not measured.
+	// Memory and Disk that all studies take at most, in GiB: peak memory with one run at a time, and disk for all runs.
+	// Those of smoke and quick were measured on a CPU. Those of paper are scaled up from them, not measured.
 	Memory, Disk float64
 }
 
-// Scale is how large the runs of a study are.
+// Scale sets the size of a study's runs.
 type Scale struct {
 	// Width is the number of filters of the first block.
 	Width int
-	// TrainImages and TestImages are how many images are used, from the first; 0 means all.
+	// TrainImages and TestImages limit the images, counted from the first; 0 means all.
 	TrainImages, TestImages int
 	// Epochs through the training images.
 	Epochs int
-	// Seeds is how many times an experiment is trained.
+	// Seeds is the number of runs of each experiment, with seeds 1, 2, ….
 	Seeds int
 	// Settings that differ from Recipe.
 	Settings Settings
@@ -57,7 +53,7 @@ var Profiles = []Profile{
 	},
 	{
 		Name: "quick", About: "real images at reduced width, the whole table within 30 minutes on 2 CPU cores", Memory: 3, Disk: 0.2,
-		// Narrow networks in few epochs under-fit: on held-out images dropout only costs (results/quick/heldout.csv).
+		// Narrow networks in few epochs under-fit: on held-out images dropout only costs.
 		Table:     Scale{Width: 16, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 		Unroll:    Scale{Width: 8, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 100, ebssc.ParamDropout: 0.0}},
 		Decoding:  Scale{Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 1, Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0}},
@@ -72,7 +68,7 @@ var Profiles = []Profile{
 	},
 }
 
-// Scale is the profile's scale for a study.
+// Scale returns the profile's scale for a study.
 func (p Profile) Scale(study Study) Scale {
 	switch {
 	case study.Report == Sweeps:
@@ -88,10 +84,12 @@ func (p Profile) Scale(study Study) Scale {
 
 // FindProfile returns the profile of that name.
 func FindProfile(name string) (Profile, error) {
+	var known []string
 	for _, profile := range Profiles {
 		if profile.Name == name {
 			return profile, nil
 		}
+		known = append(known, profile.Name)
 	}
-	return Profile{}, fmt.Errorf("unknown profile %q: choose from smoke, quick, paper", name)
+	return Profile{}, unknown("profile", name, known)
 }

@@ -5,58 +5,64 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"ebsscgo/ebssc"
 )
 
-// Version of what a description leaves unsaid: the training procedure and the model's code. It is raised by every change
-// after which the same description gives other numbers, so that old runs are not taken for new ones.
-const Version = 1
+// Version stands for the code: the model and the training procedure. Raise it with every change after which the same
+// description gives other numbers, so that old runs are not taken for new ones.
+const Version = 2
 
-// Run describes one training run: everything that decides its result, and nothing else.
+// MaxSeeds is the largest number of seeds of an experiment.
+const MaxSeeds = 1000
+
+// Run describes one training run: all that decides its result, and nothing else.
 type Run struct {
-	// Version of the code, see Version.
+	// Version of the code, see the constant.
 	Version int
-	// Experiment is its name.
-	Experiment string
-	// Profile is the name of the scale.
-	Profile string
+	// Experiment and Profile by their names.
+	Experiment, Profile string
 	// Network that is trained.
 	Network ebssc.Network
-	// Settings are all hyperparameters, but for Options at their usual values.
+	// Settings are all hyperparameters.
 	Settings Settings
-	// Dataset is its name and SHA256 its fingerprint, see package data.
-	Dataset, SHA256 string
-	// TrainImages is how many images it trains on, the first of the training set.
+	// Dataset that the images come from.
+	Dataset Dataset
+	// TrainImages is the number of images to train on: the first of the training set.
 	TrainImages int
-	// HeldOut, if not 0, is how many images at the end of the training set take the test set's place.
+	// HeldOut is the number of images at the end of the training set that take the test set's place; 0 for the test set itself.
 	HeldOut int
-	// TestImages is how many images the test error is measured on (of the test set, or held out).
+	// TestImages is the number of images that the test error is measured on: of the test set, or held out.
 	TestImages int
 	// Epochs through the training images.
 	Epochs int
 	// Seed of the initial values, the order of the images, augmentation and dropout.
 	Seed int
 	// Traced runs are measured after every epoch, see Experiment.
-	Traced bool `json:",omitempty"`
-	// Backend that computes: xla-cpu, xla-cuda, xla (a plugin of another kind) or go.
-	Backend string
-	// Devices that share each training batch; 0 for one. They add up in another order than one does, so it is another run.
-	Devices int `json:",omitempty"`
+	Traced bool
+	// Machine that computes.
+	Machine Machine
 }
 
-// Machine is what runs are carried out on.
+// Dataset identifies a data set.
+type Dataset struct {
+	// Name, such as "cifar10", and SHA256, the fingerprint of its images and labels.
+	Name, SHA256 string
+	// Train and Test are its numbers of images.
+	Train, Test int
+}
+
+// Machine is the part of a computer that decides a run's result: it fixes the order in which numbers are added up.
 type Machine struct {
-	// Backend that computes, see Run.
+	// Backend that computes: xla-cpu, xla-cuda, xla (another plugin) or go.
 	Backend string
-	// Devices that share each training batch; 0 and 1 are one.
+	// Devices share each training batch.
 	Devices int
 }
 
-// Machine that the run is carried out on.
-func (r Run) Machine() Machine { return Machine{r.Backend, r.Devices} }
-
-// String is the backend, and how many devices where there are several: "xla-cpu, 2 devices".
+// String is the backend, with the number of devices if there are several: "xla-cpu, 2 devices".
 func (m Machine) String() string {
 	if m.Devices > 1 {
 		return fmt.Sprintf("%s, %d devices", m.Backend, m.Devices)
@@ -64,39 +70,53 @@ func (m Machine) String() string {
 	return m.Backend
 }
 
-// settings are what a machine needs. The fast operations were measured on XLA's CPU alone; in loops they go through pieces of
-// the batch, which lie on one device each, so several devices would all compute all of it.
+// settings are the machine's own. The fast operations were measured on XLA's CPU alone. They loop over pieces of the batch, which
+// lie on one device each, so with several devices every device would compute all pieces.
 func (m Machine) settings() Settings {
 	return Settings{ebssc.ParamPlainOps: m.Backend != "xla-cpu" || m.Devices > 1}
 }
 
-// Dataset is what a plan must know of a data set.
-type Dataset struct {
-	// Name and SHA256 fingerprint, see package data.
-	Name, SHA256 string
-	// Train and Test are the numbers of images.
-	Train, Test int
+// Overrides are a user's changes to a profile. Zero fields change nothing.
+type Overrides struct {
+	// Width is the number of filters of the first block; Images limits the training images; Epochs and Seeds are as in Scale.
+	Width, Images, Epochs, Seeds int
+	// HeldOut measures on that many images from the end of the training set in place of the test set, to choose settings.
+	HeldOut int
+	// Settings replace hyperparameters.
+	Settings Settings
 }
 
-// Plan makes the runs of an experiment: one a seed. profile is the name of the scale. heldOut, if not 0, measures on that
-// many images taken from the end of the training set in place of the test set, for choosing hyperparameters.
-func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machine, overrides Settings, heldOut int) ([]Run, error) {
+// Validate names an override that no run can have.
+func (o Overrides) Validate() error {
+	for _, limit := range []struct {
+		flag       string
+		value, max int
+	}{{"width", o.Width, 4096}, {"images", o.Images, 1 << 30}, {"epochs", o.Epochs, 1 << 20}, {"seeds", o.Seeds, MaxSeeds}, {"held-out", o.HeldOut, 1 << 30}} {
+		if limit.value < 0 || limit.value > limit.max {
+			return fmt.Errorf("--%s %d is out of range: choose 1 to %d", limit.flag, limit.value, limit.max)
+		}
+	}
+	return nil
+}
+
+// Plan returns the runs of an experiment at a profile's scale, one a seed.
+func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machine, o Overrides) ([]Run, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	machine.Devices = max(1, machine.Devices)
 	run := Run{
-		Version: Version, Experiment: e.Name, Profile: profile, Network: e.Network(scale.Width),
-		Settings: Recipe.With(machine.settings(), scale.Settings, e.Settings, overrides).withoutOptions(),
-		Dataset:  set.Name, SHA256: set.SHA256,
-		HeldOut: heldOut, TestImages: atMost(scale.TestImages, set.Test),
-		Epochs: scale.Epochs, Traced: e.Traced, Backend: machine.Backend,
+		Version: Version, Experiment: e.Name, Profile: profile, Network: e.Network(or(o.Width, scale.Width)),
+		Settings: Recipe.With(machine.settings(), scale.Settings, e.Settings, o.Settings),
+		Dataset:  set, TrainImages: atMost(or(o.Images, scale.TrainImages), set.Train-o.HeldOut),
+		HeldOut: o.HeldOut, TestImages: atMost(scale.TestImages, set.Test),
+		Epochs: or(o.Epochs, scale.Epochs), Traced: e.Traced, Machine: machine,
 	}
-	if machine.Devices > 1 { // one is not said, as it was when there could not be more
-		run.Devices = machine.Devices
-	}
-	run.TrainImages = atMost(scale.TrainImages, set.Train-heldOut)
-	if heldOut > 0 {
-		run.TestImages = heldOut
+	if o.HeldOut > 0 {
+		run.TestImages = o.HeldOut
 	}
 	var runs []Run
-	for seed := 1; seed <= scale.Seeds; seed++ {
+	for seed := 1; seed <= or(o.Seeds, scale.Seeds); seed++ {
 		run.Seed = seed
 		if err := run.Validate(); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Name, err)
@@ -106,22 +126,12 @@ func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machin
 	return runs, nil
 }
 
-// Changed are the settings in which the run differs from what its experiment and profile declare.
-func (r Run) Changed() Settings {
-	declared := Recipe.With(r.Machine().settings())
-	if study, e, ok := StudyOf(r.Experiment); ok {
-		if profile, err := FindProfile(r.Profile); err == nil {
-			declared = declared.With(profile.Scale(study).Settings)
-		}
-		declared = declared.With(e.Settings)
+// or is value, or the other where the value is 0.
+func or(value, other int) int {
+	if value != 0 {
+		return value
 	}
-	changed := Settings{}
-	for name, value := range r.Settings {
-		if value != declared[name] {
-			changed[name] = value
-		}
-	}
-	return changed
+	return other
 }
 
 // atMost is limit, or all where the limit is 0 or larger.
@@ -132,7 +142,56 @@ func atMost(limit, all int) int {
 	return min(limit, all)
 }
 
-// Validate says what keeps the run from being trained, before anything is compiled.
+// Differences lists how a run differs from what the suite declares for its experiment and profile, whatever its data set, machine
+// and seed: "epochs=2", "learning_rate=0.01". A run without differences is the profile's own. A run with some is a trial.
+func (s Suite) Differences(r Run) []string {
+	study, e, err := s.Experiment(r.Experiment)
+	if err != nil {
+		return []string{"experiment is not declared"}
+	}
+	profile, err := FindProfile(r.Profile)
+	if err != nil {
+		return []string{"profile is not declared"}
+	}
+	plans, err := Plan(e, r.Profile, profile.Scale(study), r.Dataset, r.Machine, Overrides{Seeds: 1, HeldOut: r.HeldOut})
+	if err != nil {
+		return []string{"cannot be planned: " + err.Error()}
+	}
+	declared := plans[0]
+	var differences []string
+	differ := func(name string, is, want any) {
+		if is != want {
+			differences = append(differences, fmt.Sprintf("%s=%v", name, is))
+		}
+	}
+	differ("version", r.Version, Version)
+	differ("width", r.Width(), declared.Width())
+	differ("images", r.TrainImages, declared.TrainImages)
+	differ("epochs", r.Epochs, declared.Epochs)
+	differ("held_out", r.HeldOut, 0)
+	differ("test_images", r.TestImages, declared.TestImages)
+	for _, name := range slices.Sorted(maps.Keys(Recipe.With(r.Settings))) {
+		differ(name, r.Settings[name], declared.Settings[name])
+	}
+	if r.Width() == declared.Width() && describe(r.Network) != describe(declared.Network) || r.Traced != declared.Traced {
+		differences = append(differences, "the network has changed since")
+	}
+	return differences
+}
+
+// describe writes a value as IDs hash it.
+func describe(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // a description has no values that JSON lacks
+	}
+	return string(text)
+}
+
+// Width is the number of filters of the network's first block.
+func (r Run) Width() int { return r.Network.Layers[0].Block.Filters }
+
+// Validate names what keeps the run from being trained, before anything is compiled.
 func (r Run) Validate() error {
 	if err := r.Network.Validate(); err != nil {
 		return err
@@ -141,15 +200,17 @@ func (r Run) Validate() error {
 		return err
 	}
 	switch {
+	case r.HeldOut >= r.Dataset.Train:
+		return fmt.Errorf("--held-out %d leaves nothing to train on: the data set has %d training images", r.HeldOut, r.Dataset.Train)
 	case r.Epochs < 1:
 		return fmt.Errorf("%d epochs: at least 1 is needed", r.Epochs)
 	case r.TrainImages < 1 || r.TestImages < 1:
 		return fmt.Errorf("%d training and %d test images: at least 1 of each is needed", r.TrainImages, r.TestImages)
 	case r.Batch() < 1 || r.Batch() > r.TrainImages:
 		return fmt.Errorf("%s=%v does not fit: there are %d training images", ParamBatch, r.Settings[ParamBatch], r.TrainImages)
-	case r.Devices > 1 && r.Batch()%r.Devices != 0:
-		return fmt.Errorf("%s=%d cannot be shared by %d devices: take a multiple of %d with --set=%s=…, or other --devices",
-			ParamBatch, r.Batch(), r.Devices, r.Devices, ParamBatch)
+	case r.Batch()%max(1, r.Machine.Devices) != 0:
+		return fmt.Errorf("%s=%d cannot be shared by %d devices: take a multiple of %[3]d with --set=%[1]s=…, or other --devices",
+			ParamBatch, r.Batch(), r.Machine.Devices)
 	}
 	return nil
 }
@@ -160,15 +221,11 @@ func (r Run) Batch() int {
 	return batch
 }
 
-// StepsPerEpoch is the number of training steps in an epoch; images that do not fill a batch wait for another epoch's order.
+// StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch wait for another epoch's order.
 func (r Run) StepsPerEpoch() int { return r.TrainImages / r.Batch() }
 
-// ID names the run: experiment, seed and a hash of the whole description. Two runs of one ID have one result.
-func (r Run) ID() (string, error) {
-	description, err := json.Marshal(r)
-	if err != nil {
-		return "", fmt.Errorf("describing run %s: %w", r.Experiment, err)
-	}
-	hash := sha256.Sum256(description)
-	return fmt.Sprintf("%s-%d-%s", r.Experiment, r.Seed, hex.EncodeToString(hash[:5])), nil
+// ID names the run: experiment, seed and a hash of the whole description. Two runs with the same ID have the same result.
+func (r Run) ID() string {
+	hash := sha256.Sum256([]byte(describe(r)))
+	return fmt.Sprintf("%s-%d-%s", r.Experiment, r.Seed, hex.EncodeToString(hash[:5]))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -28,10 +29,10 @@ const (
 	ParamWhiten = "whiten"
 )
 
-// Settings are hyperparameters by name, each a float64, int or bool. What a setting means is said at its Param constant.
+// Settings are hyperparameters by name, each a float64, int or bool. The docstring of its Param constant says what it means.
 type Settings map[string]any
 
-// Recipe is how networks are trained. Where it is not from the paper, it was chosen on held-out training images.
+// Recipe holds the hyperparameters of training. Those that the paper leaves open were chosen on held-out training images.
 var Recipe = Settings{
 	ParamLearningRate:          0.001,
 	ParamBatch:                 128,
@@ -47,29 +48,11 @@ var Recipe = Settings{
 	ebssc.ParamClassifierScale: 3.0,
 	ebssc.ParamAlpha:           0.0,
 	ebssc.ParamPlainOps:        false,
+	ebssc.ParamBFloat16:        false,
+	ebssc.ParamHypotheses:      0,
 }
 
-// Options are further settings, with the values that a run has without them. A run that does not ask for another value does not
-// have the setting at all, so that it keeps the ID that it had before there was the option.
-var Options = Settings{
-	ebssc.ParamBFloat16:   false,
-	ebssc.ParamHypotheses: 0,
-}
-
-// Known are all settings, those of Recipe and Options, with their usual values.
-func Known() Settings { return Recipe.With(Options) }
-
-// withoutOptions are the settings less options that have their usual values.
-func (s Settings) withoutOptions() Settings {
-	asked := maps.Clone(s)
-	maps.DeleteFunc(asked, func(name string, value any) bool {
-		usual, isOption := Options[name]
-		return isOption && value == usual
-	})
-	return asked
-}
-
-// With returns the settings with others put over them.
+// With returns a copy of the settings in which the others replace those of the same names.
 func (s Settings) With(others ...Settings) Settings {
 	merged := maps.Clone(s)
 	for _, other := range others {
@@ -87,18 +70,31 @@ func (s Settings) String() string {
 	return strings.Join(parts, ";")
 }
 
-// ParseSettings reads GoMLX's form "key=value;key=value" ("file:PATH" reads a file of such lines). Keys are those of
-// Recipe and Options, and values have the types they have there.
+// maxSettingsFile is the size in bytes of the largest file of settings that is read.
+const maxSettingsFile = 1 << 20
+
+// ParseSettings reads GoMLX's form "key=value;key=value" ("file:PATH" reads a file of such lines). Keys are those of Recipe, each at
+// most once, and values have the types they have there.
 func ParseSettings(text string) (Settings, error) {
+	for setting := range strings.SplitSeq(text, ";") {
+		if file, ok := strings.CutPrefix(setting, "file:"); ok {
+			if info, err := os.Stat(file); err == nil && (!info.Mode().IsRegular() || info.Size() > maxSettingsFile) {
+				return nil, fmt.Errorf("--set: %s is not a file of settings: name a text file with lines \"key=value\"", file)
+			}
+		}
+	}
 	store := model.NewStore()
-	store.SetParams(Known())
+	store.SetParams(Recipe)
 	names, err := commandline.ParseSettings(store, text)
 	if err != nil {
-		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(Known())), ", "))
+		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(Recipe)), ", "))
 	}
 	changed := Settings{}
 	for _, name := range names {
 		name = strings.TrimPrefix(name, model.RootScopePath)
+		if _, twice := changed[name]; twice {
+			return nil, fmt.Errorf("--set gives %s twice: give it once", name)
+		}
 		changed[name], _ = store.GetParam(name)
 	}
 	return changed, nil
@@ -113,14 +109,14 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	*s = plain
 	for name, value := range plain {
 		number, isNumber := value.(float64)
-		if _, isInt := Known()[name].(int); isInt && isNumber {
+		if _, isInt := Recipe[name].(int); isInt && isNumber {
 			plain[name] = int(number)
 		}
 	}
 	return nil
 }
 
-// Validate says which setting cannot be trained with, before anything is compiled.
+// Validate names a setting that no network can be trained with, before anything is compiled.
 func (s Settings) Validate() error {
 	ranges := []struct {
 		name     string
@@ -140,7 +136,6 @@ func (s Settings) Validate() error {
 		{ebssc.ParamAlpha, 0, 1e3},
 		{ebssc.ParamHypotheses, 0, 1 << 20},
 	}
-	s = Options.With(s)
 	for _, r := range ranges {
 		var value float64
 		switch v := s[r.name].(type) {

@@ -38,7 +38,7 @@ var Unroll = unrolled("unroll", ebssc.SSC, map[int]Paper{
 // UnrollBoth is another reading of "a two-block version of our energy-based model": class thresholds in both blocks.
 var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil)
 
-// unrollSettings were chosen on held-out training images (results/quick/heldout.csv). The factor on the energies decides the
+// unrollSettings were chosen on held-out training images. The factor on the energies decides the
 // study: the paper has none, with which no sweeps under-fit for many epochs; the larger it is, the less a sweep gains. The
 // learning rate is the largest tried with which all numbers of sweeps learned within the epochs of profile quick: at 0.005 four
 // stayed at chance, at 0.01 three and four, though no sweeps would be better off there.

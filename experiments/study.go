@@ -1,0 +1,144 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ebsscgo/ebssc"
+)
+
+// Study is a set of experiments that are run and reported together.
+type Study struct {
+	// Name on the command line and of the report's files.
+	Name string
+	// About says in a line what the study shows.
+	About string
+	// Images that its networks are trained on.
+	Images Images
+	// Report is the kind of its report.
+	Report Report
+	// Ablation marks a study that the paper does not report.
+	Ablation bool
+	// Experiments in the order of the report.
+	Experiments []Experiment
+	// Claims of the paper, or of yours, about these experiments.
+	Claims []Claim
+}
+
+// Studies are the studies that package experiments declares, in the order in which they run.
+var Studies = Suite{
+	Declare(Study{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Report: Rows,
+		Experiments: Table, Claims: tableClaims}),
+	Declare(Study{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference", Images: MNIST, Report: Sweeps,
+		Experiments: Unroll, Claims: unrollClaims}),
+	Declare(Study{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Report: Sweeps, Ablation: true,
+		Experiments: UnrollBoth}),
+	Declare(Study{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10, Report: Decodings,
+		Experiments: Decoding, Claims: decodingClaims}),
+	Declare(Study{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST, Report: Decodings,
+		Experiments: Residuals, Claims: residualsClaims}),
+}
+
+// Declare returns the study. It panics where a name is used twice, or where a base or a claim names an experiment or a block
+// that the study does not have: a mistake in a declaration shows when the program starts.
+func Declare(study Study) Study {
+	names := map[string]bool{}
+	for _, e := range study.Experiments {
+		if names[e.Name] {
+			panic(fmt.Sprintf("study %s declares experiment %s twice", study.Name, e.Name))
+		}
+		names[e.Name] = true
+	}
+	for _, e := range study.Experiments {
+		if e.Base != "" && !names[e.Base] {
+			panic(fmt.Sprintf("study %s: the base %s of %s is not one of its experiments", study.Name, e.Base, e.Name))
+		}
+	}
+	for _, claim := range study.Claims {
+		for _, expectation := range claim.Expect {
+			for _, source := range []Source{expectation.Subject, expectation.Baseline} {
+				if !study.has(source) {
+					panic(fmt.Sprintf("study %s: claim %s names %s, which the study does not have", study.Name, claim.Name, source))
+				}
+			}
+		}
+	}
+	return study
+}
+
+// has says whether the study has the source's experiment and block. An empty source names nothing.
+func (s Study) has(source Source) bool {
+	if source == (Source{}) {
+		return true
+	}
+	for _, e := range s.Experiments {
+		if e.Name == source.Experiment {
+			return source.Block == "" || slices.ContainsFunc(e.Network(1).Layers, func(layer ebssc.Layer) bool {
+				return layer.Block != nil && layer.Name == source.Block
+			})
+		}
+	}
+	return false
+}
+
+// Suite is a list of studies. The names of their experiments differ.
+type Suite []Study
+
+// Study returns the study of a name.
+func (s Suite) Study(name string) (Study, error) {
+	var known []string
+	for _, study := range s {
+		if study.Name == name {
+			return study, nil
+		}
+		known = append(known, study.Name)
+	}
+	return Study{}, unknown("study", name, known)
+}
+
+// Experiment returns the experiment of a name, and its study.
+func (s Suite) Experiment(name string) (Study, Experiment, error) {
+	var known []string
+	for _, study := range s {
+		for _, e := range study.Experiments {
+			if e.Name == name {
+				return study, e, nil
+			}
+			known = append(known, e.Name)
+		}
+	}
+	return Study{}, Experiment{}, unknown("experiment", name, known)
+}
+
+// Only returns the studies with the named experiments alone, in their order. Without names it returns all.
+func (s Suite) Only(names []string) (Suite, error) {
+	for _, name := range names {
+		if _, _, err := s.Experiment(name); err != nil {
+			return nil, err
+		}
+	}
+	var chosen Suite
+	for _, study := range s {
+		study.Experiments = slices.DeleteFunc(slices.Clone(study.Experiments), func(e Experiment) bool {
+			return len(names) > 0 && !slices.Contains(names, e.Name)
+		})
+		if len(study.Experiments) > 0 {
+			chosen = append(chosen, study)
+		}
+	}
+	return chosen, nil
+}
+
+// Experiments returns the experiments of all studies.
+func (s Suite) Experiments() (all []Experiment) {
+	for _, study := range s {
+		all = append(all, study.Experiments...)
+	}
+	return all
+}
+
+// unknown is the error for a name that is not declared.
+func unknown(kind, name string, known []string) error {
+	return fmt.Errorf("unknown %s %q: choose from %s", kind, name, strings.Join(known, ", "))
+}

@@ -1,0 +1,196 @@
+package record
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/google/renameio/v2"
+)
+
+// Folder is the folder of records in a profile's results.
+const Folder = "runs"
+
+// suffix of a record's file.
+const suffix = ".json"
+
+// maxSize is the size in bytes of the largest file that is taken for a record.
+const maxSize = 64 << 20
+
+// Path is the file of a run in a folder of records.
+func Path(folder, id string) string { return filepath.Join(folder, id+suffix) }
+
+// Write adds the record to a folder in one step. It sets Format, ID and SHA256.
+func (r Record) Write(folder string) (Record, error) {
+	r.Format, r.ID, r.SHA256 = Format, r.Run.ID(), ""
+	text, err := r.text()
+	if err != nil {
+		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
+	}
+	r.SHA256 = checksum(text)
+	path := Path(folder, r.ID)
+	if err := r.check(path); err != nil {
+		return Record{}, err
+	}
+	if text, err = r.text(); err != nil {
+		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return Record{}, fmt.Errorf("a folder for records: %w", err)
+	}
+	if err := renameio.WriteFile(path, text, 0o644); err != nil {
+		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
+	}
+	return r, nil
+}
+
+// Load reads and verifies a record. The error is fs.ErrNotExist where the run has none, else one line that names the file and the
+// field that does not fit.
+func Load(path string) (Record, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return Record{}, fmt.Errorf("reading a record: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSize {
+		return Record{}, refused(path, "file", errors.New("it is no regular file of a record's size"))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Record{}, fmt.Errorf("reading a record: %w", err)
+	}
+	return parse(path, text)
+}
+
+// LoadAll reads and verifies all records of a folder, sorted by ID. A folder that does not exist has none.
+func LoadAll(folder string) (records []Record, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading records: %w", err)
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), suffix) || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		r, err := Load(filepath.Join(folder, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+// refused is the error of a record that does not fit.
+func refused(path, field string, why error) error {
+	return fmt.Errorf("record %s is refused: %s: %w; restore the file from git, or remove it and run the experiment again", path, field, why)
+}
+
+// parse reads a record from the text of its file, and verifies it.
+func parse(path string, text []byte) (r Record, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return Record{}, refused(path, "text", err)
+	}
+	if err := r.check(path); err != nil {
+		return Record{}, err
+	}
+	written, err := r.text()
+	if err != nil {
+		return Record{}, refused(path, "text", err)
+	}
+	if field := firstDifference(text, written); field != "" {
+		return Record{}, refused(path, field, errors.New("it is not written as this program writes it"))
+	}
+	sum := r.SHA256
+	r.SHA256 = ""
+	if written, err = r.text(); err != nil {
+		return Record{}, refused(path, "text", err)
+	}
+	r.SHA256 = sum
+	if checksum(written) != sum {
+		return Record{}, refused(path, "SHA256", errors.New("it is not the checksum of the file: the file was changed after it was written"))
+	}
+	return r, nil
+}
+
+// text is the content of the record's file: JSON with a line for each field, and for each element of a list of structs.
+func (r Record) text() ([]byte, error) {
+	var text bytes.Buffer
+	value := reflect.ValueOf(r)
+	opening := "{\n"
+	for i := range value.NumField() {
+		field, of := value.Type().Field(i), value.Field(i)
+		if of.Kind() == reflect.Pointer && of.IsNil() {
+			continue
+		}
+		fmt.Fprintf(&text, "%s\t%q: ", opening, field.Name)
+		opening = ",\n"
+		var err error
+		if of.Kind() == reflect.Slice {
+			err = writeList(&text, of)
+		} else {
+			err = writeValue(&text, of)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field.Name, err)
+		}
+	}
+	text.WriteString("\n}\n")
+	return text.Bytes(), nil
+}
+
+// writeList writes a list, a line an element.
+func writeList(text *bytes.Buffer, list reflect.Value) error {
+	opening := "[\n"
+	for i := range list.Len() {
+		text.WriteString(opening + "\t\t")
+		opening = ",\n"
+		if err := writeValue(text, list.Index(i)); err != nil {
+			return err
+		}
+	}
+	if list.Len() == 0 {
+		text.WriteString("[")
+	}
+	text.WriteString("]")
+	return nil
+}
+
+// writeValue writes a value on one line.
+func writeValue(text *bytes.Buffer, value reflect.Value) error {
+	line, err := json.Marshal(value.Interface())
+	text.Write(line)
+	return err
+}
+
+// checksum of a record's text.
+func checksum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// firstDifference names the line, by its field, at which two texts differ; "" where they do not.
+func firstDifference(text, written []byte) string {
+	if bytes.Equal(text, written) {
+		return ""
+	}
+	lines, field := strings.Split(string(text), "\n"), "text"
+	for i, line := range strings.Split(string(written), "\n") {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "\t"), `": `); ok && strings.HasPrefix(name, `"`) {
+			field = strings.TrimPrefix(name, `"`)
+		}
+		if i >= len(lines) || lines[i] != line {
+			break
+		}
+	}
+	return field
+}

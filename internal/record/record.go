@@ -1,0 +1,88 @@
+// Package record keeps finished runs as files that prove themselves. A record holds the whole description of its run and the
+// predictions for every test image, so that its ID and its errors can be computed again. Loading does so, and refuses a record
+// that does not fit. Reports follow from records alone.
+package record
+
+import (
+	"time"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/decode"
+)
+
+// Format of a record's file. It is raised when fields change their meaning.
+const Format = 1
+
+// Record is a finished run: one file, <ID>.json, written in one step and never changed.
+type Record struct {
+	// Format of the file, see the constant.
+	Format int
+	// ID of the run, a hash of Run.
+	ID string
+	// Run is the whole description of the run.
+	Run experiments.Run
+	// Parameters of the network, offsets included.
+	Parameters int
+	// TrainErr and TestErr in percent after the last epoch, without augmentation and dropout.
+	TrainErr, TestErr float64
+	// TrainObjective and TestObjective are Eq. (train_obj2) likewise: the mean log-loss in nats, plus the penalty of the variables.
+	TrainObjective, TestObjective float64
+	// Seconds of training and evaluation. Steps that a killed run lost do not count.
+	Seconds float64
+	// Finished is the time at which the run ended.
+	Finished time.Time
+	// Origin names the program and the computer.
+	Origin Origin
+	// Curve is the learning curve, an epoch after another.
+	Curve []Epoch
+	// Predictions and Labels are the classes of the test images in their order, a digit each: '0' stands for class 0.
+	Predictions, Labels string
+	// Decodings of the trained network, in studies that report them.
+	Decodings *Decodings `json:",omitempty"`
+	// SHA256 of the file with this field empty.
+	SHA256 string
+}
+
+// Origin names the program and the computer that a record comes from.
+type Origin struct {
+	// Commit that the program was built from, "unknown" without one; Go and GoMLX are versions; Plugin names the XLA plugin.
+	Commit, Go, GoMLX, Plugin string
+	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores in use.
+	System, CPU string
+	Cores       int
+}
+
+// Epoch is a point of a learning curve.
+type Epoch struct {
+	// Epoch counts from 1; Step is the number of training steps so far.
+	Epoch, Step int
+	// BatchLoss in nats and BatchErr in percent: means over the epoch's batches while training, with augmentation and dropout.
+	BatchLoss, BatchErr float64
+	// Seconds that the epoch took.
+	Seconds float64
+	// Trace is the measurement after the epoch; nil if the run is not traced.
+	Trace *Trace `json:",omitempty"`
+}
+
+// Trace is a measurement after an epoch, without augmentation and dropout.
+type Trace struct {
+	// Objective in nats and TrainErr in percent on the first training images; TestErr in percent on the test images.
+	Objective, TrainErr, TestErr float64
+}
+
+// Decodings are the measurements of Sec. 4.2 on a trained network.
+type Decodings struct {
+	// Trained and Untrained have a line a block: of the trained network, and of the same network before training.
+	Trained, Untrained []decode.Fidelity
+	// Images is the number of test images that they are means over; Seconds is the time that the measurement of one network took.
+	Images  int
+	Seconds float64
+	// Figures drawn of the decodings.
+	Figures []Figure
+}
+
+// Figure is a picture beside the record.
+type Figure struct {
+	// File in the profile's figures folder, Title of the picture, and SHA256 of the file.
+	File, Title, SHA256 string
+}
