@@ -17,7 +17,6 @@ import (
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/device"
@@ -63,9 +62,7 @@ func TestTrainingFLOP(t *testing.T) {
 		"relu-lc7": 2*2*conv1 + 3*(lower+conv7),
 		"unroll-1": 0,
 	} {
-		_, e, ok := experiments.StudyOf(row)
-		require.True(t, ok, row)
-		flop, err := e.Network(experiments.PaperWidth).TrainingFLOP()
+		flop, err := rowNamed(t, row).Network(experiments.PaperWidth).TrainingFLOP()
 		require.NoError(t, err)
 		require.Equal(t, want, flop, row)
 	}
@@ -92,10 +89,10 @@ func TestCountIsWhatTheGraphMakes(t *testing.T) {
 }
 
 // changed are the ablations that change the model.
-func changed(t *testing.T) []experiments.Experiment {
-	rows, err := experiments.Find(ablations.Study.Experiments,
-		[]string{"ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed", "ssc-ebc67-top", "ssc-lc7-unrolled"})
-	require.NoError(t, err)
+func changed(t *testing.T) (rows []experiments.Experiment) {
+	for _, name := range []string{"ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed", "ssc-ebc67-top", "ssc-lc7-unrolled"} {
+		rows = append(rows, rowNamed(t, name))
+	}
 	return rows
 }
 

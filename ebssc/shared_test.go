@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -12,6 +13,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/device"
@@ -62,11 +64,11 @@ func tiny(row experiments.Architecture, width int) ebssc.Network {
 	return network
 }
 
-// rowNamed is the declared row of that name, wherever it stands in the table.
+// rowNamed is the declared experiment of that name.
 func rowNamed(t require.TestingT, name string) experiments.Experiment {
-	rows, err := experiments.Find(experiments.Table, []string{name})
+	_, row, err := append(slices.Clone(experiments.Studies), ablations.Study).Experiment(name)
 	require.NoError(t, err)
-	return rows[0]
+	return row
 }
 
 // newStore is a model with hyperparameters at which every part of the model matters.

@@ -126,7 +126,7 @@ func TestCrossCorrelateLikePlain(t *testing.T) {
 		{2, 9, 9, 4, 6, 5, 2, 2},     // 5×5
 		{3, 5, 5, 4, 6, 5, 2, 0},     // one window
 		{3, 6, 9, 4, 6, 3, 3, 0},     // windows side by side
-		{8, 32, 32, 128, 8, 3, 1, 1}, // more than one piece of the batch
+		{8, 32, 32, 128, 8, 3, 1, 1}, // more than one chunk of the batch
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, c := range cases {
@@ -188,37 +188,37 @@ func TestWinogradAnySize(t *testing.T) {
 	})
 }
 
-// The case with several pieces above must be one, and the batch must come out whole whatever its size.
-func TestPieceSize(t *testing.T) {
+// The case with several chunks above must be one, and the batch must come out whole whatever its size.
+func TestChunkSize(t *testing.T) {
 	MustExecOnce(on(t, "cpu"), func(x *Node) *Node {
 		g := x.Graph()
-		require.Less(t, pieceSize(g, 8, 4*36*64*(128+8), pieceBytes), 8)
-		require.Equal(t, 8, pieceSize(g, 8, 10, 100))
-		require.Equal(t, 4, pieceSize(g, 8, 20, 100))
-		require.Equal(t, 1, pieceSize(g, 7, 20, 100))
-		require.Equal(t, 1, pieceSize(g, 8, 1000, 100))
+		require.Less(t, chunkSize(g, 8, 4*36*64*(128+8), chunkBytes), 8)
+		require.Equal(t, 8, chunkSize(g, 8, 10, 100))
+		require.Equal(t, 4, chunkSize(g, 8, 20, 100))
+		require.Equal(t, 1, chunkSize(g, 7, 20, 100))
+		require.Equal(t, 1, chunkSize(g, 8, 1000, 100))
 		return x
 	}, float32(0))
 	MustExecOnce(on(t, "go"), func(x *Node) *Node {
-		require.Equal(t, 8, pieceSize(x.Graph(), 8, 20, 100))
+		require.Equal(t, 8, chunkSize(x.Graph(), 8, 20, 100))
 		return x
 	}, float32(0))
 }
 
-func TestOverBatch(t *testing.T) {
+func TestLoopOverBatch(t *testing.T) {
 	x := random(6, 3)
 	want := values(x)
 	for i := range want {
 		want[i] *= 2
 	}
-	for _, piece := range []int{1, 2, 3, 6} {
+	for _, chunk := range []int{1, 2, 3, 6} {
 		doubled := MustExecOnce(on(t, "cpu"), func(x *Node) *Node {
-			return overBatch(6, piece, []*Node{x}, ZerosLike(x), func(start *Node, inputs []*Node, y *Node) *Node {
-				part := pieceOf(inputs[0], start, piece)
-				return putPiece(y, Add(part, part), start)
+			return loopOverBatch(6, chunk, []*Node{x}, ZerosLike(x), func(start *Node, inputs []*Node, y *Node) *Node {
+				part := batchChunk(inputs[0], start, chunk)
+				return updateBatch(y, Add(part, part), start)
 			})
 		}, x)
-		require.Equal(t, want, values(doubled), "pieces of %d", piece)
+		require.Equal(t, want, values(doubled), "chunks of %d", chunk)
 	}
 }
 
@@ -312,7 +312,7 @@ func TestAddOffset(t *testing.T) {
 	})
 }
 
-// An operation with its own gradients passes them on in place of those of its graph, adds to what else reaches an
+// An operation with its own gradients passes them on instead of those of its graph, adds to what else reaches an
 // operand, and computes none that nobody asks for.
 func TestWithGradients(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {

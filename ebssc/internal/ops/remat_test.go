@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In pieces of any size a function has the values and gradients that it has at once, for what the pieces share and for what is
+// In chunks of any size a function has the values and gradients that it has at once, for what the chunks share and for what is
 // split; also where its gradients are taken twice.
-func TestInPieces(t *testing.T) {
+func TestRemat(t *testing.T) {
 	// Entry i along the axis is a function of first[:, i], second[:, i] and the weights.
 	f := func(shared, parts []*Node) *Node {
 		return Mul(Sin(Einsum("bic,ck->bik", parts[0], shared[0])), Square(parts[1]))
@@ -23,7 +23,7 @@ func TestInPieces(t *testing.T) {
 				if size == 0 {
 					y = f(in[:1], in[1:])
 				} else {
-					y = InPieces(in[:1], in[1:], 1, size, f)
+					y = Remat(in[:1], in[1:], 1, size, f)
 				}
 				v := AddScalar(Cos(ConvertDType(Iota(y.Graph(), y.Shape(), 1), y.DType())), 0.1)
 				outputs := append(Gradient(ReduceAllSum(Mul(Square(y), v)), in...), y)
@@ -39,7 +39,7 @@ func TestInPieces(t *testing.T) {
 		require.Len(t, want, 7)
 		for _, size := range []int{1, 2, 3, 4, 7} {
 			for i, got := range compute(size) {
-				requireClose(t, want[i], got, 1e-6, "pieces of %d, output %d", size, i)
+				requireClose(t, want[i], got, 1e-6, "chunks of %d, output %d", size, i)
 			}
 		}
 	})

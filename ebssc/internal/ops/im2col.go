@@ -4,20 +4,21 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// fewChannels says whether [inPairs] computes d ⋆ x: 3×3 kernels, stride 1 and padding 1 on an even number of columns with so few
-// channels that Winograd's transforms do not pay.
-func fewChannels(x, d *Node, stride, pad int) bool {
+// fitsColumnPairs reports whether [columnPairs] computes d ⋆ x: 3×3 kernels, stride 1 and padding 1 on an even number of
+// columns, with too few channels for Winograd's transforms.
+func fitsColumnPairs(x, d *Node, stride, pad int) bool {
 	dims := d.Shape().Dimensions
 	return dims[0] == 3 && dims[1] == 3 && dims[2] < 8 && stride == 1 && pad == 1 && x.Shape().Dim(2)%2 == 0
 }
 
-// inPairs replaces CrossCorrelate(x, d, 1, 1) for images by one matrix product: the 3×4 inputs below each pair of
-// neighbouring columns, times a matrix that holds the kernel twice, one column apart. Its gradient in d is the product's. A
-// third of the matrix is zeros; with one column at a time nothing would be, but the inputs would be copied nine times.
+// columnPairs computes CrossCorrelate(x, d, 1, 1) for images by im2col on pairs of columns: one matrix product of the 3×4 inputs
+// of each pair of neighbouring output columns with a matrix that holds the kernel twice, one column apart. The gradient with
+// respect to d is the product's. A third of the matrix is zeros, but plain im2col would copy each input nine times instead of
+// six.
 //
-// XLA's convolution takes four to five times longer for 3 channels and 24 filters ([128, 32, 32, 3]), and a quarter longer
+// XLA's convolution takes four to five times as long for 3 channels and 24 filters ([128, 32, 32, 3]), and a quarter longer
 // for 96 (BenchmarkStepConvolution).
-func inPairs(x, d *Node) *Node {
+func columnPairs(x, d *Node) *Node {
 	dims := x.Shape().Dimensions
 	batch, height, width, channels, filters := dims[0], dims[1], dims[2], dims[3], d.Shape().Dim(3)
 	inputs := pairInputs(x)
@@ -45,7 +46,7 @@ func pairInputs(x *Node) *Node {
 	return Reshape(Concatenate(rows, -1), batch*height*pairs, 12*channels)
 }
 
-// pairKernel returns the matrix [12·C, 2·K] that takes the inputs of a pair of columns to its outputs, for d [3, 3, C, K].
+// pairKernel returns the matrix [12·C, 2·K] that maps the inputs of a pair of columns to its outputs, for d [3, 3, C, K].
 func pairKernel(d *Node) *Node {
 	zero := ScalarZero(d.Graph(), d.DType())
 	both := Stack([]*Node{padAxis(d, zero, 1, 0, 1), padAxis(d, zero, 1, 1, 0)}, 3) // [3, 4, C, 2, K]
