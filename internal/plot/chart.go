@@ -10,17 +10,17 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Chart is about one quantity that changes with another, in several cases.
+// Chart is a line chart of one or more curves.
 type Chart struct {
-	// Title, may have several lines; X and Y name the axes.
+	// Title, in one or more lines; X and Y name the axes.
 	Title, X, Y string
 	// Log makes the vertical axis logarithmic: all values must be positive.
 	Log bool
-	// Curves are the cases, up to 8 so that their colours can be told apart.
+	// Curves, 1 to 8: there are 8 distinct colours.
 	Curves []Curve
 }
 
-// Curve is one case.
+// Curve is a series of points with a name.
 type Curve struct {
 	// Name in the legend.
 	Name string
@@ -28,28 +28,24 @@ type Curve struct {
 	Points []Point
 }
 
-// Point is a place on a curve: the mean of what was measured there, and the smallest and the largest of it.
+// Point is the mean, minimum (Low) and maximum (High) of the measurements at X.
 type Point struct {
 	X, Mean, Low, High float64
 }
 
-// At is a point that was measured once.
+// At is a point with a single measurement.
 func At(x, y float64) Point { return Point{X: x, Mean: y, Low: y, High: y} }
 
-// maxCurves is the number of colours.
-const maxCurves = 8
+// maxMarkers is the number of points up to which a curve has markers; more would overlap.
+const maxMarkers = 20
 
-// maxDots is how many points of a curve are marked: more run into one another.
-const maxDots = 20
-
-// Draw makes the figure: a line through the means of each curve, in a light band from the smallest to the largest where
-// they differ.
+// Draw draws each curve as a line through the means and, if values differ, a translucent band from minimum to maximum.
 func (c Chart) Draw() (Figure, error) {
-	if len(c.Curves) == 0 || len(c.Curves) > maxCurves {
-		return Figure{}, fmt.Errorf("a chart of %d curves: 1 to %d can be told apart", len(c.Curves), maxCurves)
+	if len(c.Curves) == 0 || len(c.Curves) > maxColours {
+		return Figure{}, fmt.Errorf("a chart of %d curves: it must have 1 to %d, one for each colour", len(c.Curves), maxColours)
 	}
-	p := c.frame()
-	// Bands lie below all lines.
+	p := c.axes()
+	// All bands below all lines.
 	for _, add := range []func(Curve, *plot.Plot, color.Color) error{Curve.addBand, Curve.addLine} {
 		for i, curve := range c.Curves {
 			if err := add(curve, p, Hue(i)); err != nil {
@@ -58,25 +54,25 @@ func (c Chart) Draw() (Figure, error) {
 		}
 	}
 	if c.Log && p.Y.Min <= 0 {
-		return Figure{}, fmt.Errorf("%g cannot be shown on a logarithmic axis", p.Y.Min)
+		return Figure{}, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
 	}
 	return FromPlot(p, 480, 330), nil
 }
 
-// frame is the chart without its curves.
-func (c Chart) frame() *plot.Plot {
+// axes returns the chart's plot without curves.
+func (c Chart) axes() *plot.Plot {
 	p := Plot(c.Title, c.X, c.Y)
 	p.X.Padding, p.Y.Padding = 0, 0
-	p.X.Tick.Marker = plot.TickerFunc(wholeNumbers)
+	p.X.Tick.Marker = plot.TickerFunc(integerTicks)
 	if c.Log {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(decades)
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	}
 	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = 2, -6, -6
 	p.Legend.YPosition = draw.PosCenter
 	return p
 }
 
-// addBand draws what lies between the smallest and the largest values.
+// addBand adds the band from minimum to maximum.
 func (c Curve) addBand(p *plot.Plot, hue color.Color) error {
 	var lower, upper plotter.XYs
 	for _, point := range c.Points {
@@ -91,33 +87,33 @@ func (c Curve) addBand(p *plot.Plot, hue color.Color) error {
 	if err != nil {
 		return err
 	}
-	band.Color, band.LineStyle.Width = light(hue), 0
+	band.Color, band.LineStyle.Width = translucent(hue), 0
 	p.Add(band)
 	return nil
 }
 
-// addLine draws the means.
+// addLine adds the line through the means, with markers up to maxMarkers points.
 func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
 	var means plotter.XYs
 	for _, point := range c.Points {
 		means = append(means, plotter.XY{X: point.X, Y: point.Mean})
 	}
-	line, dots, err := plotter.NewLinePoints(means)
+	line, markers, err := plotter.NewLinePoints(means)
 	if err != nil {
 		return err
 	}
 	line.Color, line.Width = hue, 1.6
-	dots.Color, dots.Shape, dots.Radius = hue, draw.CircleGlyph{}, 2.2
+	markers.Color, markers.Shape, markers.Radius = hue, draw.CircleGlyph{}, 2.2
 	p.Add(line)
-	if len(means) <= maxDots {
-		p.Add(dots)
+	if len(means) <= maxMarkers {
+		p.Add(markers)
 	}
 	p.Legend.Add(printable(c.Name), line)
 	return nil
 }
 
-// light is the colour, nearly transparent.
-func light(hue color.Color) color.Color {
+// translucent returns the colour with low opacity.
+func translucent(hue color.Color) color.Color {
 	solid := color.NRGBAModel.Convert(hue).(color.NRGBA)
 	solid.A = 0x40
 	return solid

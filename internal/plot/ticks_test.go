@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRoundNumbers(t *testing.T) {
+func TestDecimalTicks(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		labels    []string
@@ -17,7 +17,7 @@ func TestRoundNumbers(t *testing.T) {
 		{5, 5, nil},
 	} {
 		var labels []string
-		for _, tick := range roundNumbers(c.low, c.high) {
+		for _, tick := range decimalTicks(c.low, c.high) {
 			labels = append(labels, tick.Label)
 		}
 		require.Equal(t, c.labels, labels)

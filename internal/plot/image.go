@@ -9,8 +9,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Photo makes a picture of an image [height, width, channels] with 1 channel (grey) or 3 (colours): low is black and high
-// is white, and what lies beyond is cut off.
+// Photo renders an image [height, width, channels] with 1 channel (grey) or 3 (colours): low is black, high is white, and
+// values beyond are clipped.
 func Photo(values []float64, height, width, channels int, low, high float64) image.Image {
 	level := func(value float64) uint8 {
 		return uint8(math.Round(255 * min(max((value-low)/(high-low), 0), 1)))
@@ -23,7 +23,7 @@ func Photo(values []float64, height, width, channels int, low, high float64) ima
 	return picture
 }
 
-// Map makes a picture of numbers [height, width] in colours: 0 is white, limit red and −limit blue.
+// Map renders numbers [height, width] in a diverging colour map: 0 is white, limit red and −limit blue; values beyond are clipped.
 func Map(values []float64, height, width int, limit float64) image.Image {
 	red, blue := color.NRGBA{0xb2, 0x18, 0x2b, 0xff}, color.NRGBA{0x21, 0x66, 0xac, 0xff}
 	picture := image.NewNRGBA(image.Rect(0, 0, width, height))
@@ -38,7 +38,7 @@ func Map(values []float64, height, width int, limit float64) image.Image {
 	return picture
 }
 
-// Values are a tensor's numbers, in row-major order. It is of float32 or float64.
+// Values returns the numbers of a float32 or float64 tensor in row-major order.
 func Values(tensor *tensors.Tensor) []float64 {
 	if tensor.DType() == dtypes.Float64 {
 		return tensors.MustCopyFlatData[float64](tensor)

@@ -52,12 +52,12 @@ func drawn(t *testing.T, figure plot.Figure) (share func(color.NRGBA) float64) {
 	}
 }
 
-// grid is one of tiles 50 points wide.
+// grid is a grid of tiles 50 points wide.
 func grid(title string, columns int, tiles ...plot.Tile) plot.Figure {
 	return plot.Grid{Title: title, Columns: columns, Side: 50, Tiles: tiles}.Draw()
 }
 
-// Each tile is there, in full and once.
+// Each tile is drawn once, in full.
 func TestTiles(t *testing.T) {
 	red, blue := color.NRGBA{0xb2, 0x18, 0x2b, 255}, color.NRGBA{0x21, 0x66, 0xac, 255}
 	figure := grid("", 2, plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}, plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)},
@@ -68,7 +68,7 @@ func TestTiles(t *testing.T) {
 	require.InDelta(t, tile, share(blue), 0.1*tile)
 }
 
-// Titles and captions have room of their own.
+// Titles and captions enlarge the figure.
 func TestTilesGrowWithText(t *testing.T) {
 	tile := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}
 	plain := grid("", 1, tile)
@@ -79,7 +79,7 @@ func TestTilesGrowWithText(t *testing.T) {
 	require.Greater(t, grid("", 1, tile).Height, plain.Height)
 }
 
-func TestDotsLeaveOutWhatIsMissing(t *testing.T) {
+func TestDotsOmitMissingValues(t *testing.T) {
 	ink := func(values ...plot.Value) float64 {
 		figure, err := plot.Dots("title", "axis", []string{"a", "b"}, plot.Series{Values: values})
 		require.NoError(t, err)
@@ -91,14 +91,14 @@ func TestDotsLeaveOutWhatIsMissing(t *testing.T) {
 	require.Greater(t, ink(plot.Value{Value: 1, Low: 0.5, High: 1.5}, plot.Value{Value: 2}), 1.2*both, "with an interval")
 }
 
-// A figure of a single value has room for it under a title of two lines.
-func TestDotsOfOneThing(t *testing.T) {
+// A single value fits under a title of two lines.
+func TestDotsOfOneRow(t *testing.T) {
 	figure, err := plot.Dots("title\nsubtitle", "axis", []string{"a"}, plot.Series{Values: []plot.Value{{Value: 1}}})
 	require.NoError(t, err)
 	require.Positive(t, drawn(t, figure)(color.NRGBAModel.Convert(plot.Hue(0)).(color.NRGBA)))
 }
 
-// Names of rows, a scale and a second line of the title have room of their own, and an empty place is white.
+// Row names, a colour bar and a second title line enlarge the figure, and an empty cell is white.
 func TestGridGrows(t *testing.T) {
 	red := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}
 	plain := plot.Grid{Title: "title", Columns: 2, Side: 50, Tiles: []plot.Tile{red, red}}

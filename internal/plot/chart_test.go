@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"image/png"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,7 +20,7 @@ func chart(spread float64) plot.Chart {
 	}}}}
 }
 
-// svg is the picture's text, which must be well-formed.
+// svg renders a chart as SVG, which must be well-formed.
 func svg(t *testing.T, c plot.Chart) string {
 	figure, err := c.Draw()
 	require.NoError(t, err)
@@ -84,7 +81,7 @@ func TestChartOfOneEpoch(t *testing.T) {
 	require.Contains(t, svg(t, c), ">1</text>")
 }
 
-// Points of a curve are marked as long as they can be told apart.
+// Curves of few points have markers.
 func TestChartMarksPoints(t *testing.T) {
 	marks := func(points int) int {
 		c := chart(0)
@@ -103,23 +100,4 @@ func TestChartRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "0 curves")
 	_, err = plot.Chart{Curves: make([]plot.Curve, 9)}.Draw()
 	require.ErrorContains(t, err, "9 curves")
-}
-
-// Both formats are written, alike each time.
-func TestWrite(t *testing.T) {
-	figure, err := chart(0.1).Draw()
-	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "folder", "figure")
-	require.NoError(t, figure.Write(path))
-	first, err := os.ReadFile(path + ".png")
-	require.NoError(t, err)
-	picture, err := png.Decode(bytes.NewReader(first))
-	require.NoError(t, err)
-	require.Equal(t, 2*int(figure.Width), picture.Bounds().Dx())
-	require.Equal(t, 2*int(figure.Height), picture.Bounds().Dy())
-	require.FileExists(t, path+".svg")
-	require.NoError(t, figure.Write(path))
-	again, err := os.ReadFile(path + ".png")
-	require.NoError(t, err)
-	require.Equal(t, first, again)
 }
