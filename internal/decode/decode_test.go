@@ -2,6 +2,7 @@ package decode_test
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -39,8 +40,8 @@ func network(coding ebssc.Coding) ebssc.Network {
 	}}
 }
 
-// made is a network with initial variables and thresholds that differ between classes.
-func made(t *testing.T, n ebssc.Network) decode.Model {
+// newModel is a network with initial variables and thresholds that differ between classes.
+func newModel(t *testing.T, n ebssc.Network) decode.Model {
 	store := model.NewStore()
 	store.SetParams(map[string]any{ebssc.ParamBeta: 0.02, ebssc.ParamClassSpread: 1.0})
 	require.NoError(t, store.SetRNGStateFromSeed(1))
@@ -51,7 +52,7 @@ func made(t *testing.T, n ebssc.Network) decode.Model {
 	return decode.Model{Backend: xla, Network: n, Store: store}
 }
 
-// digits are images of which a third is ink.
+// digits are images with ink on a third of their pixels.
 func digits(n ebssc.Network, count int) *tensors.Tensor {
 	rng := rand.New(rand.NewPCG(7, 7))
 	values := make([]float32, count*n.Height*n.Width*n.Channels)
@@ -63,11 +64,11 @@ func digits(n ebssc.Network, count int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, count, n.Height, n.Width, n.Channels)
 }
 
-// What is measured is what the decoded images say: here by loops over their pixels.
+// Measure agrees with loops over the pixels of the decoded images.
 func TestMeasureMeasuresDecodings(t *testing.T) {
-	const count = 30 // more than are decoded at once
+	const count = 30 // more than one batch
 	n := network(ebssc.EBC)
-	m, images := made(t, n), digits(n, count)
+	m, images := newModel(t, n), digits(n, count)
 	levels, err := m.Decode(images)
 	require.NoError(t, err)
 	measured, err := m.Measure(context.Background(), images)
@@ -78,14 +79,14 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 		require.Equal(t, []string{"conv1", "conv2"}[l], level.Block)
 		require.Equal(t, []int{count, n.Classes, n.Height, n.Width, 1}, level.Biases.Shape().Dimensions)
 		reconstructions, features := plot.Values(level.Reconstructions), plot.Values(level.Features)
-		want := decode.Fidelity{Block: level.Block}
+		var cosines, errors, differences, inkShares, inkAreas float64
 		for i := range count {
 			image, decoded := x[i*size:][:size], reconstructions[i*size:][:size]
 			cosine := floats.Dot(image, decoded) / floats.Norm(image, 2) / floats.Norm(decoded, 2)
-			want.Cosine += cosine / count
+			cosines += cosine / count
 			// The best multiple of the decoded image, by projection.
 			scaled := floats.ScaleTo(make([]float64, size), floats.Dot(image, decoded)/floats.Dot(decoded, decoded), decoded)
-			want.Error += floats.Distance(image, scaled, 2) / floats.Norm(image, 2) / count
+			errors += floats.Distance(image, scaled, 2) / floats.Norm(image, 2) / count
 			pairs, inked, ink := 0.0, 0.0, 0.0
 			for p := range size {
 				if image[p] > 0 {
@@ -101,46 +102,64 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 					}
 				}
 			}
-			want.InkShare += inked / pairs / count
-			want.InkArea += ink / float64(size) / count
+			inkShares += inked / pairs / count
+			inkAreas += ink / float64(size) / count
 			// The squared distances from the mean are those of the pairs over the number of classes.
 			all := features[i*n.Classes*size:][:n.Classes*size]
-			want.Difference += pairs / float64(n.Classes) / floats.Dot(all, all) / count
+			differences += pairs / float64(n.Classes) / floats.Dot(all, all) / count
 		}
 		got := measured[l]
 		require.Positive(t, got.CosineStd)
-		require.Greater(t, got.Difference, 1e-6)
-		for _, pair := range [][2]float64{{want.Cosine, got.Cosine}, {want.Error, got.Error}, {want.Difference, got.Difference},
-			{want.InkShare, got.InkShare}, {want.InkArea, got.InkArea}} {
-			require.InEpsilon(t, pair[0], pair[1], 1e-3, "%+v %+v", want, got)
+		require.Positive(t, *got.DifferenceStd)
+		require.Greater(t, *got.Difference, 1e-6)
+		for name, pair := range map[string][2]float64{"cosine": {cosines, got.Cosine}, "error": {errors, got.Error},
+			"difference": {differences, *got.Difference}, "ink share": {inkShares, *got.InkShare}, "ink area": {inkAreas, *got.InkArea}} {
+			require.InEpsilon(t, pair[0], pair[1], 1e-3, "%s of %s", name, level.Block)
 		}
 	}
 }
 
-// An orthonormal dictionary as large as its input loses nothing, and a block without class thresholds tells no classes apart.
+// An orthonormal dictionary as large as its input reconstructs it exactly, and the code of a block without class thresholds
+// below it does not depend on the hypothesis.
 func TestMeasureOfAFaithfulBlock(t *testing.T) {
 	n := network(ebssc.CReLUSN)
 	n.Layers = append([]ebssc.Layer{{Name: "conv0", Block: &ebssc.Block{Filters: 1, Kernel: 1, Stride: 1, Coding: ebssc.CReLUSN}}}, n.Layers...)
-	measured, err := made(t, n).Measure(context.Background(), digits(n, 3))
+	measured, err := newModel(t, n).Measure(context.Background(), digits(n, 3))
 	require.NoError(t, err)
 	require.InDelta(t, 1, measured[0].Cosine, 1e-6)
 	require.InDelta(t, 0, measured[0].Error, 1e-3)
-	require.True(t, math.IsNaN(measured[0].Difference))
-	require.False(t, math.IsNaN(measured[2].Difference))
+	require.Nil(t, measured[0].Difference)
+	require.NotNil(t, measured[2].Difference)
+}
+
+// Records hold measures as JSON, which has no NaN: measures that do not exist are left out, and one image deviates by 0.
+func TestFidelityIsJSON(t *testing.T) {
+	n := network(ebssc.SSC)
+	n.Channels = 3
+	measured, err := newModel(t, n).Measure(context.Background(), digits(n, 1))
+	require.NoError(t, err)
+	require.Nil(t, measured[0].Difference)
+	require.Zero(t, *measured[1].DifferenceStd)
+	require.Nil(t, measured[1].InkShare)
+	text, err := json.Marshal(measured)
+	require.NoError(t, err)
+	var read []decode.Fidelity
+	require.NoError(t, json.Unmarshal(text, &read))
+	require.Equal(t, measured, read)
 }
 
 func TestMeasureStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	n := network(ebssc.EBC)
-	_, err := made(t, n).Measure(ctx, digits(n, 1))
+	_, err := newModel(t, n).Measure(ctx, digits(n, 1))
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// All pictures can be drawn, of levels with class biases and without, and grow with what they show.
+// Figures of levels with and without class biases can be drawn, and grow with the number of levels.
 func TestFigures(t *testing.T) {
 	n := network(ebssc.SSC)
-	m, images := made(t, n), digits(n, 2)
+	m, images := newModel(t, n), digits(n, 2)
 	levels, err := m.Decode(images)
 	require.NoError(t, err)
 	require.Nil(t, levels[0].Biases)

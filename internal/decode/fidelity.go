@@ -11,28 +11,30 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Fidelity is how faithful decodings from one block are, in means over images.
+// Fidelity measures the decodings from one block, as means over images.
 type Fidelity struct {
 	// Block is the block's name.
 	Block string
-	// Cosine between an image and its reconstruction, and its standard deviation over the images.
+	// Cosine between an image and its reconstruction, and its standard deviation over images.
 	Cosine, CosineStd float64
-	// Error is ‖x − s x̂‖ / ‖x‖ for an image x and its reconstruction x̂, scaled by the s that makes it least.
+	// Error is the relative error min over s of ‖x − s x̂‖ / ‖x‖, for an image x and its reconstruction x̂.
 	Error float64
-	// Difference is how much the decoded features differ between hypotheses, beside their size: the squared distance from
-	// their mean over hypotheses, over the squared length; and its standard deviation over the images. NaN where the code
-	// does not depend on the hypothesis.
-	Difference, DifferenceStd float64
-	// InkShare is how much of the squared differences between hypotheses lies on the digit's ink, and InkArea how much of
-	// the image that is: a pixel has ink where it is brighter than the background. NaN for images in colour.
-	InkShare, InkArea float64
+	// Difference is the variation of the decoded features between hypotheses: their squared distance from the mean over
+	// hypotheses, divided by their squared norm. DifferenceStd is its standard deviation over images. Both are nil if the
+	// code does not depend on the hypothesis.
+	Difference    *float64 `json:",omitempty"`
+	DifferenceStd *float64 `json:",omitempty"`
+	// InkShare is the fraction of that squared distance on the digit's ink, the pixels brighter than the background, and
+	// InkArea is the fraction of pixels with ink. Both are nil for colour images, and if Difference is nil.
+	InkShare *float64 `json:",omitempty"`
+	InkArea  *float64 `json:",omitempty"`
 }
 
-// measureBatch is how many images are decoded at once: codes of all hypotheses take memory.
+// measureBatch is the number of images decoded at a time: the codes of all hypotheses take memory.
 const measureBatch = 25
 
-// Measure decodes preprocessed images [N, H, W, C] from every block. It stops with ctx's cause.
-// Images of one channel must not have been whitened: where they are not 0 is ink.
+// Measure decodes preprocessed images [N, H, W, C] from every block. If ctx ends, Measure returns its cause.
+// Images of one channel must not be whitened: positive pixels are ink.
 func (m Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity, error) {
 	exec, err := model.NewExec(m.Backend, m.Store, m.fidelity)
 	if err != nil {
@@ -42,7 +44,7 @@ func (m Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity,
 	dims := images.Shape().Dimensions
 	flat, size := tensors.MustCopyFlatData[float32](images), images.Shape().Size()/dims[0]
 	blocks := m.blocks()
-	values := make([][][]float64, len(blocks)) // by block and quantity, of all images
+	values := make([][][]float64, len(blocks)) // of each block, each measure and each image
 	for from := 0; from < dims[0]; from += measureBatch {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -59,14 +61,31 @@ func (m Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity,
 	}
 	var all []Fidelity
 	for i, block := range blocks {
-		f := Fidelity{Block: block.Name}
-		f.Cosine, f.CosineStd = stat.MeanStdDev(values[i][0], nil)
-		f.Error = stat.Mean(values[i][1], nil)
-		f.Difference, f.DifferenceStd = stat.MeanStdDev(values[i][2], nil)
-		f.InkShare, f.InkArea = stat.Mean(values[i][3], nil), stat.Mean(values[i][4], nil)
+		cosines, errors, differences, inkShares, inkAreas := values[i][0], values[i][1], values[i][2], values[i][3], values[i][4]
+		f := Fidelity{Block: block.Name, Error: stat.Mean(errors, nil)}
+		f.Cosine, f.CosineStd = meanStd(cosines)
+		difference, std := meanStd(differences)
+		f.Difference, f.DifferenceStd = known(difference), known(std)
+		f.InkShare, f.InkArea = known(stat.Mean(inkShares, nil)), known(stat.Mean(inkAreas, nil))
 		all = append(all, f)
 	}
 	return all, nil
+}
+
+// meanStd returns the mean and the standard deviation of values; the deviation of one value is 0.
+func meanStd(values []float64) (mean, std float64) {
+	if len(values) == 1 {
+		return values[0], 0 * values[0] // NaN stays NaN
+	}
+	return stat.MeanStdDev(values, nil)
+}
+
+// known returns a pointer to value, nil for NaN.
+func known(value float64) *float64 {
+	if math.IsNaN(value) {
+		return nil
+	}
+	return &value
 }
 
 // appendColumns appends the columns of rows to columns.
@@ -82,7 +101,8 @@ func appendColumns(columns [][]float64, rows [][]float32) [][]float64 {
 	return columns
 }
 
-// fidelity measures each image [N, H, W, C] by itself: for each block [N, 5], the means of Fidelity in their order.
+// fidelity measures each image of [N, H, W, C]. For each block it returns [N, 5]: cosine, error, difference, ink share and ink
+// area, with NaN for measures that do not exist.
 func (m Model) fidelity(scope *model.Scope, images *Node) (all []*Node) {
 	for _, l := range m.levels(scope, images) {
 		cosine := cosine(images, l.reconstructions)
@@ -102,13 +122,13 @@ func (m Model) fidelity(scope *model.Scope, images *Node) (all []*Node) {
 	return all
 }
 
-// cosine of the angles between images [N, H, W, C], at most 1, and 0 where one of them is 0.
+// cosine returns the cosines between images [N, H, W, C], clipped to [−1, 1]; 0 if one of the two is zero.
 func cosine(a, b *Node) *Node {
 	inner := func(a, b *Node) *Node { return ReduceSum(Mul(a, b), 1, 2, 3) }
 	return ClipScalar(ratio(inner(a, b), Sqrt(Mul(inner(a, a), inner(b, b)))), -1, 1)
 }
 
-// ratio is a / b, and 0 where b is 0.
+// ratio returns a / b, and 0 where b is 0.
 func ratio(a, b *Node) *Node {
 	zero := IsZero(b)
 	return Where(zero, ZerosLike(a), Div(a, Where(zero, OnesLike(b), b)))

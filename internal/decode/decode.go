@@ -18,22 +18,21 @@ type Model struct {
 	Store   *model.Store
 }
 
-// Level is what the codes of one block look like as images, signed and of no particular length, in the units of
-// preprocessed images.
+// Level holds the codes of one block decoded to signed images, in the units of preprocessed images with an arbitrary norm.
 type Level struct {
 	// Block is the block's name.
 	Block string
-	// Reconstructions [N, H, W, C] are decoded codes with the thresholds of all blocks zero: without any class.
+	// Reconstructions [N, H, W, C] are decoded codes with zero thresholds in all blocks: they do not depend on a hypothesis.
 	Reconstructions *tensors.Tensor
-	// Features are decoded codes under each hypothesis, less what the thresholds contribute themselves, [N, Y, H, W, C]; or
-	// [N, H, W, C] where the code does not depend on the hypothesis.
+	// Features are decoded codes under each hypothesis without the thresholds' own contribution, [N, Y, H, W, C]; or
+	// [N, H, W, C] if the code does not depend on the hypothesis. See [ebssc.Decoding].
 	Features *tensors.Tensor
-	// Biases are decoded class thresholds −ŵ_y, [N, Y, H, W, C]; nil where the block has none.
+	// Biases are decoded class biases −ŵ_y, [N, Y, H, W, C]; nil if the block has none.
 	Biases *tensors.Tensor
 }
 
-// Decode decodes preprocessed images [N, H, W, C], all of them at once, from every block, the lowest first.
-// The decoding of one image takes about Y times as long as its class scores at every level.
+// Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first, in one batch.
+// For each level, decoding an image takes about Y times as long as its class scores.
 func (m Model) Decode(images *tensors.Tensor) ([]Level, error) {
 	exec, err := model.NewExec(m.Backend, m.Store, func(scope *model.Scope, images *Node) (outputs []*Node) {
 		for _, l := range m.levels(scope, images) {
@@ -70,17 +69,17 @@ func (m Model) Decode(images *tensors.Tensor) ([]Level, error) {
 // level is a Level in a graph.
 type level struct{ reconstructions, features, biases *Node }
 
-// levels are decoded codes of images in a graph.
+// levels returns the decoded codes of images, for each block.
 func (m Model) levels(scope *model.Scope, images *Node) (all []level) {
 	decoded := m.Network.Decode(scope, images)
-	bare := m.Network.WithoutThresholds().Decode(scope.Store().RootScope().ResetVisited(), images)
+	withoutThresholds := m.Network.WithoutThresholds().Decode(scope.Store().RootScope().ResetVisited(), images)
 	for i := range decoded.Codes {
-		all = append(all, level{bare.Codes[i], decoded.Features[i], decoded.Biases[i]})
+		all = append(all, level{withoutThresholds.Codes[i], decoded.Features[i], decoded.Biases[i]})
 	}
 	return all
 }
 
-// blocks are the network's blocks, the lowest first, without the pools.
+// blocks returns the network's layers that are blocks, the lowest first.
 func (m Model) blocks() (blocks []ebssc.Layer) {
 	for _, layer := range m.Network.Layers {
 		if layer.Block != nil {

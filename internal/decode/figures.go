@@ -19,12 +19,12 @@ import (
 	"ebsscgo/internal/plot"
 )
 
-// Shrinkage is the paper's Fig. 2: asymmetric shrinkage, Eq. (asym_shrink), for four settings of its thresholds. In the last,
-// −β⁻ > β⁺, and where both cases of the equation hold it has two values: it is no function.
+// Shrinkage draws the paper's Fig. 2: asymmetric shrinkage, Eq. (asym_shrink), for four settings of its thresholds. In the last,
+// −β⁻ > β⁺: where both cases of the equation hold it has two values, so it is not a proper function.
 func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 	exec, err := NewExec(backend, func(v, plus, minus *Node) (above, below *Node) {
-		never := Infinity(v.Graph(), v.DType(), 1) // a threshold that nothing passes
-		return ebssc.Shrink(v, plus, never), ebssc.Shrink(v, never, minus)
+		infinite := Infinity(v.Graph(), v.DType(), 1) // switches one ReLU off
+		return ebssc.Shrink(v, plus, infinite), ebssc.Shrink(v, infinite, minus)
 	})
 	if err != nil {
 		return plot.Figure{}, fmt.Errorf("building the shrinkage: %w", err)
@@ -52,7 +52,7 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 	return plot.Row(820, 230, panels...), nil
 }
 
-// shrinkagePanel draws v − β⁺ above β⁺, v + β⁻ below −β⁻, and 0 between; in another colour where two of them hold.
+// shrinkagePanel draws v − β⁺ above β⁺, v + β⁻ below −β⁻, and 0 between; where two cases hold, in another colour.
 func shrinkagePanel(title string, drive, above, below []float64, plus, minus float64) (*gonumplot.Plot, error) {
 	p := plot.Plot(title, "v", "")
 	p.Y.Min, p.Y.Max = -3.5, 3.5
@@ -87,9 +87,8 @@ func shrinkagePanel(title string, drive, above, below []float64, plus, minus flo
 	return p, nil
 }
 
-// Reconstructions is the paper's Fig. 4 for one image, the first of those that were decoded: in the rows the network's levels,
-// in the first column the input as each level's code has it, in the others the class biases that the level has learned.
-// Biases of a level share one scale; grey is 0.
+// Reconstructions draws the paper's Fig. 4 for the first decoded image: a row for each level, with its reconstruction in the
+// first column and its decoded class biases in the others. Biases of a level share one scale; grey is 0.
 func Reconstructions(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
 	grid := plot.Grid{Title: title, Columns: 1 + len(classes), Side: side(input), Rows: []string{"image"}}
 	grid.Tiles = append(grid.Tiles, plot.Tile{Caption: "decoded", Picture: signed(input, []int{0}, 0)})
@@ -102,7 +101,7 @@ func Reconstructions(title string, classes []string, input *tensors.Tensor, leve
 		limit := 0.0
 		if level.Biases != nil {
 			for class := range classes {
-				limit = math.Max(limit, contrast(one(level.Biases, 0, class)))
+				limit = math.Max(limit, contrast(imageAt(level.Biases, 0, class)))
 			}
 		}
 		for class := range classes {
@@ -116,27 +115,26 @@ func Reconstructions(title string, classes []string, input *tensors.Tensor, leve
 	return grid.Draw()
 }
 
-// Residuals is one panel of the paper's Fig. 5: images in the rows, hypotheses in the columns, and in each place what the
-// hypothesis changes in the decoding of the image's features: the difference from their mean over hypotheses, beside the
-// root mean square of that mean. The image's own class has a frame. All places share the scale, which
-// leaves out the largest half percent of the differences. Images have one channel.
+// Residuals draws one panel of the paper's Fig. 5: images in the rows, hypotheses in the columns, and in each cell the residual
+// of the decoded features from their mean over hypotheses, divided by the root mean square of that mean. The image's own
+// class has a frame. All cells share one scale, which clips the largest half percent. Images must have one channel.
 func Residuals(title string, classes []string, images *tensors.Tensor, labels []uint8, level Level) plot.Figure {
 	dims := images.Shape().Dimensions
 	residuals := make([][][]float64, dims[0])
-	var sizes []float64
+	var magnitudes []float64
 	for i := range residuals {
-		residuals[i] = residual(level.Features, i)
-		for _, r := range residuals[i] {
-			for _, value := range r {
-				sizes = append(sizes, math.Abs(value))
+		residuals[i] = residualsOf(level.Features, i)
+		for _, residual := range residuals[i] {
+			for _, value := range residual {
+				magnitudes = append(magnitudes, math.Abs(value))
 			}
 		}
 	}
-	slices.Sort(sizes)
-	limit := stat.Quantile(0.995, stat.Empirical, sizes, nil)
+	slices.Sort(magnitudes)
+	limit := stat.Quantile(0.995, stat.Empirical, magnitudes, nil)
 	grid := plot.Grid{Title: title, Columns: 1 + len(classes), Side: side(images), Scale: [3]string{fmt.Sprintf("%+.2g", -limit), "0", fmt.Sprintf("%+.2g", limit)}}
 	for i := range dims[0] {
-		ink := one(images, i)
+		ink := imageAt(images, i)
 		tile := plot.Tile{Picture: plot.Photo(ink, dims[1], dims[2], 1, floats.Max(ink), 0)}
 		if i == 0 {
 			tile.Caption = "image"
@@ -153,25 +151,25 @@ func Residuals(title string, classes []string, images *tensors.Tensor, labels []
 	return grid.Draw()
 }
 
-// residual is what each hypothesis changes in the decoded features [N, Y, H, W, 1] of image i.
-func residual(features *tensors.Tensor, i int) (residuals [][]float64) {
+// residualsOf returns, for each hypothesis, the residual of the decoded features [N, Y, H, W, 1] of image i.
+func residualsOf(features *tensors.Tensor, i int) (residuals [][]float64) {
 	classes := features.Shape().Dim(1)
 	mean := make([]float64, features.Shape().Size()/features.Shape().Dim(0)/classes)
 	for class := range classes {
-		residuals = append(residuals, one(features, i, class))
+		residuals = append(residuals, imageAt(features, i, class))
 		floats.AddScaled(mean, 1/float64(classes), residuals[class])
 	}
-	size := floats.Norm(mean, 2) / math.Sqrt(float64(len(mean)))
-	for _, r := range residuals {
-		floats.Sub(r, mean)
-		if size > 0 {
-			floats.Scale(1/size, r)
+	rms := floats.Norm(mean, 2) / math.Sqrt(float64(len(mean)))
+	for _, residual := range residuals {
+		floats.Sub(residual, mean)
+		if rms > 0 {
+			floats.Scale(1/rms, residual)
 		}
 	}
 	return residuals
 }
 
-// Dictionaries is the first block's filters [k, k, C, K] before and after training, each at its own contrast; grey is 0.
+// Dictionaries draws the first block's filters [k, k, C, K] before and after training, each at its own contrast; grey is 0.
 func Dictionaries(title string, before, after *tensors.Tensor) plot.Figure {
 	dims := before.Shape().Dimensions
 	columns := min(dims[3], 16)
@@ -192,31 +190,31 @@ func Dictionaries(title string, before, after *tensors.Tensor) plot.Figure {
 	return grid.Draw()
 }
 
-// signed is a picture of the signed image at that index of the leading axes: grey is 0, and black and white are ∓limit, or
-// its own contrast where limit is 0.
+// signed renders the signed image at an index of the leading axes: grey is 0, black and white are ∓limit; limit 0 stands for
+// the image's own contrast.
 func signed(all *tensors.Tensor, index []int, limit float64) (picture image.Image) {
-	numbers := one(all, index...)
+	values := imageAt(all, index...)
 	if limit == 0 {
-		limit = contrast(numbers)
+		limit = contrast(values)
 	}
 	dims := all.Shape().Dimensions[len(index):]
-	return plot.Photo(numbers, dims[0], dims[1], dims[2], -limit, limit)
+	return plot.Photo(values, dims[0], dims[1], dims[2], -limit, limit)
 }
 
-// side is how large images [N, H, W, C] are drawn, in points: at 144 pixels an inch, each of their pixels takes three.
+// side returns the drawn side of images [N, H, W, C] in points: at 144 pixels an inch, three for each of their pixels.
 func side(images *tensors.Tensor) vg.Length { return 1.5 * vg.Length(images.Shape().Dim(1)) }
 
-// one is the part of a tensor at that index of its leading axes.
-func one(all *tensors.Tensor, index ...int) []float64 {
-	at, size := 0, all.Shape().Size()
+// imageAt returns the values of a tensor at an index of its leading axes.
+func imageAt(all *tensors.Tensor, index ...int) []float64 {
+	start, size := 0, all.Shape().Size()
 	for axis, i := range index {
 		size /= all.Shape().Dim(axis)
-		at += i * size
+		start += i * size
 	}
-	return plot.Values(all)[at : at+size : at+size]
+	return plot.Values(all)[start : start+size : start+size]
 }
 
-// filter is filter k of a dictionary [k, k, C, K].
+// filter returns filter k of a dictionary [k, k, C, K].
 func filter(dictionary *tensors.Tensor, k int) (weights []float64) {
 	filters := dictionary.Shape().Dim(-1)
 	for i, weight := range plot.Values(dictionary) {
@@ -227,5 +225,5 @@ func filter(dictionary *tensors.Tensor, k int) (weights []float64) {
 	return weights
 }
 
-// contrast is the largest magnitude of an image's values.
+// contrast returns the largest magnitude of an image's values.
 func contrast(values []float64) float64 { return floats.Norm(values, math.Inf(1)) }
