@@ -211,10 +211,10 @@ func TestClaimsOnDecodings(t *testing.T) {
 	require.NoError(t, err)
 	d := decoded("ssc-ebc17-mnist", 0.001, 0.02)
 	for i := range d.Trained {
-		d.Trained[i].DifferenceStd = 0.005
+		d.Trained[i].DifferenceStd = new(0.005)
 	}
 	for number := 3; number <= 7; number++ {
-		d.Trained = append(d.Trained, decode.Fidelity{Block: fmt.Sprintf("conv%d", number), Cosine: 0.5, CosineStd: 0.1, Difference: 0.02, DifferenceStd: 0.005})
+		d.Trained = append(d.Trained, decode.Fidelity{Block: fmt.Sprintf("conv%d", number), Cosine: 0.5, CosineStd: 0.1, Difference: new(0.02), DifferenceStd: new(0.005)})
 		d.Untrained = append(d.Untrained, d.Untrained[0])
 	}
 	require.NoError(t, report.WriteDecodings(results, study, []report.Decodings{d}))

@@ -69,8 +69,8 @@ func (d Decodings) lines() (lines []Line) {
 			l["experiment"], l["trained"], l["block"] = d.Result.Run.Experiment, strconv.FormatBool(i == 0), f.Block
 			l["images"], l["seconds"] = strconv.Itoa(d.Images), decimals(d.Seconds, 0)
 			l["cosine"], l["cosine_std"], l["error"] = decimals(f.Cosine, 4), decimals(f.CosineStd, 4), decimals(f.Error, 4)
-			l["difference"], l["difference_std"] = decimals(f.Difference, 6), decimals(f.DifferenceStd, 6)
-			l["ink_share"], l["ink_area"] = decimals(f.InkShare, 4), decimals(f.InkArea, 4)
+			l["difference"], l["difference_std"] = decimals(orNaN(f.Difference), 6), decimals(orNaN(f.DifferenceStd), 6)
+			l["ink_share"], l["ink_area"] = decimals(orNaN(f.InkShare), 4), decimals(orNaN(f.InkArea), 4)
 			lines = append(lines, l)
 		}
 	}
@@ -88,8 +88,8 @@ func decodingMarkdown(profile string, study experiments.Study, all []Decodings, 
 		for i, f := range d.Trained {
 			u := d.Untrained[i]
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", f.Block, withStd(decimals(f.Cosine, 3), decimals(f.CosineStd, 3)),
-				decimals(f.Error, 3), decimals(u.Cosine, 3), decimals(f.Difference, 5), decimals(u.Difference, 5),
-				orDash(decimals(f.InkShare, 3)), orDash(decimals(f.InkArea, 3)))
+				decimals(f.Error, 3), decimals(u.Cosine, 3), decimals(orNaN(f.Difference), 5), decimals(orNaN(u.Difference), 5),
+				orDash(decimals(orNaN(f.InkShare), 3)), orDash(decimals(orNaN(f.InkArea), 3)))
 		}
 		b.WriteString("\n")
 		for _, p := range d.Pictures {
@@ -121,16 +121,24 @@ func (d Decodings) findings() (findings []string) {
 	findings = append(findings, fmt.Sprintf("The paper calls reconstructions from all levels high fidelity. Here the cosine between image and "+
 		"reconstruction falls to %.3f, at %s; from the lowest block it is %.3f.", worst.Cosine, worst.Block, d.Trained[0].Cosine))
 	first, last := d.Trained[0], d.Trained[len(d.Trained)-1]
-	if math.IsNaN(first.Difference) || math.IsNaN(last.Difference) {
+	if first.Difference == nil || last.Difference == nil {
 		return findings
 	}
 	rises := 0
 	for i := 1; i < len(d.Trained); i++ {
-		if d.Trained[i].Difference > d.Trained[i-1].Difference {
+		if *d.Trained[i].Difference > *d.Trained[i-1].Difference {
 			rises++
 		}
 	}
 	return append(findings, fmt.Sprintf("The paper says that differences between class hypotheses grow with depth. Here they go from %.5f at %s "+
-		"to %.5f at %s, and rise in %d of %d steps from a block to the next.", first.Difference, first.Block, last.Difference, last.Block,
+		"to %.5f at %s, and rise in %d of %d steps from a block to the next.", *first.Difference, first.Block, *last.Difference, last.Block,
 		rises, len(d.Trained)-1))
+}
+
+// orNaN returns the value of a measure, NaN if it does not exist.
+func orNaN(value *float64) float64 {
+	if value == nil {
+		return math.NaN()
+	}
+	return *value
 }

@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -21,7 +20,7 @@ func decoded(experiment string, differences ...float64) report.Decodings {
 	}
 	for i, difference := range differences {
 		f := decode.Fidelity{Block: []string{"conv1", "conv2"}[i], Cosine: 0.9 - 0.1*float64(i), CosineStd: 0.05, Error: 0.4,
-			Difference: difference, DifferenceStd: 0.001, InkShare: 0.5, InkArea: 0.2}
+			Difference: &difference, DifferenceStd: new(0.001), InkShare: new(0.5), InkArea: new(0.2)}
 		d.Trained = append(d.Trained, f)
 		f.Cosine = 0.3
 		d.Untrained = append(d.Untrained, f)
@@ -39,7 +38,7 @@ func TestWriteDecodings(t *testing.T) {
 	colour := decoded("ssc-ebc17", 0.01, 0.005)
 	for _, measured := range [][]decode.Fidelity{colour.Trained, colour.Untrained} {
 		for i := range measured {
-			measured[i].InkShare, measured[i].InkArea = math.NaN(), math.NaN()
+			measured[i].InkShare, measured[i].InkArea = nil, nil
 		}
 	}
 	require.NoError(t, report.WriteDecodings(results, of, []report.Decodings{colour}))
