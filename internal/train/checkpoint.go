@@ -22,7 +22,7 @@ import (
 	"github.com/gomlx/gomlx/support/exceptions"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/errline"
+	"ebsscgo/internal/device"
 )
 
 // seal is what a checkpoint says of itself. It is one of its variables, JSON in bytes, so it is written in the same step as
@@ -315,7 +315,7 @@ func (s *session) find() error {
 			return err
 		}
 		bad = true
-		fmt.Fprintf(s.lab.Log, "%s: checkpoint %s is not good (%s): set aside as %s\n", s.id, name, errline.Of(err), name+".*"+brokenSuffix)
+		fmt.Fprintf(s.lab.Log, "%s: checkpoint %s is not good (%s): set aside as %s\n", s.id, name, device.OneLine(err), name+".*"+brokenSuffix)
 	}
 }
 
