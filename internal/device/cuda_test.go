@@ -1,7 +1,6 @@
 package device
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,52 +132,36 @@ func TestTF32(t *testing.T) {
 	}
 }
 
-func TestMissingPieces(t *testing.T) {
+func TestMissingLibraries(t *testing.T) {
 	gpuMachine(t, "NVIDIA H200, 9.0")
 	if hasFile("/usr/local/cuda*", tools[0]) || strings.Contains(systemLibraries(t.Context()), "libcudnn") {
 		t.Skip("CUDA is installed in this system: nothing is missing")
 	}
 	for i, gone := range allPieces {
 		rest := append(append([]string{}, allPieces[:i]...), allPieces[i+1:]...)
-		missing, do := missingPieces(t.Context(), pipPlugin(t, "", rest...))
+		missing, do := missingLibraries(t.Context(), pipPlugin(t, "", rest...))
 		name, _, _ := strings.Cut(filepath.Base(gone), ".so.")
 		require.True(t, strings.HasPrefix(missing, name), missing)
 		require.Contains(t, do, "pip install")
 		require.NotContains(t, missing+do, "\n")
 	}
-	missing, _ := missingPieces(t.Context(), pipPlugin(t, "", allPieces...))
+	missing, _ := missingLibraries(t.Context(), pipPlugin(t, "", allPieces...))
 	require.Empty(t, missing)
-	missing, _ = missingPieces(t.Context(), pipPlugin(t, ""))
+	missing, _ = missingLibraries(t.Context(), pipPlugin(t, ""))
 	require.Contains(t, missing, "libcudart.so, libcublas.so, libcublasLt.so, libcudnn.so, ptxas, libdevice.10.bc missing")
 
 	cuda12 := []string{
 		"cuda_runtime/lib/libcudart.so.12", "cublas/lib/libcublas.so.12", "cublas/lib/libcublasLt.so.12", "cudnn/lib/libcudnn.so.9",
 		"cuda_nvcc/bin/ptxas", "cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
 	}
-	missing, _ = missingPieces(t.Context(), pipPlugin(t, "", cuda12...))
+	missing, _ = missingLibraries(t.Context(), pipPlugin(t, "", cuda12...))
 	require.Empty(t, missing)
 
 	t.Setenv("LD_LIBRARY_PATH", "")
 	if strings.Contains(systemLibraries(t.Context()), "libcuda.so.1") {
 		t.Skip("the NVIDIA driver is installed in this system")
 	}
-	missing, do := missingPieces(t.Context(), pipPlugin(t, "", allPieces...))
+	missing, do := missingLibraries(t.Context(), pipPlugin(t, "", allPieces...))
 	require.Contains(t, missing, "driver")
 	require.NotContains(t, do, "pip")
-}
-
-func TestMentions(t *testing.T) {
-	const chunk, text = 1 << 20, "xla_flag"
-	for _, before := range []int{0, chunk - 1, chunk - len(text), chunk - 3, chunk, 2*chunk - len(text) - 4, 3 * chunk} {
-		file := filepath.Join(t.TempDir(), "plugin.so")
-		require.NoError(t, os.WriteFile(file, append(bytes.Repeat([]byte{'x'}, before), text...), 0o644))
-		found, err := mentions(file, text)
-		require.NoError(t, err)
-		require.True(t, found, before)
-		found, err = mentions(file, text+"s")
-		require.NoError(t, err)
-		require.False(t, found, before)
-	}
-	_, err := mentions(t.TempDir()+"/none", text)
-	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -16,11 +16,11 @@ import (
 	"ebsscgo/internal/cache"
 )
 
-// machine is what the decision depends on; tests put a made-up one in its place.
+// machine is what the choice depends on; tests replace it by a made-up one.
 type machine struct {
 	getenv     func(string) string
-	plugins    func() (map[string]string, error)            // plugins where go-xla looks: name to absolute path
-	gpu        func(context.Context) bool                   // whether there is an NVIDIA GPU
+	plugins    func() (map[string]string, error)            // plugins that go-xla finds: name to absolute path
+	gpu        func(context.Context) bool                   // whether the machine has an NVIDIA GPU
 	cudaWheel  func(context.Context) (path string, ok bool) // the CUDA plugin installed by pip
 	installCPU func(context.Context) (path string, err error)
 }
@@ -53,22 +53,23 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	return choice, nil
 }
 
-// best is the choice where nothing was asked for. A cache folder that cannot be used is an error: that is mended by setting
-// a variable, while the Go backend would take days for hours.
+// best is the choice if nothing was asked for. A cache folder that cannot be used is an error: setting a variable mends that,
+// while the Go backend would take days instead of hours.
 func (m machine) best(ctx context.Context) (Choice, error) {
 	choice, err := m.bestXLA(ctx, "")
 	if err == nil || ctx.Err() != nil || errors.Is(err, cache.ErrUnusable) {
 		return choice, err
 	}
 	return Choice{
-		Config:  nameGo,
-		Name:    nameGo,
-		Why:     "XLA cannot be had",
-		Warning: fmt.Sprintf("the Go backend will compute, about 100 times slower than XLA, because: %v", err),
+		Config:   nameGo,
+		Name:     nameGo,
+		Why:      "XLA is not available",
+		Warning:  fmt.Sprintf("the Go backend will compute, about 100 times slower than XLA, because: %v", err),
+		Fallback: true,
 	}, nil
 }
 
-// bestXLA is CUDA if a GPU and its plugin are there, else the CPU.
+// bestXLA is CUDA if the machine has a GPU and its plugin, else the CPU.
 func (m machine) bestXLA(ctx context.Context, options string) (Choice, error) {
 	if !m.gpu(ctx) {
 		choice, err := m.cpu(ctx, options)
@@ -77,17 +78,16 @@ func (m machine) bestXLA(ctx context.Context, options string) (Choice, error) {
 	}
 	choice, err := m.cuda(ctx, options)
 	if err == nil {
-		choice.Why = "a GPU and its plugin are there"
+		choice.Why = "a GPU and its plugin found"
 		return choice, nil
 	}
-	missing := err
+	warning := fmt.Sprintf("the CPU will compute although there is a GPU: %v", err)
 	choice, err = m.cpu(ctx, options)
-	choice.Why = "a GPU without its plugin"
-	choice.Warning = fmt.Sprintf("the CPU will compute although there is a GPU: %v", missing)
+	choice.Why, choice.Warning = "a GPU found, but no plugin for it", warning
 	return choice, err
 }
 
-// named is the choice that spec, which is not empty, asks for.
+// named is the choice that a non-empty spec asks for.
 func (m machine) named(ctx context.Context, spec string) (Choice, error) {
 	if spec == "cpu" || spec == "cuda" {
 		spec = "xla:" + spec
@@ -103,7 +103,7 @@ func (m machine) named(ctx context.Context, spec string) (Choice, error) {
 	return Choice{}, errors.New("unknown; want cpu, cuda, go, or a GoMLX configuration such as xla:/path/to/plugin.so")
 }
 
-// xla is the choice of XLA with a plugin that is given by name, by absolute path, or not at all.
+// xla is the choice of XLA with a plugin given by name, by absolute path, or not at all.
 func (m machine) xla(ctx context.Context, plugin, options string) (Choice, error) {
 	switch {
 	case plugin == "":
@@ -147,10 +147,10 @@ func (m machine) cpu(ctx context.Context, options string) (Choice, error) {
 	return choice, nil
 }
 
-// cuda finds the CUDA plugin: where go-xla looks, then among pip's packages.
+// cuda finds the CUDA plugin: one that go-xla finds, else one installed by pip.
 func (m machine) cuda(ctx context.Context, options string) (Choice, error) {
 	if !m.gpu(ctx) {
-		return Choice{}, errors.New("no NVIDIA GPU here (no /dev/nvidia*, and nvidia-smi lists none)")
+		return Choice{}, errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists none)")
 	}
 	found, err := m.plugins()
 	if err != nil {
@@ -164,11 +164,11 @@ func (m machine) cuda(ctx context.Context, options string) (Choice, error) {
 		return Choice{}, fmt.Errorf("no CUDA plugin; %s", installCUDA)
 	}
 	choice := xlaChoice(path, options)
-	choice.Name = nameOfCUDA(options)
+	choice.Name = cudaName(options)
 	return choice, nil
 }
 
-// pick returns the plugin called name among those found, whose names may carry a version ("cpu_v0.114.0"): the last.
+// pick returns the plugin called name, or else the last whose name is that with a version ("cpu_v0.114.0").
 func pick(found map[string]string, name string) (path string, ok bool) {
 	if path, ok := found[name]; ok {
 		return path, true
@@ -181,16 +181,16 @@ func pick(found map[string]string, name string) (path string, ok bool) {
 	return "", false
 }
 
-// xlaChoice is XLA with the plugin at an absolute path, and GoMLX's options if not empty.
+// xlaChoice is XLA with the plugin at an absolute path, and GoMLX's options, if any.
 func xlaChoice(plugin, options string) Choice {
 	choice := Choice{Config: "xla:" + plugin, Name: nameXLA, Plugin: plugin}
 	if options != "" {
 		choice.Config += "," + options
 	}
-	// go-xla, too, knows a plugin's kind by its path.
+	// go-xla, too, derives a plugin's kind from its path.
 	switch {
 	case pjrt.IsCUDAName(plugin):
-		choice.Name = nameOfCUDA(options)
+		choice.Name = cudaName(options)
 	case strings.Contains(strings.ToUpper(plugin), "CPU"):
 		choice.Name = nameCPU
 	}
