@@ -24,8 +24,8 @@ func index(t *testing.T, address string) {
 	t.Setenv("NO_PROXY", "127.0.0.1")
 }
 
-// serveWheel makes pip's only source a package index that answers requests for the wheel one after another, and those that
-// follow with the wheel.
+// serveWheel makes pip's only source a package index that gives these answers to the first requests for the wheel, one each, and
+// the wheel to all later ones.
 func serveWheel(t *testing.T, wheel string, answers ...http.HandlerFunc) (requests *atomic.Int32) {
 	requests = new(atomic.Int32)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -23,7 +23,7 @@ import (
 
 const content = "the plugin\n"
 
-// TestMain lets the test's binary stand in for one of several processes that want the same file at once.
+// TestMain lets the test binary be one of several processes that fetch the same file.
 func TestMain(m *testing.M) {
 	if f := os.Getenv("WHEEL_TEST_FETCH"); f != "" {
 		fields := strings.Fields(f)
@@ -67,7 +67,7 @@ func offline(t *testing.T) (f WheelFile, wheel string) {
 	}, wheel
 }
 
-// bringing is a python3 that takes the wheel for what it shall download, quicker than pip does.
+// bringing is a python3 that copies the wheel to where pip shall download it, faster than pip.
 func bringing(wheel string) string {
 	return fmt.Sprintf("for folder; do :; done\nmkdir -p \"$folder\" && cp '%s' \"$folder/%s\"\n", wheel, wheelName)
 }
@@ -120,7 +120,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, ok)
 
-	// What lies in the current folder is not what Python runs.
+	// Python does not run files of the current folder.
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("pip.py", []byte("raise SystemExit('executed')"), 0o644))
 	path, err := Fetch(t.Context(), f)
@@ -151,7 +151,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 	require.Equal(t, path, installed)
 }
 
-// What is in the cache is verified each time: other bytes, of the same size too, are never returned.
+// A file in the cache is verified each time: other bytes, of the same size too, are never returned.
 func TestFetchRepairs(t *testing.T) {
 	f, wheel := offline(t)
 	fakePython(t, bringing(wheel))
@@ -169,7 +169,7 @@ func TestFetchRepairs(t *testing.T) {
 		_, ok, err := Installed(f)
 		require.NoError(t, err, name)
 		require.False(t, ok, name)
-		// What a killed installation leaves behind.
+		// A killed installation leaves this behind.
 		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(path)+".tmp", "ready"), 0o755))
 
 		path, err = Fetch(t.Context(), f)
@@ -298,7 +298,7 @@ func TestFetchOnAFullDisk(t *testing.T) {
 	}
 }
 
-// What is installed is used from a cache that can only be read.
+// An installed file can be used from a read-only cache.
 func TestFetchFromAReadOnlyCache(t *testing.T) {
 	f, wheel := offline(t)
 	fakePython(t, bringing(wheel))

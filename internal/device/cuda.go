@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -144,63 +145,31 @@ func nvidiaFolder(plugin string) string {
 	return filepath.Join(folder, "nvidia")
 }
 
-// What XLA needs of NVIDIA's to compile and run this project's networks: libraries, by their names without versions, and files
-// in the folder of CUDA's tools.
-var (
-	libraries = []string{"libcudart.so", "libcublas.so", "libcublasLt.so", "libcudnn.so"}
-	tools     = []string{filepath.Join("bin", "ptxas"), filepath.Join("nvvm", "libdevice", "libdevice.10.bc")}
-)
+// needed are the files of NVIDIA's that XLA opens when it compiles and runs this project's networks, without versions.
+var needed = []string{"libcudart.so", "libcublas.so", "libcublasLt.so", "libcudnn.so", "ptxas", "libdevice.10.bc"}
 
 // missingLibraries names, in one line, the parts of CUDA that are neither beside the plugin nor in the system, and says how to
 // install them; both are empty if nothing is missing. XLA reports them one at a time, some only when it compiles a network.
 func missingLibraries(ctx context.Context, plugin string) (missing, do string) {
-	system := systemLibraries(ctx)
-	if !strings.Contains(system, "libcuda.so.1") {
+	linker, _ := ask(ctx, "/sbin/ldconfig", "-p") // empty on a system without it: $LD_LIBRARY_PATH counts then
+	folders := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
+	for _, root := range []string{nvidiaFolder(plugin), filepath.Join(nvidiaFolder(plugin), "*"), "/usr/local/cuda*"} {
+		for _, below := range []string{"lib", "bin", "nvvm/libdevice"} {
+			folders = append(folders, filepath.Join(root, below))
+		}
+	}
+	isMissing := func(file string) bool {
+		return !strings.Contains(linker, file) && !slices.ContainsFunc(folders, func(folder string) bool {
+			found, err := filepath.Glob(filepath.Join(folder, file+"*"))
+			return err == nil && len(found) > 0
+		})
+	}
+	if isMissing("libcuda.so.1") {
 		return "libcuda.so.1 of the NVIDIA driver is missing", "install the driver, or give the container the host's"
 	}
-	var names []string
-	for _, library := range libraries {
-		if !hasFile(nvidiaFolder(plugin), "lib", library+".*") && !strings.Contains(system, library+".") {
-			names = append(names, library)
-		}
-	}
-	for _, file := range tools {
-		if !hasFile(nvidiaFolder(plugin), file) && !hasFile("/usr/local/cuda*", file) {
-			names = append(names, filepath.Base(file))
-		}
-	}
-	if names == nil {
+	files := slices.DeleteFunc(slices.Clone(needed), func(file string) bool { return !isMissing(file) })
+	if len(files) == 0 {
 		return "", ""
 	}
-	return strings.Join(names, ", ") + " missing for " + plugin, installCUDA
-}
-
-// hasFile reports whether a folder has a file that matches the pattern name, directly or one level below.
-func hasFile(folder string, name ...string) bool {
-	for _, between := range []string{"", "*"} {
-		found, err := filepath.Glob(filepath.Join(folder, between, filepath.Join(name...)))
-		if err == nil && len(found) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// systemLibraries lists the libraries that the dynamic linker finds, and those in $LD_LIBRARY_PATH, one a line.
-func systemLibraries(ctx context.Context) string {
-	var list strings.Builder
-	for _, program := range []string{"ldconfig", "/sbin/ldconfig"} { // users often have no /sbin on their PATH
-		if known, err := ask(ctx, program, "-p"); err == nil {
-			list.WriteString(known)
-			break
-		}
-	}
-	for _, folder := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
-		if files, err := os.ReadDir(folder); err == nil {
-			for _, file := range files {
-				list.WriteString("\n" + file.Name())
-			}
-		}
-	}
-	return list.String()
+	return strings.Join(files, ", ") + " missing for " + plugin, installCUDA
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -44,7 +43,6 @@ func Diagnose(ctx context.Context) []Finding {
 		cpuPlugin(),
 		gpu(ctx),
 		cudaPlugin(ctx),
-		compiler(ctx),
 		python(ctx),
 		cacheFolder(),
 	}
@@ -54,7 +52,12 @@ func Diagnose(ctx context.Context) []Finding {
 func chosen(ctx context.Context) Finding {
 	f := Finding{What: "default backend"}
 	m := thisMachine()
-	m.installCPU = func(context.Context) (string, error) { return "to be installed", nil }
+	if hasCPUWheel { // look for it only
+		m.installCPU = func(context.Context) (string, error) {
+			path, _, err := cache.Installed(cpuWheel)
+			return path, err
+		}
+	}
 	choice, err := m.resolve(ctx, "")
 	switch {
 	case err != nil:
@@ -116,21 +119,6 @@ func cudaPlugin(ctx context.Context) Finding {
 		return f.missing(missing, do)
 	}
 	return f.plugin(choice.Plugin)
-}
-
-// compiler looks for the C compiler with which cgo builds the bridge to XLA.
-func compiler(ctx context.Context) Finding {
-	f := Finding{What: "C compiler"}
-	for _, name := range []string{os.Getenv("CC"), "gcc", "clang"} {
-		if name == "" {
-			continue
-		}
-		if version, err := ask(ctx, name, "--version"); err == nil {
-			first, _, _ := strings.Cut(version, "\n")
-			return f.ok(first)
-		}
-	}
-	return f.missing("needed to build this program (cgo)", "install gcc or clang, or set CC")
 }
 
 // python looks for Python and pip, which download plugins and the data sets that come as wheels.
