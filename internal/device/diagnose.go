@@ -165,7 +165,7 @@ func (f Finding) ok(detail string) Finding {
 }
 
 func (f Finding) warn(err error, do string) Finding {
-	f.Status, f.Detail, f.Do = Warn, err.Error(), do
+	f.Status, f.Detail, f.Do = Warn, OneLine(err), do
 	return f
 }
 
