@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ebsscgo/internal/errline"
+	"ebsscgo/internal/device"
 )
 
 // execute carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, 3 where a
@@ -32,7 +32,7 @@ func execute(stdout, stderr io.Writer, args []string) int {
 		fmt.Fprintf(stderr, "ebssc: %v\n", signalled)
 		return 128 + int(signalled.signal)
 	}
-	fmt.Fprintf(stderr, "ebssc: %s\n", errline.Of(err))
+	fmt.Fprintf(stderr, "ebssc: %s\n", device.OneLine(err))
 	var worse regression
 	if errors.As(err, &worse) {
 		return 3

@@ -183,7 +183,7 @@ func TestDoctor(t *testing.T) {
 	t.Setenv("EBSSC_CACHE", cache)
 	status, stdout, stderr := ebssc("doctor")
 	require.Zero(t, status, stderr)
-	for _, text := range []string{"CPU plugin", "CIFAR-10", "MNIST", "C compiler"} {
+	for _, text := range []string{"CPU plugin", "CIFAR-10", "MNIST", "Python and pip"} {
 		require.Contains(t, stdout, text)
 	}
 	require.NoError(t, filepath.WalkDir(cache, func(path string, entry os.DirEntry, err error) error {

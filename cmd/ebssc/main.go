@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 
-	"ebsscgo/internal/hugepages"
+	"ebsscgo/internal/device"
 )
 
 func main() {
-	if err := hugepages.Reexec(); err != nil {
+	if err := device.RestartWithHugePages(); err != nil {
 		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
 	os.Exit(execute(os.Stdout, os.Stderr, os.Args[1:]))

@@ -21,7 +21,6 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
-	"ebsscgo/internal/errline"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/train"
 )
@@ -350,7 +349,7 @@ func show(stdout io.Writer, folder string, studies []experiments.Study) error {
 func images(ctx context.Context, stdout io.Writer, which experiments.Images, folder string) (*dataset.Set, error) {
 	return train.FindSet(ctx, which, folder, stdout, func(why error) {
 		fmt.Fprintf(stdout, "CIFAR-10 cannot be had here (%s): the same networks on MNIST instead, padded to 32×32×3; "+
-			"for CIFAR-10 give its folder with --data\n", errline.Of(why))
+			"for CIFAR-10 give its folder with --data\n", device.OneLine(why))
 	})
 }
 
