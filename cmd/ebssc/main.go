@@ -9,6 +9,10 @@ import (
 )
 
 func main() {
+	if err := device.CheckAddressSpace(); err != nil {
+		fmt.Fprintln(os.Stderr, "ebssc:", err)
+		os.Exit(1)
+	}
 	if err := device.RestartWithHugePages(); err != nil {
 		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
