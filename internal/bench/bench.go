@@ -47,12 +47,13 @@ func (p Plan) Validate() error {
 	if p.Rounds < 1 {
 		return fmt.Errorf("%d rounds: at least 1 is needed", p.Rounds)
 	}
+	device, known := "CPU", PeerNames
+	if p.GPU {
+		device, known = "GPU", GPUPeers
+	}
 	for _, name := range p.Peers {
-		if !slices.Contains(PeerNames, name) {
-			return fmt.Errorf("unknown peer %q: choose from %s", name, strings.Join(PeerNames, ", "))
-		}
-		if p.GPU && !slices.Contains(GPUPeers, name) {
-			return fmt.Errorf("peer %s is measured on the CPU only: on a GPU choose from %s", name, strings.Join(GPUPeers, ", "))
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("peer %q cannot be measured on a %s: choose from %s", name, device, strings.Join(known, ", "))
 		}
 	}
 	return nil

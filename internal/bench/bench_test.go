@@ -65,10 +65,10 @@ func TestParseSize(t *testing.T) {
 func TestPlanValidate(t *testing.T) {
 	require.NoError(t, Plan{Rounds: 1, Peers: PeerNames}.Validate())
 	require.ErrorContains(t, Plan{}.Validate(), "at least 1")
-	require.ErrorContains(t, Plan{Rounds: 1, Peers: []string{"theano"}}.Validate(), "choose from torch, torch-bf16, jax")
+	require.ErrorContains(t, Plan{Rounds: 1, Peers: []string{"theano"}}.Validate(), `peer "theano" cannot be measured on a CPU: choose from torch, torch-bf16, jax`)
 	require.NoError(t, Plan{Rounds: 1, Peers: CPUPeers}.Validate())
 	require.NoError(t, Plan{Rounds: 1, Peers: GPUPeers, GPU: true}.Validate())
-	require.ErrorContains(t, Plan{Rounds: 1, Peers: PeerNames, GPU: true}.Validate(), "torch is measured on the CPU only")
+	require.ErrorContains(t, Plan{Rounds: 1, Peers: PeerNames, GPU: true}.Validate(), `peer "torch" cannot be measured on a GPU: choose from jax`)
 }
 
 // JAX computes on the same device as this program. Scores may differ by the rounding there, and by that of bfloat16.

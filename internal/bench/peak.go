@@ -56,7 +56,8 @@ func peakOf(backend compute.Backend, side int) (float64, error) {
 		values[i] = float32(rng.NormFloat64() * entry)
 	}
 	x := tensors.FromFlatDataAndDimensions(values, side, side)
-	call := func() (seconds float64, err error) {
+	var seconds []float64
+	for range 2 + peakRounds {
 		began := time.Now()
 		largest, err := exec.Call1(x)
 		if err != nil {
@@ -65,15 +66,10 @@ func peakOf(backend compute.Backend, side int) (float64, error) {
 		if value := tensors.ToScalar[float32](largest); !(value > 0) {
 			return 0, fmt.Errorf("multiplying matrices of %d×%d: the largest entry is %f", side, side, value)
 		}
-		return time.Since(began).Seconds(), largest.FinalizeAll()
-	}
-	var seconds []float64
-	for range 2 + peakRounds {
-		spent, err := call()
-		if err != nil {
+		seconds = append(seconds, time.Since(began).Seconds())
+		if err := largest.FinalizeAll(); err != nil {
 			return 0, err
 		}
-		seconds = append(seconds, spent)
 	}
 	return peakProducts * 2 * math.Pow(float64(side), 3) / median(seconds[2:]) / 1e9, nil
 }

@@ -127,11 +127,10 @@ func (p *peer) answer() (string, error) {
 		return strings.TrimSpace(line), nil
 	}
 	err = p.cmd.Wait()
-	last := lastLine(p.stderr.Bytes())
-	if last == "" {
-		return "", fmt.Errorf("%s ended before its turn was over (%v)", p.name, err)
+	if last := lastLine(p.stderr.Bytes()); last != "" {
+		return "", fmt.Errorf("%s failed: %s", p.name, last)
 	}
-	return "", fmt.Errorf("%s failed: %s", p.name, last)
+	return "", fmt.Errorf("%s ended before its turn was over (%v)", p.name, err)
 }
 
 // lastLine of what a process wrote to its standard error: the error, after warnings and traces.
@@ -156,15 +155,12 @@ func (p *peer) turn(what string, steps int) (spent cost, err error) {
 	return spent, errors.Join(memoryErr, err)
 }
 
-// close ends the process; one that failed has reported its error before.
+// close ends the process by ending its input; one that failed has reported its error before.
 func (p *peer) close() error {
 	if p.cmd.ProcessState != nil {
 		return nil
 	}
-	if err := p.in.Close(); err != nil {
-		return fmt.Errorf("ending %s: %w", p.name, err)
-	}
-	if err := p.cmd.Wait(); err != nil {
+	if err := errors.Join(p.in.Close(), p.cmd.Wait()); err != nil {
 		return fmt.Errorf("ending %s: %w", p.name, err)
 	}
 	return nil
