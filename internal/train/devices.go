@@ -13,32 +13,32 @@ import (
 	"github.com/gomlx/gomlx/ml/train"
 )
 
-// batches are the run's training batches from a step onwards, on as many devices as it has.
+// batches returns the run's training batches from a step onwards, split over its devices.
 func (s *session) batches(step int) (train.Dataset, error) {
 	all := &epochs{images: s.images.train, run: s.run, from: step}
-	if s.run.Devices <= 1 {
+	if s.run.Machine.Devices <= 1 {
 		return all, nil
 	}
-	mesh, err := distributed.NewDeviceMesh([]int{s.run.Devices}, []string{"batch"})
+	mesh, err := distributed.NewDeviceMesh([]int{s.run.Machine.Devices}, []string{"batch"})
 	if err != nil {
-		return nil, fmt.Errorf("%d devices: %w", s.run.Devices, err)
+		return nil, fmt.Errorf("%d devices: %w", s.run.Machine.Devices, err)
 	}
 	split, err := distributed.BuildSpec(mesh).S("batch").Done()
 	if err != nil {
-		return nil, fmt.Errorf("splitting batches over %d devices: %w", s.run.Devices, err)
+		return nil, fmt.Errorf("splitting batches over %d devices: %w", s.run.Machine.Devices, err)
 	}
 	// GoMLX 0.28.3 makes the generator's state without a link to its store, from which other variables learn that each device
 	// holds them: without this it would follow a nil pointer.
 	state := s.store.GetVariable(model.RNGStateVariableName)
 	if err := state.SetShardingSpec(distributed.NewReplicatedShardingSpec(mesh)); err != nil {
-		return nil, fmt.Errorf("the random numbers of %d devices: %w", s.run.Devices, err)
+		return nil, fmt.Errorf("the random numbers of %d devices: %w", s.run.Machine.Devices, err)
 	}
 	return &sharded{epochs: all, split: split}, nil
 }
 
-// sharded are epochs whose batches are split: of N devices the first takes the first Nth of a batch's images, and so on.
-// train.Loop then has XLA (Shardy) split the training step, which stays the one that is declared: it sees whole batches, and
-// so the same random numbers. Each device holds all variables.
+// sharded splits the batches of epochs: of N devices the first takes the first Nth of a batch's images, and so on. train.Loop then
+// has XLA (Shardy) split the training step. The step itself stays as declared: it sees whole batches, and so the same random
+// numbers. Each device holds all variables.
 type sharded struct {
 	*epochs
 	split *distributed.ShardingSpec

@@ -26,8 +26,8 @@ type evaluator struct {
 	exec *model.Exec
 }
 
-// newEvaluator makes the evaluator of a network with the variables of a store. It sees the variables as they are when it is
-// asked, so one serves a whole run.
+// newEvaluator makes the evaluator of a network with the variables of a store. It reads the variables at each call, so one
+// serves a whole run.
 func newEvaluator(backend compute.Backend, store *model.Store, network ebssc.Network) (*evaluator, error) {
 	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) []*Node {
 		pass := network.Forward(scope, images)
@@ -39,8 +39,8 @@ func newEvaluator(backend compute.Backend, store *model.Store, network ebssc.Net
 	return &evaluator{exec}, nil
 }
 
-// scores are those of the first `count` images in order, and the penalty of Eq. (train_obj2) at the variables as they are.
-// It stops with ctx's cause.
+// scores computes the class scores of the first `count` images in order, and the penalty of Eq. (train_obj2). It stops with
+// ctx's cause.
 func (e *evaluator) scores(ctx context.Context, images *dataset.InMemoryDataset, count int) (scores Scores, penalty float64, err error) {
 	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, count), false).Iter() {
 		if err != nil {
@@ -65,7 +65,7 @@ func (e *evaluator) scores(ctx context.Context, images *dataset.InMemoryDataset,
 	return scores[:min(count, len(scores))], penalty, nil
 }
 
-// finalize frees tensors now rather than when the garbage collector comes by.
+// finalize frees tensors now, without waiting for the garbage collector.
 func finalize(all ...*tensors.Tensor) error {
 	for _, tensor := range all {
 		if err := tensor.FinalizeAll(); err != nil {

@@ -2,13 +2,14 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"io"
-	"path/filepath"
 	"time"
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
@@ -17,29 +18,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
 )
 
 // EvaluationBatch is the number of images that are evaluated together.
 const EvaluationBatch = evaluationBatch
 
-// Secure makes sure that the newest checkpoint in a folder is on the disk, and of this size.
-var Secure = secure
-
 // TimeSteps takes as many training steps as an epoch has on a batch that lies on the device: seconds of each.
-func TimeSteps(t require.TestingT, lab *Lab, run experiments.Run) (seconds []float64) {
+func TimeSteps(t require.TestingT, runner *Runner, run experiments.Run) (seconds []float64) {
 	store := newStore(run)
 	defer store.Finalize()
 	require.NoError(t, store.SetRNGStateFromSeed(1))
-	trainer := train.NewTrainer(lab.Backend, store, (&session{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
+	trainer := train.NewTrainer(runner.Backend, store, (&session{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
 	defer trainer.ResetComputationGraphs()
-	images, release, err := lab.borrow(context.Background(), run)
+	images, release, err := runner.acquireImages(context.Background(), run)
 	require.NoError(t, err)
 	defer release()
 	batch := firstBatch(t, images.train, run.Batch())
 	for range 1 + run.StepsPerEpoch() {
-		inputs, err := batch.Inputs[0].OnDeviceClone(lab.Backend, 0)
+		inputs, err := batch.Inputs[0].OnDeviceClone(runner.Backend, 0)
 		require.NoError(t, err)
-		labels, err := batch.Labels[0].OnDeviceClone(lab.Backend, 0)
+		labels, err := batch.Labels[0].OnDeviceClone(runner.Backend, 0)
 		require.NoError(t, err)
 		began := time.Now()
 		metrics, err := trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{inputs}, Labels: []*tensors.Tensor{labels}})
@@ -53,11 +52,11 @@ func TimeSteps(t require.TestingT, lab *Lab, run experiments.Run) (seconds []flo
 
 // TakeSteps takes training steps from the start of a run, without measuring or saving anything, in numbers of a type: the loss
 // of each step, the seconds it took, and the variables of the network at the end.
-func TakeSteps[T float32 | float64](t require.TestingT, lab *Lab, run experiments.Run, steps int) (losses, seconds []float64, variables map[string][]T) {
-	images, release, err := lab.borrow(context.Background(), run)
+func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run experiments.Run, steps int) (losses, seconds []float64, variables map[string][]T) {
+	images, release, err := runner.acquireImages(context.Background(), run)
 	require.NoError(t, err)
 	defer release()
-	s := &session{lab: lab, run: run, images: images, store: newStore(run)}
+	s := &session{runner: runner, run: run, images: images, store: newStore(run)}
 	defer s.store.Finalize()
 	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
 	batches, err := s.batches(0)
@@ -84,13 +83,13 @@ func TakeSteps[T float32 | float64](t require.TestingT, lab *Lab, run experiment
 
 // TimeEvaluations evaluates the test images several times, and a batch of them as often as there are batches: seconds
 // of each evaluation and of each batch.
-func TimeEvaluations(t require.TestingT, lab *Lab, run experiments.Run) (evaluations, inferences []float64) {
+func TimeEvaluations(t require.TestingT, runner *Runner, run experiments.Run) (evaluations, inferences []float64) {
 	store := newStore(run)
 	defer store.Finalize()
-	evaluator, err := newEvaluator(lab.Backend, store, run.Network)
+	evaluator, err := newEvaluator(runner.Backend, store, run.Network)
 	require.NoError(t, err)
 	defer evaluator.exec.Finalize()
-	images, release, err := lab.borrow(context.Background(), run)
+	images, release, err := runner.acquireImages(context.Background(), run)
 	require.NoError(t, err)
 	defer release()
 	batch := firstBatch(t, images.test, EvaluationBatch)
@@ -112,8 +111,8 @@ func TimeEvaluations(t require.TestingT, lab *Lab, run experiments.Run) (evaluat
 }
 
 // Restore makes the model of a run from its checkpoints as Train does, and says which step it would go on from.
-func Restore(run experiments.Run, runs string, log io.Writer) (step int, err error) {
-	s, err := restored(run, runs, log)
+func Restore(run experiments.Run, folder string, log io.Writer) (step int, err error) {
+	s, err := restored(run, folder, log)
 	if err != nil {
 		return 0, err
 	}
@@ -122,18 +121,14 @@ func Restore(run experiments.Run, runs string, log io.Writer) (step int, err err
 }
 
 // restored is a session that would go on training.
-func restored(run experiments.Run, runs string, log io.Writer) (*session, error) {
-	id, err := run.ID()
-	if err != nil {
-		return nil, err
-	}
-	s := &session{lab: &Lab{Log: log}, run: run, id: id, folder: filepath.Join(runs, id), ctx: context.Background()}
+func restored(run experiments.Run, folder string, log io.Writer) (*session, error) {
+	s := &session{runner: &Runner{Log: log}, run: run, id: run.ID(), folder: folder, ctx: context.Background()}
 	return s, s.restore()
 }
 
 // SaveWith goes on from a run's last checkpoint, and saves the next one with this value in a variable of the network.
-func SaveWith(run experiments.Run, runs string, value float32) error {
-	s, err := restored(run, runs, io.Discard)
+func SaveWith(run experiments.Run, folder string, value float32) error {
+	s, err := restored(run, folder, io.Discard)
 	if err != nil {
 		return err
 	}
@@ -143,6 +138,36 @@ func SaveWith(run experiments.Run, runs string, value float32) error {
 		return err
 	}
 	return s.save()
+}
+
+// Curve is the learning curve in a run's newest checkpoint.
+func Curve(run experiments.Run, path string) ([]record.Epoch, error) {
+	_, p, err := read(run, path)
+	return p.Curve, err
+}
+
+// Rewrite changes the arrays and the progress of a checkpoint.
+func Rewrite(path string, change func(arrays map[string]*tensors.Tensor, progress map[string]any)) error {
+	arrays, err := numpy.FromNpzFile(path)
+	if err != nil {
+		return err
+	}
+	text, err := tensors.CopyFlatData[uint8](arrays[progressName])
+	if err != nil {
+		return err
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	change(arrays, fields)
+	if text, err = json.Marshal(fields); err != nil {
+		return err
+	}
+	if _, ok := arrays[progressName]; ok {
+		arrays[progressName] = tensors.FromValue(text)
+	}
+	return numpy.ToNpzFile(arrays, path)
 }
 
 // AfterStep is what Train does after a step, when it had this loss.

@@ -37,8 +37,8 @@ func (r residents) train(t testing.TB, run experiments.Run, set *dataset.Set) re
 	if runtime.GOOS != "linux" {
 		t.Skip("resident memory is read from /proc")
 	}
-	lab := &train.Lab{Backend: xla, Set: set, Log: &r}
-	_, err := lab.Train(t.Context(), run, t.TempDir())
+	runner := &train.Runner{Backend: xla, Set: set, Log: &r}
+	_, err := runner.Train(t.Context(), run, t.TempDir(), nil)
 	require.NoError(t, err)
 	return r[len(r)-run.Epochs:]
 }
@@ -55,7 +55,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // BenchmarkMemory trains a row and a traced network of profile smoke for 200 epochs, on noise: resident memory after epoch 20
 // and at the end, and by how much it grew between.
 //
-//	go test ./experiments/training -run '^$' -bench Memory -benchtime 1x
+//	go test ./internal/train -run '^$' -bench Memory -benchtime 1x
 func BenchmarkMemory(b *testing.B) {
 	for _, name := range []string{"ssc-ebc67", "unroll-1"} {
 		b.Run(name, func(b *testing.B) {
@@ -72,14 +72,14 @@ func BenchmarkMemory(b *testing.B) {
 
 // smokeRun is a run of profile smoke on noise.
 func smokeRun(b *testing.B, name string, epochs int) (experiments.Run, *dataset.Set) {
-	study, e, ok := experiments.StudyOf(name)
-	require.True(b, ok)
+	study, e, err := experiments.Studies.Experiment(name)
+	require.NoError(b, err)
 	profile, err := experiments.FindProfile("smoke")
 	require.NoError(b, err)
 	scale := profile.Scale(study)
 	scale.Epochs = epochs
 	set := noise(e.Network(scale.Width), scale.TrainImages, scale.TestImages)
-	runs, err := experiments.Plan(e, profile.Name, scale, describe(set), onOne, nil, 0)
+	runs, err := experiments.Plan(e, profile.Name, scale, describe(set), onOne, experiments.Overrides{})
 	require.NoError(b, err)
 	return runs[0], set
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"math"
 	"math/rand"
@@ -12,12 +13,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gomlx/gomlx/ml/model/checkpoint"
 	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/loss"
 	"github.com/gomlx/gomlx/ml/train/metric"
@@ -27,80 +28,101 @@ import (
 	"github.com/gomlx/gomlx/ui/commandline"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
 )
 
-// Train carries out a run in its folder below `runs` and returns its result. A finished run is not trained again; one
-// that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends it finishes the step,
-// saves a checkpoint and returns ctx's cause.
-func (l *Lab) Train(ctx context.Context, run experiments.Run, runs string) (Result, error) {
-	id, err := run.ID()
+// Train executes a run and writes its record to folder/runs; folder is that of the profile's results. A recorded run is not
+// trained again. A run that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends, Train
+// finishes the step, saves a checkpoint and returns ctx's cause.
+//
+// complete, if not nil, adds measurements of the trained model to the record before it is written.
+func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, complete func(context.Context, *record.Record) error) (record.Record, error) {
+	s := &session{runner: r, ctx: ctx, run: run, id: run.ID(), folder: folder}
+	records := filepath.Join(folder, record.Folder)
+	unlock, err := s.lock()
 	if err != nil {
-		return Result{}, err
-	}
-	folder := filepath.Join(runs, id)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return Result{}, fmt.Errorf("a folder for run %s: %w", id, err)
-	}
-	unlock, err := lock(folder)
-	if err != nil {
-		return Result{}, err
+		return record.Record{}, err
 	}
 	defer unlock()
-	if err := tidy(folder); err != nil {
-		return Result{}, err
-	}
-	switch result, ok, err := Load(folder); {
-	case err != nil:
-		return Result{}, err
-	case ok:
-		result.Asked = now()
-		return result, result.save(folder)
+	if recorded, err := record.Load(record.Path(records, s.id)); !errors.Is(err, fs.ErrNotExist) {
+		return recorded, err
 	}
 	if ctx.Err() != nil {
-		return Result{}, context.Cause(ctx)
+		return record.Record{}, context.Cause(ctx)
 	}
-	images, release, err := l.borrow(ctx, run)
+	images, release, err := r.acquireImages(ctx, run)
 	if err != nil {
-		return Result{}, err
+		return record.Record{}, err
 	}
 	defer release()
-	s := &session{lab: l, ctx: ctx, run: run, id: id, folder: folder, images: images}
-	var result Result
+	s.images = images
+	finished, err := s.execute()
+	if err == nil && complete != nil {
+		err = complete(ctx, &finished)
+	}
+	if err != nil {
+		return record.Record{}, fmt.Errorf("%s: %w", s.id, err)
+	}
+	return finished.Write(records)
+}
+
+// session is a run in progress.
+type session struct {
+	runner *Runner
+	ctx    context.Context
+	run    experiments.Run
+	id     string
+	folder string
+	images *prepared
+	store  *model.Store
+	// pending variables of a checkpoint, which no graph has asked for yet.
+	pending loader
+	curve   []record.Epoch
+	// evaluator of the model as it stands; made when it is first needed.
+	evaluator *evaluator
+
+	// epoch under way, without its seconds: these count from began.
+	epoch
+	began time.Time
+}
+
+// checkpoint is a file of the run in the folder of checkpoints.
+func (s *session) checkpoint(suffix string) string {
+	return filepath.Join(s.folder, Checkpoints, s.id+suffix)
+}
+
+// lock keeps other processes out of the run until unlock is called or this process ends, however it ends.
+func (s *session) lock() (unlock func() error, err error) {
+	path := s.checkpoint(lockSuffix)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("a folder for checkpoints: %w", err)
+	}
+	file := flock.New(path)
+	ok, err := file.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("another process is training %s in %s: wait for it, or give another folder with --results", s.id, s.folder)
+	}
+	return file.Unlock, nil
+}
+
+// execute trains what is left of the run, and measures the trained model.
+func (s *session) execute() (finished record.Record, err error) {
 	// Graph building panics; here is the one place where that becomes an error.
 	panicked := exceptions.TryCatch[error](func() {
 		if err = s.train(); err == nil {
-			result, err = s.measure()
+			finished, err = s.measure()
 		}
 	})
 	if s.evaluator != nil {
 		s.evaluator.exec.Finalize()
 	}
-	if err = errors.Join(panicked, err); err != nil {
-		return Result{}, fmt.Errorf("%s: %w", id, err)
-	}
-	return result, result.save(folder)
+	return finished, errors.Join(panicked, err)
 }
 
-// session is a run in progress.
-type session struct {
-	lab     *Lab
-	ctx     context.Context
-	run     experiments.Run
-	id      string
-	folder  string
-	images  *prepared
-	store   *model.Store
-	handler *checkpoint.Handler
-	curve   []Epoch
-	// evaluator measures the model as it stands; made when it is first needed.
-	evaluator *evaluator
-
-	// progress of the epoch under way, but for its seconds: these count from began.
-	progress
-	began time.Time
-}
-
-// newStore is an empty model with the run's hyperparameters.
+// newStore returns an empty model with the run's hyperparameters.
 func newStore(run experiments.Run) *model.Store {
 	store := model.NewStore()
 	store.SetParams(run.Settings)
@@ -127,8 +149,8 @@ func (s *session) train() error {
 	}
 	loop := s.loop(s.graph)
 	loop.OnStep("epoch", 0, s.onStep)
-	if s.lab.Terminal {
-		fmt.Fprintf(s.lab.Log, "%s: epoch %d of %d\n", s.id, step/steps+1, s.run.Epochs)
+	if s.runner.Terminal {
+		fmt.Fprintf(s.runner.Log, "%s: epoch %d of %d\n", s.id, step/steps+1, s.run.Epochs)
 		commandline.AttachProgressBar(loop, func() (name, value string) {
 			return "Images/s", fmt.Sprintf("%.0f", float64(s.run.Batch())/loop.MedianTrainStepDuration().Seconds())
 		})
@@ -143,7 +165,7 @@ func (s *session) train() error {
 
 // loop takes steps in training a graph.
 func (s *session) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
-	return train.NewLoop(train.NewTrainer(s.lab.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
+	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
 		optimizer.Adam().Done(), []metric.Interface{
 			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
 			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
@@ -161,7 +183,7 @@ func errorGraph(scope *model.Scope, labels, scores []*Node) *Node {
 	return MulScalar(OneMinus(metric.SparseCategoricalAccuracyGraph(scope, labels, scores)), 100)
 }
 
-// onStep adds the step to its epoch. It saves a checkpoint at the end of an epoch, and where the run is to stop.
+// onStep adds the step to its epoch. It saves a checkpoint at the end of an epoch, and when the run is to stop.
 func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error) {
 	step := loop.LoopStep + 1
 	loss := shapes.ConvertTo[float64](metrics[0].Value())
@@ -184,43 +206,41 @@ func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error
 	return stop
 }
 
-// diverged is the error of a run whose numbers are none after a step.
+// diverged is the error of a run whose numbers are not finite after a step.
 func (s *session) diverged(what string, step int) error {
 	return fmt.Errorf("%s after step %d, learning rate %v: try a smaller one with --set=%s=…",
 		what, step, s.run.Settings[experiments.ParamLearningRate], experiments.ParamLearningRate)
 }
 
-// pause saves what there is of an epoch.
+// pause saves the epoch under way.
 func (s *session) pause() error {
 	s.Seconds = time.Since(s.began).Seconds()
 	return s.save()
 }
 
-// endEpoch saves the curve first and the checkpoint then: a curve is cut to its checkpoint, not the other way round.
+// endEpoch adds the epoch to the curve and saves a checkpoint.
 func (s *session) endEpoch(step int) error {
 	steps := float64(s.Steps)
 	seconds := time.Since(s.began).Seconds()
-	epoch := Epoch{Epoch: step / s.Steps, Step: step, BatchLoss: s.Loss / steps, BatchErr: s.Err / steps, Seconds: seconds}
+	point := record.Epoch{Epoch: step / s.Steps, Step: step, BatchLoss: s.Loss / steps, BatchErr: s.Err / steps, Seconds: seconds}
 	if s.run.Traced {
-		if err := s.trace(&epoch); err != nil {
+		var err error
+		if point.Trace, err = s.trace(); err != nil {
 			if s.ctx.Err() != nil {
 				return errors.Join(s.pause(), err)
 			}
 			return err
 		}
 	}
-	s.curve = append(s.curve, epoch)
-	s.progress = progress{}
-	if err := saveCurve(s.folder, s.curve); err != nil {
-		return err
-	}
+	s.curve = append(s.curve, point)
+	s.epoch = epoch{}
 	if err := s.save(); err != nil {
 		return err
 	}
-	if !s.lab.Terminal {
-		left := time.Duration(seconds * float64(s.run.Epochs-epoch.Epoch) * float64(time.Second))
-		fmt.Fprintf(s.lab.Log, "%s: epoch %d/%d: loss %.4f, error %.2f%%, %.0f images/s, %s left\n", s.id, epoch.Epoch, s.run.Epochs,
-			epoch.BatchLoss, epoch.BatchErr, steps*float64(s.run.Batch())/seconds, left.Round(time.Second))
+	if !s.runner.Terminal {
+		left := time.Duration(seconds * float64(s.run.Epochs-point.Epoch) * float64(time.Second))
+		fmt.Fprintf(s.runner.Log, "%s: epoch %d/%d: loss %.4f, error %.2f%%, %.0f images/s, %s left\n", s.id, point.Epoch, s.run.Epochs,
+			point.BatchLoss, point.BatchErr, steps*float64(s.run.Batch())/seconds, left.Round(time.Second))
 	}
 	s.began = time.Now()
 	return nil
@@ -230,20 +250,20 @@ func (s *session) endEpoch(step int) error {
 const tracedImages = 10_000
 
 // trace measures the model after an epoch.
-func (s *session) trace(epoch *Epoch) (err error) {
-	epoch.Measured = true
+func (s *session) trace() (*record.Trace, error) {
 	labels := s.images.trainLabels[:min(tracedImages, len(s.images.trainLabels))]
-	if epoch.TrainErr, epoch.Objective, _, err = s.evaluate(s.images.train, labels); err != nil {
-		return err
+	trainErr, objective, _, err := s.evaluate(s.images.train, labels)
+	if err != nil {
+		return nil, err
 	}
-	epoch.TestErr, _, _, err = s.evaluate(s.images.test, s.images.testLabels)
-	return err
+	testErr, _, _, err := s.evaluate(s.images.test, s.images.testLabels)
+	return &record.Trace{Objective: objective, TrainErr: trainErr, TestErr: testErr}, err
 }
 
 // evaluate computes the error rate, the objective and the scores on the first images, those that have labels here.
 func (s *session) evaluate(images *dataset.InMemoryDataset, labels []uint8) (errorRate, objective float64, scores Scores, err error) {
 	if s.evaluator == nil {
-		if s.evaluator, err = newEvaluator(s.lab.Backend, s.store, s.run.Network); err != nil {
+		if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run.Network); err != nil {
 			return 0, 0, nil, err
 		}
 	}
@@ -255,30 +275,27 @@ func (s *session) evaluate(images *dataset.InMemoryDataset, labels []uint8) (err
 }
 
 // measure evaluates the trained model.
-func (s *session) measure() (Result, error) {
+func (s *session) measure() (record.Record, error) {
 	began := time.Now()
 	count, err := s.run.Network.Count()
 	if err != nil {
-		return Result{}, err
+		return record.Record{}, err
 	}
-	result := Result{Run: s.run, ID: s.id, Parameters: count.Total(), Commit: s.lab.Commit}
-	result.TrainErr, result.TrainObjective, _, err = s.evaluate(s.images.train, s.images.trainLabels)
-	if err != nil {
-		return Result{}, err
+	r := record.Record{Run: s.run, Parameters: count.Total(), Origin: s.runner.Origin, Curve: s.curve}
+	if r.TrainErr, r.TrainObjective, _, err = s.evaluate(s.images.train, s.images.trainLabels); err != nil {
+		return record.Record{}, err
 	}
 	var tested Scores
-	result.TestErr, result.TestObjective, tested, err = s.evaluate(s.images.test, s.images.testLabels)
-	if err != nil {
-		return Result{}, err
+	if r.TestErr, r.TestObjective, tested, err = s.evaluate(s.images.test, s.images.testLabels); err != nil {
+		return record.Record{}, err
 	}
-	result.Predictions, result.Labels = digits(tested.Predictions()), digits(s.images.testLabels)
-	for _, epoch := range s.curve {
-		result.Seconds += epoch.Seconds
+	r.Predictions, r.Labels = digits(tested.Predictions()), digits(s.images.testLabels)
+	for _, point := range s.curve {
+		r.Seconds += point.Seconds
 	}
-	result.Seconds += time.Since(began).Seconds()
-	result.Finished = now()
-	result.Asked = result.Finished
-	return result, nil
+	r.Seconds += time.Since(began).Seconds()
+	r.Finished = time.Now().UTC().Truncate(time.Second)
+	return r, nil
 }
 
 // digits writes classes as text, a digit each.
@@ -289,9 +306,6 @@ func digits(classes []uint8) string {
 	}
 	return string(text)
 }
-
-// now is the time as results record it.
-func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // epochs are the training batches from a step onwards, without end. The order of the images depends on the run's seed
 // and the epoch alone, so a run that goes on sees what it would have seen.

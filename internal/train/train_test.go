@@ -3,6 +3,7 @@ package train_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/record"
 	"ebsscgo/internal/train"
 )
 
@@ -81,13 +83,13 @@ func plan(t testing.TB, row experiments.Experiment, set *dataset.Set, epochs int
 		// Programs of plain operations compile faster, which is most of the time here.
 		ebssc.ParamPlainOps: true,
 	}}
-	runs, err := experiments.Plan(row, "test", scale, describe(set), onOne, nil, 0)
+	runs, err := experiments.Plan(row, "test", scale, describe(set), onOne, experiments.Overrides{})
 	require.NoError(t, err)
 	return runs[0]
 }
 
 func describe(set *dataset.Set) experiments.Dataset {
-	return (&train.Lab{Set: set}).Dataset()
+	return (&train.Runner{Set: set}).Dataset()
 }
 
 // A run trained for real learns far beyond chance (90 % error); it is recorded, not trained again, and exported.
@@ -95,42 +97,32 @@ func TestTrainEndToEnd(t *testing.T) {
 	set := madeSet(400, 200)
 	run := plan(t, experiments.Table[4], set, 6)
 	var log bytes.Buffer
-	lab := &train.Lab{Backend: xla, Set: set, Log: &log, Commit: "test"}
-	results := t.TempDir()
-	runs := filepath.Join(results, "test", "runs")
-	result, err := lab.Train(context.Background(), run, runs)
+	runner := &train.Runner{Backend: xla, Set: set, Log: &log, Origin: record.Origin{Commit: "test"}}
+	folder := t.TempDir()
+	trained, err := runner.Train(context.Background(), run, folder, func(_ context.Context, r *record.Record) error {
+		r.Decodings = &record.Decodings{Images: 1}
+		return nil
+	})
 	require.NoError(t, err)
-	require.Less(t, result.TestErr, 45.0, log.String())
-	require.Less(t, result.TrainErr, 45.0)
-	require.Len(t, result.Predictions, 200)
+	require.Less(t, trained.TestErr, 45.0, log.String())
+	require.Less(t, trained.TrainErr, 45.0)
+	require.Equal(t, 1, trained.Decodings.Images)
 	require.Equal(t, 6, strings.Count(log.String(), "images/s"), "a line an epoch")
-
-	wrong := 0
 	for i, label := range set.Test.Labels {
-		if result.Predictions[i] != '0'+label {
-			wrong++
-		}
+		require.Equal(t, '0'+label, trained.Labels[i])
 	}
-	require.InDelta(t, result.TestErr, float64(wrong)/2, 1e-9, "the recorded predictions are what the error rate counts")
+	loaded, err := record.Load(record.Path(filepath.Join(folder, record.Folder), run.ID()))
+	require.NoError(t, err)
+	require.Equal(t, trained, loaded)
 
-	folder := filepath.Join(runs, result.ID)
-	leftover := filepath.Join(folder, "."+train.CurveFile+"123")
-	require.NoError(t, os.WriteFile(leftover, nil, 0o600))
 	log.Reset()
-	again, err := lab.Train(context.Background(), run, runs)
+	again, err := runner.Train(context.Background(), run, folder, nil)
 	require.NoError(t, err)
-	require.Equal(t, result.TestErr, again.TestErr)
-	require.Equal(t, result.Predictions, again.Predictions)
-	require.Empty(t, log.String(), "a finished run is not trained again")
+	require.Equal(t, trained, again)
+	require.Empty(t, log.String(), "a recorded run is not trained again")
 
-	require.NoFileExists(t, leftover, "what a killed process left is removed")
-
-	found, where, err := train.FindRun(results, result.ID)
-	require.NoError(t, err)
-	require.Equal(t, folder, where)
-	require.Equal(t, run, found, "a description survives being recorded")
 	file := filepath.Join(t.TempDir(), "model.npz")
-	require.NoError(t, lab.Export(context.Background(), found, folder, file))
+	require.NoError(t, runner.Export(context.Background(), run, folder, file))
 	exported, err := numpy.FromNpzFile(file)
 	require.NoError(t, err)
 	require.Equal(t, []int{10, 8, 8, 16}, exported["conv6/thresholds"].Shape().Dimensions)
@@ -138,37 +130,34 @@ func TestTrainEndToEnd(t *testing.T) {
 	logits := exported["logits"].Value().([][]float32)
 	require.Len(t, logits, 64)
 	for i, class := range train.Scores(logits).Predictions() {
-		require.Equal(t, result.Predictions[i], '0'+class)
+		require.Equal(t, trained.Predictions[i], '0'+class)
 	}
-
-	text, err := os.ReadFile(filepath.Join(folder, "result.json"))
+	for _, special := range []string{os.DevNull, t.TempDir()} {
+		require.ErrorContains(t, runner.Export(context.Background(), run, folder, special), "is no regular file: name another one with --out")
+	}
+	info, err := os.Stat(os.DevNull)
 	require.NoError(t, err)
-	damaged := filepath.Join(t.TempDir(), result.ID)
-	require.NoError(t, os.Mkdir(damaged, 0o755))
-	for _, content := range [][]byte{nil, []byte("{}"), []byte("null"), text[:1], text[:len(text)/2], text[:len(text)-2]} {
-		file := filepath.Join(damaged, "result.json")
-		require.NoError(t, os.WriteFile(file, content, 0o644))
-		_, _, err := train.Load(damaged)
-		require.ErrorContains(t, err, file)
-		require.ErrorContains(t, err, "remove it and run the experiment again")
-	}
+	require.False(t, info.Mode().IsRegular(), "the device is still a device")
 }
 
-// checkpoints are the data files of a run's checkpoints, oldest first.
-func checkpoints(t *testing.T, runs string, run experiments.Run) []string {
-	id, err := run.ID()
+// Measurements that fail leave no record, and the trained model stays: the same command measures it again.
+func TestFailedMeasurementIsNotRecorded(t *testing.T) {
+	set := madeSet(100, 50)
+	run, folder := small(t, experiments.Table[0], set, 1), t.TempDir()
+	var log bytes.Buffer
+	runner := &train.Runner{Backend: xla, Set: set, Log: &log}
+	_, err := runner.Train(context.Background(), run, folder, func(context.Context, *record.Record) error { return errors.New("no decoding") })
+	require.ErrorContains(t, err, "no decoding")
+	require.NoFileExists(t, record.Path(filepath.Join(folder, record.Folder), run.ID()))
+	log.Reset()
+	_, err = runner.Train(context.Background(), run, folder, nil)
 	require.NoError(t, err)
-	files, err := filepath.Glob(filepath.Join(runs, id, "checkpoint", "*.bin"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	return files
+	require.NotContains(t, log.String(), "epoch")
 }
 
 // variables are the values of all variables of a trained model, by name.
-func variables(t *testing.T, run experiments.Run, runs string) map[string]any {
-	id, err := run.ID()
-	require.NoError(t, err)
-	store, err := train.LoadModel(run, filepath.Join(runs, id))
+func variables(t *testing.T, run experiments.Run, folder string) map[string]any {
+	store, err := train.LoadModel(run, folder)
 	require.NoError(t, err)
 	values := map[string]any{}
 	for v := range store.IterVariables() {
@@ -184,7 +173,7 @@ func TestPlanRefuses(t *testing.T) {
 	scale := experiments.Scale{Width: 2, Epochs: 1, Seeds: 1}
 	three := experiments.Machine{Backend: "xla-cpu", Devices: 3}
 	refused := func(message string, machine experiments.Machine, settings experiments.Settings) {
-		_, err := experiments.Plan(experiments.Table[0], "test", scale, describe(set), machine, settings, 0)
+		_, err := experiments.Plan(experiments.Table[0], "test", scale, describe(set), machine, experiments.Overrides{Settings: settings})
 		require.ErrorContains(t, err, message)
 	}
 	refused("does not fit", onOne, experiments.Settings{experiments.ParamBatch: 21})

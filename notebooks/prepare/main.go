@@ -9,13 +9,12 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/device"
-	"ebsscgo/internal/errline"
 	"ebsscgo/internal/train"
 )
 
 func main() {
 	if err := prepare(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, errline.Of(err))
+		fmt.Fprintln(os.Stderr, device.OneLine(err))
 		os.Exit(1)
 	}
 }
@@ -31,7 +30,7 @@ func prepare(ctx context.Context) error {
 	}
 	for _, images := range []experiments.Images{experiments.MNIST, experiments.CIFAR10} {
 		_, err := train.FindSet(ctx, images, "", os.Stdout, func(why error) {
-			fmt.Printf("MNIST stands in for CIFAR-10: %s\n", errline.Of(why))
+			fmt.Printf("MNIST stands in for CIFAR-10: %s\n", device.OneLine(why))
 		})
 		if err != nil {
 			return err

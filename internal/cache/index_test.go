@@ -1,4 +1,4 @@
-package wheel
+package cache
 
 import (
 	"fmt"
@@ -6,13 +6,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"ebsscgo/internal/cache"
 )
 
 // index makes an address pip's only source, and pip impatient.
@@ -25,8 +24,8 @@ func index(t *testing.T, address string) {
 	t.Setenv("NO_PROXY", "127.0.0.1")
 }
 
-// serveWheel makes pip's only source a package index that answers requests for the wheel one after another, and those that
-// follow with the wheel.
+// serveWheel makes pip's only source a package index that gives these answers to the first requests for the wheel, one each, and
+// the wheel to all later ones.
 func serveWheel(t *testing.T, wheel string, answers ...http.HandlerFunc) (requests *atomic.Int32) {
 	requests = new(atomic.Int32)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,12 +92,12 @@ func TestFetchRefusesOtherBytes(t *testing.T) {
 		answers []http.HandlerFunc
 		says    string
 	}{
-		"other bytes, a local file, too few": {[]http.HandlerFunc{other, redirect("file://" + local), shorter}, "wrong SHA-256"},
-		"not found":                          {[]http.HandlerFunc{http.NotFound}, "404"},
-		"another scheme":                     {[]http.HandlerFunc{redirect("ftp://127.0.0.1/" + wheelName)}, "ftp://127.0.0.1"},
+		"other bytes, a local file, too few": {[]http.HandlerFunc{other, redirect("file://" + local), shorter}, "DO NOT MATCH THE HASHES"},
+		"not found":                          {slices.Repeat([]http.HandlerFunc{http.NotFound}, attempts), "404"},
+		"another scheme":                     {slices.Repeat([]http.HandlerFunc{redirect("ftp://127.0.0.1/" + wheelName)}, attempts), "ftp://127.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv(cache.EnvVar, t.TempDir())
+			t.Setenv(EnvVar, t.TempDir())
 			requests := serveWheel(t, wheel, c.answers...)
 			_, err := Fetch(t.Context(), f)
 			require.ErrorContains(t, err, c.says)

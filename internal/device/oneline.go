@@ -1,10 +1,9 @@
-// Package errline prints errors for people: on one line.
-package errline
+package device
 
 import "strings"
 
-// Of is an error's text without the line breaks, and the stack traces below them, that libraries add.
-func Of(err error) string {
+// OneLine returns an error's text on one line, for users: GoMLX and the backends add line breaks and stack traces.
+func OneLine(err error) string {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -1,4 +1,4 @@
-package hugepages
+package device
 
 import (
 	"fmt"
@@ -12,17 +12,17 @@ import (
 
 // TestMain lets the test's binary stand in for the program that starts itself again.
 func TestMain(m *testing.M) {
-	if os.Getenv("HUGEPAGES_TEST") == "" {
+	if os.Getenv("TEST_HUGE_PAGES") == "" {
 		os.Exit(m.Run())
 	}
-	if err := Reexec(); err != nil {
+	if err := RestartWithHugePages(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(os.Getenv(envVar), os.Args[1:])
+	fmt.Println(os.Getenv(tunables), os.Args[1:])
 }
 
-func TestReexec(t *testing.T) {
+func TestRestartWithHugePages(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a setting of glibc")
 	}
@@ -33,7 +33,7 @@ func TestReexec(t *testing.T) {
 		"glibc.malloc.hugetlb=2:glibc.x=1": "glibc.malloc.hugetlb=2:glibc.x=1",
 	} {
 		cmd := exec.Command(os.Args[0], "run", "a b")
-		cmd.Env = append(os.Environ(), "HUGEPAGES_TEST=1", envVar+"="+before)
+		cmd.Env = append(os.Environ(), "TEST_HUGE_PAGES=1", tunables+"="+before)
 		out, err := cmd.Output()
 		require.NoError(t, err)
 		require.Equal(t, after+" [run a b]\n", string(out), "from %q", before)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,65 +16,38 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gomlx/gomlx/ml/train/optimizer"
 	"github.com/google/renameio/v2"
 
 	"ebsscgo/experiments"
 )
 
-// exportedImages is how many test images an export holds.
+// exportedImages is the number of test images in an export.
 const exportedImages = 64
 
-// FindRun finds a finished run by its ID in the runs of all profiles below a results folder.
-func FindRun(results, id string) (run experiments.Run, folder string, err error) {
-	profiles, err := os.ReadDir(results)
-	if err != nil {
-		return run, "", fmt.Errorf("reading results: %w", err)
-	}
-	for _, profile := range profiles {
-		if _, err := os.Stat(filepath.Join(results, profile.Name(), "runs", id)); err == nil {
-			folder = filepath.Join(results, profile.Name(), "runs", id)
-		}
-	}
-	if folder == "" || id == "" {
-		return run, "", fmt.Errorf("there is no run %q in %s: IDs are the names of the folders in %s", id, results,
-			filepath.Join(results, "<profile>", "runs"))
-	}
-	result, ok, err := Load(folder)
-	if err != nil {
-		return run, "", err
-	}
-	if !ok {
-		return run, "", fmt.Errorf("run %q is not finished: run its experiment again, it goes on from where it was", id)
-	}
-	return result.Run, folder, nil
-}
-
-// LoadModel reads the trained model of a run from its folder. No earlier checkpoint stands in for one that is not good.
+// LoadModel reads the trained model of a run from its newest checkpoint in folder/checkpoints. No earlier checkpoint stands in for
+// one that is not good.
 func LoadModel(run experiments.Run, folder string) (*model.Store, error) {
-	checkpoints := filepath.Join(folder, checkpointFolder)
-	name, err := newest(checkpoints)
+	path := filepath.Join(folder, Checkpoints, run.ID()+newestSuffix)
+	variables, p, err := read(run, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the trained model of %s is not here (%s): remove its record and run the experiment again", run.ID(), path)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading the model of %s: checkpoint %s is not good (%w): remove it and the record, and run the experiment again", run.ID(), path, err)
 	}
-	if name == "" {
-		return nil, fmt.Errorf("%s has no checkpoint: remove the folder and run the experiment again", folder)
+	if len(p.Curve) < run.Epochs {
+		return nil, fmt.Errorf("reading the model of %s: checkpoint %s has finished %d of %d epochs: run the experiment again",
+			run.ID(), path, len(p.Curve), run.Epochs)
 	}
-	store, handler, _, err := open(run, checkpoints, name)
-	if err != nil {
-		return nil, fmt.Errorf("reading the model of %s: checkpoint %s is not good (%w): remove the folder and run the experiment again", folder, name, err)
-	}
-	for _, path := range slices.Sorted(maps.Keys(loaded(handler))) {
-		store.GetVariable(path) // which reads it
-	}
-	if step := int(optimizer.GetGlobalStep(store)); step < run.Epochs*run.StepsPerEpoch() {
-		return nil, fmt.Errorf("reading the model of %s: checkpoint %s is of step %d, and the run has %d: run the experiment again",
-			folder, name, step, run.Epochs*run.StepsPerEpoch())
+	names := slices.Sorted(maps.Keys(variables))
+	store, _ := storeWith(run, variables)
+	for _, name := range names {
+		store.GetVariable(name) // which loads it
 	}
 	return store, nil
 }
 
-// InitialModel is the model of a run before training.
+// InitialModel returns the model of a run before training.
 func InitialModel(backend compute.Backend, run experiments.Run) (*model.Store, error) {
 	store := newStore(run)
 	if err := store.SetRNGStateFromSeed(int64(run.Seed)); err != nil {
@@ -92,9 +66,9 @@ func InitialModel(backend compute.Backend, run experiments.Run) (*model.Store, e
 	return store, nil
 }
 
-// TestImages are the first images that the run is tested on, up to count, preprocessed [N, H, W, C], and their labels.
-func (l *Lab) TestImages(ctx context.Context, run experiments.Run, count int) (*tensors.Tensor, []uint8, error) {
-	prepared, release, err := l.borrow(ctx, run)
+// TestImages returns the first test images of a run, up to count, preprocessed [N, H, W, C], and their labels.
+func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int) (*tensors.Tensor, []uint8, error) {
+	prepared, release, err := r.acquireImages(ctx, run)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,22 +85,22 @@ func (l *Lab) TestImages(ctx context.Context, run experiments.Run, count int) (*
 
 // Export writes a trained model to an .npz file: its variables by name ("conv1/dictionary"), the first 64 preprocessed
 // test images ("images" [64, H, W, C]), their labels ("labels" [64]) and the model's class scores ("logits" [64, Y]).
-func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file string) error {
+func (r *Runner) Export(ctx context.Context, run experiments.Run, folder, file string) error {
 	store, err := LoadModel(run, folder)
 	if err != nil {
 		return err
 	}
 	content := run.Network.Variables(store)
-	images, classes, err := l.TestImages(ctx, run, exportedImages)
+	images, classes, err := r.TestImages(ctx, run, exportedImages)
 	if err != nil {
 		return err
 	}
-	evaluator, err := newEvaluator(l.Backend, store, run.Network)
+	evaluator, err := newEvaluator(r.Backend, store, run.Network)
 	if err != nil {
 		return err
 	}
 	defer evaluator.exec.Finalize()
-	prepared, release, err := l.borrow(ctx, run)
+	prepared, release, err := r.acquireImages(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -142,6 +116,9 @@ func (l *Lab) Export(ctx context.Context, run experiments.Run, folder, file stri
 	content["images"] = images
 	content["labels"] = tensors.FromValue(labels)
 	content["logits"] = tensors.FromValue([][]float32(scores))
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file: name another one with --out", file)
+	}
 	pending, err := renameio.NewPendingFile(file, renameio.WithPermissions(0o644))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)

@@ -1,4 +1,4 @@
-package wheel
+package cache
 
 import (
 	"archive/zip"
@@ -18,18 +18,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/internal/cache"
 	"ebsscgo/internal/cache/cachetest"
 )
 
 const content = "the plugin\n"
 
-// TestMain lets the test's binary stand in for one of several processes that want the same file at once.
+// TestMain lets the test binary be one of several processes that fetch the same file.
 func TestMain(m *testing.M) {
-	retryWait = time.Millisecond
 	if f := os.Getenv("WHEEL_TEST_FETCH"); f != "" {
 		fields := strings.Fields(f)
-		path, err := Fetch(context.Background(), File{fields[0], fields[1], fields[2], fields[3]})
+		path, err := Fetch(context.Background(), WheelFile{fields[0], fields[1], fields[2], fields[3]})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -44,10 +42,10 @@ const wheelName = "ebssctest-1.0-py3-none-any.whl"
 
 // offline makes an empty cache, and a folder of wheels with one wheel in it as pip's only source. It returns the
 // pinned file in that wheel, and the wheel.
-func offline(t *testing.T) (f File, wheel string) {
+func offline(t *testing.T) (f WheelFile, wheel string) {
 	t.Helper()
 	wheels := t.TempDir()
-	t.Setenv(cache.EnvVar, t.TempDir())
+	t.Setenv(EnvVar, t.TempDir())
 	t.Setenv("PIP_CONFIG_FILE", os.DevNull)
 	t.Setenv("PIP_NO_INDEX", "1")
 	t.Setenv("PIP_FIND_LINKS", wheels)
@@ -61,7 +59,7 @@ func offline(t *testing.T) (f File, wheel string) {
 	})
 	wheel = filepath.Join(wheels, wheelName)
 	require.NoError(t, os.WriteFile(wheel, packed, 0o644))
-	return File{
+	return WheelFile{
 		Requirement:  "ebssctest==1.0",
 		WheelSHA256:  hash(packed),
 		Member:       "ebssctest/lib.so",
@@ -69,7 +67,7 @@ func offline(t *testing.T) (f File, wheel string) {
 	}, wheel
 }
 
-// bringing is a python3 that takes the wheel for what it shall download, quicker than pip does.
+// bringing is a python3 that copies the wheel to where pip shall download it, faster than pip.
 func bringing(wheel string) string {
 	return fmt.Sprintf("for folder; do :; done\nmkdir -p \"$folder\" && cp '%s' \"$folder/%s\"\n", wheel, wheelName)
 }
@@ -111,7 +109,7 @@ func requireContent(t *testing.T, path string) {
 // requireNothing checks that the cache holds no file but locks.
 func requireNothing(t *testing.T) {
 	t.Helper()
-	left, err := filepath.Glob(filepath.Join(os.Getenv(cache.EnvVar), "wheels", "*"))
+	left, err := filepath.Glob(filepath.Join(os.Getenv(EnvVar), "wheels", "*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
@@ -122,7 +120,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, ok)
 
-	// What lies in the current folder is not what Python runs.
+	// Python does not run files of the current folder.
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("pip.py", []byte("raise SystemExit('executed')"), 0o644))
 	path, err := Fetch(t.Context(), f)
@@ -132,7 +130,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 	for folder, want := range map[string][]string{
 		filepath.Dir(path):               {"lib.so"},
 		filepath.Dir(filepath.Dir(path)): {f.MemberSHA256}, // the wheel and the temporary folder are gone
-		os.Getenv(cache.EnvVar):          {"locks", "wheels"},
+		os.Getenv(EnvVar):                {"locks", "wheels"},
 	} {
 		entries, err := os.ReadDir(folder)
 		require.NoError(t, err)
@@ -153,7 +151,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 	require.Equal(t, path, installed)
 }
 
-// What is in the cache is verified each time: other bytes, of the same size too, are never returned.
+// A file in the cache is verified each time: other bytes, of the same size too, are never returned.
 func TestFetchRepairs(t *testing.T) {
 	f, wheel := offline(t)
 	fakePython(t, bringing(wheel))
@@ -171,7 +169,7 @@ func TestFetchRepairs(t *testing.T) {
 		_, ok, err := Installed(f)
 		require.NoError(t, err, name)
 		require.False(t, ok, name)
-		// What a killed installation leaves behind.
+		// A killed installation leaves this behind.
 		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(path)+".tmp", "ready"), 0o755))
 
 		path, err = Fetch(t.Context(), f)
@@ -187,15 +185,15 @@ func TestFetchRefusesWhatOthersCanChange(t *testing.T) {
 	path, err := Fetch(t.Context(), f)
 	require.NoError(t, err)
 	for place, mode := range map[string]os.FileMode{
-		path: 0o666, filepath.Dir(path): 0o777, filepath.Dir(filepath.Dir(path)): 0o777, os.Getenv(cache.EnvVar): 0o777,
+		path: 0o666, filepath.Dir(path): 0o777, filepath.Dir(filepath.Dir(path)): 0o777, os.Getenv(EnvVar): 0o777,
 	} {
 		info, err := os.Stat(place)
 		require.NoError(t, err)
 		require.NoError(t, os.Chmod(place, mode))
 		_, err = Fetch(t.Context(), f)
-		require.ErrorIs(t, err, cache.ErrUnusable)
+		require.ErrorIs(t, err, ErrUnusable)
 		require.ErrorContains(t, err, place)
-		require.ErrorContains(t, err, cache.EnvVar)
+		require.ErrorContains(t, err, EnvVar)
 		require.NoError(t, os.Chmod(place, info.Mode()))
 	}
 	_, err = Fetch(t.Context(), f)
@@ -240,36 +238,31 @@ func TestFetchConcurrently(t *testing.T) {
 func TestFetchErrors(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		spoil func(t *testing.T, f *File, wheel string)
+		spoil func(t *testing.T, f *WheelFile, wheel string)
 		want  string
 	}{
-		{"wheel's hash, whatever pip says", func(t *testing.T, f *File, wheel string) {
-			fakePython(t, bringing(wheel))
-			f.WheelSHA256 = strings.Repeat("0", 64)
-		}, "the wheel has SHA-256"},
-		{"member's hash", func(t *testing.T, f *File, wheel string) {
+		{"member's hash", func(t *testing.T, f *WheelFile, wheel string) {
 			fakePython(t, bringing(wheel))
 			f.MemberSHA256 = strings.Repeat("0", 64)
 		}, "has SHA-256"},
-		{"no such member", func(t *testing.T, f *File, wheel string) {
+		{"no such member", func(t *testing.T, f *WheelFile, wheel string) {
 			fakePython(t, bringing(wheel))
 			f.Member = "ebssctest/other.so"
-		}, "has no file ebssctest/other.so"},
-		{"not a wheel", func(t *testing.T, f *File, wheel string) {
+		}, "ebssctest/other.so: file does not exist"},
+		{"not a wheel", func(t *testing.T, f *WheelFile, wheel string) {
 			fakePython(t, bringing(wheel))
 			require.NoError(t, os.WriteFile(wheel, []byte("<html>"), 0o644))
-			f.WheelSHA256 = hash([]byte("<html>"))
-		}, "is not a wheel"},
-		{"no such version", func(_ *testing.T, f *File, _ string) { f.Requirement = "ebssctest==2.0" }, "ebssctest==2.0"},
-		{"no python", func(t *testing.T, _ *File, _ string) { t.Setenv("PATH", t.TempDir()) }, "python3 is not on the PATH"},
-		{"no pip", func(t *testing.T, _ *File, _ string) {
+		}, "not a valid zip file"},
+		{"no such version", func(_ *testing.T, f *WheelFile, _ string) { f.Requirement = "ebssctest==2.0" }, "ebssctest==2.0"},
+		{"no python", func(t *testing.T, _ *WheelFile, _ string) { t.Setenv("PATH", t.TempDir()) }, `"python3": executable file not found`},
+		{"no pip", func(t *testing.T, _ *WheelFile, _ string) {
 			fakePython(t, "echo 'ImportError: No module named pip' >&2\nexit 1\n")
-		}, "python3 has no pip"},
-		{"no network", func(t *testing.T, _ *File, _ string) {
+		}, "pip: ImportError: No module named pip; check"},
+		{"no network", func(t *testing.T, _ *WheelFile, _ string) {
 			index(t, "http://127.0.0.1:1/") // nobody listens there
-		}, "cannot reach the package index ([Errno 111] Connection refused)"},
-		{"silent failure", func(t *testing.T, _ *File, _ string) { fakePython(t, "exit 3\n") }, "exit status 3"},
-		{"no wheel", func(t *testing.T, _ *File, _ string) { fakePython(t, "exit 0\n") }, "pip left 0 wheels"},
+		}, "No matching distribution found for ebssctest==1.0; check the network"},
+		{"silent failure", func(t *testing.T, _ *WheelFile, _ string) { fakePython(t, "exit 3\n") }, "exit status 3"},
+		{"no wheel", func(t *testing.T, _ *WheelFile, _ string) { fakePython(t, "exit 0\n") }, "pip saved 0 wheels"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, wheel := offline(t)
@@ -289,28 +282,28 @@ func TestFetchOnAFullDisk(t *testing.T) {
 	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	packed := makeWheel(t, map[string]string{f.Member: string(large)})
 	require.NoError(t, os.WriteFile(wheel, packed, 0o644))
-	f.WheelSHA256, f.MemberSHA256 = hash(packed), hash(large)
+	f.MemberSHA256 = hash(large)
 	for _, python := range []string{
 		bringing(wheel),
 		"echo 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device' >&2\nexit 1\n",
 	} {
 		fakePython(t, python)
-		t.Setenv(cache.EnvVar, cachetest.Disk(t, 256))
+		t.Setenv(EnvVar, cachetest.Disk(t, 256))
 		_, err := Fetch(t.Context(), f)
-		require.ErrorIs(t, err, cache.ErrUnusable)
-		require.ErrorContains(t, err, "no space left on device; free some room, or set "+cache.EnvVar)
+		require.ErrorIs(t, err, ErrUnusable)
+		require.ErrorContains(t, err, "no space left on device; free some room, or set "+EnvVar)
 		require.ErrorContains(t, err, f.Requirement)
 		require.NotContains(t, err.Error(), "\n")
 		requireNothing(t)
 	}
 }
 
-// What is installed is used from a cache that can only be read.
+// An installed file can be used from a read-only cache.
 func TestFetchFromAReadOnlyCache(t *testing.T) {
 	f, wheel := offline(t)
 	fakePython(t, bringing(wheel))
 	disk := cachetest.Disk(t, 256)
-	t.Setenv(cache.EnvVar, disk)
+	t.Setenv(EnvVar, disk)
 	path, err := Fetch(t.Context(), f)
 	require.NoError(t, err)
 	cachetest.ReadOnly(t, disk)
@@ -321,8 +314,8 @@ func TestFetchFromAReadOnlyCache(t *testing.T) {
 	other := f
 	other.MemberSHA256 = strings.Repeat("0", 64)
 	_, err = Fetch(t.Context(), other)
-	require.ErrorIs(t, err, cache.ErrUnusable)
-	require.ErrorContains(t, err, "read-only file system; set "+cache.EnvVar)
+	require.ErrorIs(t, err, ErrUnusable)
+	require.ErrorContains(t, err, "read-only file system; set "+EnvVar)
 }
 
 func TestFetchStopsWithContext(t *testing.T) {
@@ -335,7 +328,7 @@ func TestFetchStopsWithContext(t *testing.T) {
 	requireNothing(t)
 }
 
-// FuzzUnpack takes anything for the pinned wheel. Whatever it is, it unpacks to the pinned file and to nothing else.
+// FuzzUnpack takes any bytes for a wheel: they unpack to the pinned file and to nothing else.
 func FuzzUnpack(f *testing.F) {
 	const member = "ebssctest/lib.so"
 	f.Add(makeWheel(f, map[string]string{member: content}))
@@ -348,8 +341,8 @@ func FuzzUnpack(f *testing.F) {
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		wheel := filepath.Join(outside, wheelName)
 		require.NoError(t, os.WriteFile(wheel, packed, 0o644))
-		pinned := File{Requirement: "ebssctest==1.0", WheelSHA256: hash(packed), Member: member, MemberSHA256: hash([]byte(content))}
-		if err := unpack(pinned, wheel, dir); err == nil {
+		pinned := WheelFile{Requirement: "ebssctest==1.0", Member: member, MemberSHA256: hash([]byte(content))}
+		if err := unpack(pinned, wheel, filepath.Join(dir, "lib.so")); err == nil {
 			requireContent(t, filepath.Join(dir, "lib.so"))
 		}
 		for folder, allowed := range map[string][]string{outside: {"ready", wheelName}, dir: {"lib.so"}} {

@@ -1,0 +1,130 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/tensors"
+	mldataset "github.com/gomlx/gomlx/ml/dataset"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/record"
+)
+
+// Runner executes runs on a backend and a data set. Several runs may execute at a time if Log can be written to by all.
+type Runner struct {
+	// Backend that computes.
+	Backend compute.Backend
+	// Set holds the images as bytes.
+	Set *dataset.Set
+	// Log takes a line an epoch. Terminal says that it is a terminal, which shows a progress bar instead.
+	Log      io.Writer
+	Terminal bool
+	// Origin of the records, see there.
+	Origin record.Origin
+
+	// prepared images on the device; the runs of a study share them.
+	prepared map[preparation]*prepared
+	mutex    sync.Mutex // of prepared
+}
+
+// Dataset describes the data set to experiments.Plan.
+func (r *Runner) Dataset() experiments.Dataset {
+	return experiments.Dataset{Name: r.Set.Name, SHA256: r.Set.SHA256, Train: r.Set.Train.Len(), Test: r.Set.Test.Len()}
+}
+
+// preparation identifies prepared images.
+type preparation struct {
+	train, test, heldOut int
+	whiten               bool
+}
+
+// prepared holds preprocessed images on the device, and the number of runs that use them.
+type prepared struct {
+	train, test             *mldataset.InMemoryDataset
+	trainLabels, testLabels []uint8
+	users                   int
+}
+
+// acquireImages reuses or uploads the run's images, and evicts images that no run uses. They stay on the device until release.
+func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, release func(), err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	whiten, _ := run.Settings[experiments.ParamWhiten].(bool)
+	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, whiten}
+	p, ok := r.prepared[key]
+	if !ok {
+		for other, idle := range r.prepared {
+			if idle.users == 0 {
+				idle.train.FinalizeAll()
+				idle.test.FinalizeAll()
+				delete(r.prepared, other)
+			}
+		}
+		if p, err = r.prepare(ctx, run, whiten); err != nil {
+			return nil, nil, err
+		}
+		if r.prepared == nil {
+			r.prepared = map[preparation]*prepared{}
+		}
+		r.prepared[key] = p
+	}
+	p.users++
+	return p, func() {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		p.users--
+	}, nil
+}
+
+// prepare uploads images. The whitening is fitted on exactly the images that the run trains on.
+func (r *Runner) prepare(ctx context.Context, run experiments.Run, whiten bool) (*prepared, error) {
+	train := r.Set.Train.Slice(0, run.TrainImages)
+	var test dataset.Images
+	if all := r.Set.Train.Len(); run.HeldOut > 0 {
+		test = r.Set.Train.Slice(all-run.HeldOut, all)
+	} else {
+		test = r.Set.Test.Slice(0, run.TestImages)
+	}
+	preprocess, err := r.preprocessing(ctx, train, whiten)
+	if err != nil {
+		return nil, err
+	}
+	onDevice := func(name string, images dataset.Images) (*mldataset.InMemoryDataset, error) {
+		processed, err := preprocess(images)
+		if err != nil {
+			return nil, fmt.Errorf("preprocessing the %s images: %w", name, err)
+		}
+		labels := make([]int32, images.Len())
+		for i, label := range images.Labels {
+			labels[i] = int32(label)
+		}
+		return mldataset.InMemoryFromData(r.Backend, name, []any{processed},
+			[]any{tensors.FromFlatDataAndDimensions(labels, len(labels), 1)})
+	}
+	p := &prepared{trainLabels: train.Labels, testLabels: test.Labels}
+	if p.train, err = onDevice("training", train); err != nil {
+		return nil, err
+	}
+	if p.test, err = onDevice("test", test); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// preprocessing returns the function that whitens images, fitted on the training images, or scales them.
+func (r *Runner) preprocessing(ctx context.Context, train dataset.Images, whiten bool) (func(dataset.Images) (*tensors.Tensor, error), error) {
+	if !whiten {
+		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil
+	}
+	fmt.Fprintf(r.Log, "whitening %d images (fitting takes up to a minute, once)\n", train.Len())
+	whitening, err := dataset.Fit(ctx, r.Backend, train)
+	if err != nil {
+		return nil, fmt.Errorf("whitening the training images: %w", err)
+	}
+	return func(images dataset.Images) (*tensors.Tensor, error) { return whitening.Apply(r.Backend, images) }, nil
+}
