@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In chunks of any size a function has the values and gradients that it has at once, for what the chunks share and for what is
-// split; also where its gradients are taken twice.
+// In chunks of any size a function has the same values and gradients as at once, with respect to shared and split nodes, also
+// if two gradients are taken.
 func TestRemat(t *testing.T) {
 	// Entry i along the axis is a function of first[:, i], second[:, i] and the weights.
 	f := func(shared, parts []*Node) *Node {
