@@ -1,0 +1,153 @@
+package report_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/record/recordtest"
+	"ebsscgo/internal/report"
+)
+
+// compared compares the rows of one experiment in two folders, given how many of 1,000 images each seed errs on.
+func compared(t *testing.T, a, b []int) report.ComparedRow {
+	all := compareFolders(t, addSeeds(t, "relu-lc7", a), addSeeds(t, "relu-lc7", b))
+	require.Len(t, all, 1)
+	require.Len(t, all[0].Rows, 1)
+	return all[0].Rows[0]
+}
+
+// addSeeds records runs of an experiment, which err on so many of 1,000 images, and returns the results' folder.
+func addSeeds(t *testing.T, experiment string, counts []int, changes ...change) (results string) {
+	results = t.TempDir()
+	for i, count := range counts {
+		add(t, results, experiment, i+1, append([]change{wrong(count)}, changes...)...)
+	}
+	return results
+}
+
+// compareFolders compares the folders of profile smoke.
+func compareFolders(t *testing.T, a, b string) []report.Comparison {
+	all, err := report.Compare(filepath.Join(a, "smoke"), filepath.Join(b, "smoke"), suite)
+	require.NoError(t, err)
+	return all
+}
+
+// Single seeds are compared by their test images, several by how they vary, and by the images where they do not vary.
+func TestCompare(t *testing.T) {
+	for _, c := range []struct {
+		a, b            []int
+		method, verdict string
+	}{
+		{[]int{340}, []int{390}, "binomial, 1000 images", report.Worse},
+		{[]int{340}, []int{370}, "binomial, 1000 images", report.Within},
+		{[]int{390}, []int{340}, "binomial, 1000 images", report.Better},
+		{[]int{0}, []int{0}, "binomial, 1000 images", report.Within},
+		{[]int{0}, []int{2}, "binomial, 1000 images", report.Within},
+		{[]int{339, 340, 341}, []int{343, 344, 345}, "Welch, 3 and 3 seeds", report.Worse},
+		{[]int{339, 341}, []int{360, 380}, "Welch, 2 and 2 seeds", report.Within}, // two seeds say little
+		{[]int{340, 340}, []int{390}, "binomial, 1000 images", report.Worse},
+		{[]int{340, 340}, []int{390, 390, 390}, "binomial, 1000 images", report.Worse},
+	} {
+		got := compared(t, c.a, c.b)
+		require.Equal(t, []string{c.method, c.verdict}, []string{got.Method, got.Verdict()}, "%v %v: %+v", c.a, c.b, got)
+	}
+	got := compared(t, []int{339, 340, 341}, []int{343, 344, 345})
+	require.InDelta(t, 0.4-2.776445*0.1*0.8164966, got.Interval.Low, 1e-6)
+	require.InDelta(t, 0.4+2.776445*0.1*0.8164966, got.Interval.High, 1e-6)
+	// Of 340 and 390 of 1,000 images, computed elsewhere by Newcombe's method.
+	single := compared(t, []int{340}, []int{390}).Interval
+	require.InDelta(t, 0.78016, single.Low, 1e-5)
+	require.InDelta(t, 9.19491, single.High, 1e-5)
+}
+
+// Rows of other data sets are refused and named, those of other machines and programs compared and named; trials are left out.
+func TestCompareLikeWithLike(t *testing.T) {
+	a, b := addSeeds(t, "relu-lc7", []int{340}), addSeeds(t, "relu-lc7", []int{345}, func(r *record.Record) {
+		r.Origin.Commit, r.Run.Version = "fedcba987654", experiments.Version-1
+	})
+	add(t, a, "crelu-lc7", 1, images("cifar10"))
+	add(t, b, "crelu-lc7", 1, images("cifar10-jpeg"))
+	add(t, a, "ssc-lc7", 1)
+	add(t, b, "ssc-lc7", 1, epochs(t, 9))
+	add(t, b, "unroll-0", 1)
+	all := compareFolders(t, a, b)
+	require.Len(t, all, 2)
+	require.Equal(t, "table", all[0].Study)
+	require.Len(t, all[0].Rows, 1)
+	require.Equal(t, []string{"version 2 → 1", "commit 0123456789ab → fedcba987654"}, all[0].Rows[0].Changes)
+	require.Equal(t, []string{"ssc-lc7"}, all[0].OnlyA)
+	require.Equal(t, []string{"crelu-lc7 is of CIFAR-10 (SHA-256 cifar10-0123…) in A and of CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…) in B"}, all[0].Refused)
+	require.Equal(t, report.Comparison{Study: "unroll", OnlyB: []string{"unroll-0"}}, all[1])
+	text := all[0].Text()
+	require.Regexp(t, `\nrelu-lc7 +34\.00 +34\.50 +\+0\.50 +34\.00 +34\.50 +\+0\.50 +-3\.\d+ to \+4\.\d+ +binomial, 1000 images +within\n`, text)
+	for _, line := range []string{"changed: version 2 → 1, commit 0123456789ab → fedcba987654 (relu-lc7)\n", "not compared: crelu-lc7 is of", "only in A: ssc-lc7\n"} {
+		require.Contains(t, text, line)
+	}
+	require.Empty(t, report.WorseRows(all))
+	worse := compareFolders(t, addSeeds(t, "relu-lc7", []int{340}), addSeeds(t, "relu-lc7", []int{400}))
+	require.Equal(t, []string{"table relu-lc7"}, report.WorseRows(worse))
+
+	// Of one run by two versions of the program the newer one counts.
+	add(t, b, "relu-lc7", 1, wrong(350))
+	require.InDelta(t, 35, compareFolders(t, a, b)[0].Rows[0].Test.B, 1e-9)
+}
+
+// What cannot be compared is named.
+func TestCompareSaysWhatIsWrong(t *testing.T) {
+	table := filepath.Join(addSeeds(t, "relu-lc7", []int{300}), "smoke")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	quick := t.TempDir()
+	_, err := recordtest.New(t, suite, "relu-lc7", "quick", 1, experiments.Overrides{}).Write(filepath.Join(quick, record.Folder))
+	require.NoError(t, err)
+	mixed := addSeeds(t, "relu-lc7", []int{300})
+	_, err = recordtest.New(t, suite, "relu-lc7", "quick", 1, experiments.Overrides{}).Write(filepath.Join(mixed, "smoke", record.Folder))
+	require.NoError(t, err)
+	for b, says := range map[string]string{
+		filepath.Join(file, "x"):      "nothing to compare: ",
+		file:                          "is not a folder",
+		t.TempDir():                   "has no records to compare",
+		quick:                         "is of profile smoke and " + quick + " of profile quick",
+		filepath.Join(mixed, "smoke"): "holds records of profiles",
+		filepath.Join(addSeeds(t, "crelu-lc7", []int{300}), "smoke"):                   "no row in common",
+		filepath.Join(addSeeds(t, "relu-lc7", []int{300}, images("cifar10")), "smoke"): "no row of the same data set: relu-lc7 is of",
+	} {
+		_, err := report.Compare(table, b, suite)
+		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "\n")
+	}
+}
+
+// A row is never worse than itself, and what is worse in B than in A is better in A than in B, by as much.
+func TestCompareTurnsAround(t *testing.T) {
+	opposite := map[string]string{report.Worse: report.Better, report.Better: report.Worse, report.Within: report.Within}
+	a, b := t.TempDir(), t.TempDir()
+	for _, e := range suite.Experiments() {
+		for _, results := range []string{a, b} {
+			for seed := range 1 + rand.IntN(3) {
+				add(t, results, e.Name, seed+1, wrong(rand.IntN(101)))
+			}
+		}
+	}
+	there, back, same := compareFolders(t, a, b), compareFolders(t, b, a), compareFolders(t, a, a)
+	require.Len(t, there, 4, "studies of decodings test on fewer images")
+	for i := range there {
+		require.NotEmpty(t, there[i].Rows)
+		for j, row := range there[i].Rows {
+			turned, itself := back[i].Rows[j], same[i].Rows[j]
+			require.Equal(t, row.Test.Value(), -turned.Test.Value())
+			require.Equal(t, opposite[row.Verdict()], turned.Verdict())
+			require.InDelta(t, row.Interval.Low, -turned.Interval.High, 1e-12)
+			require.InDelta(t, row.Interval.High, -turned.Interval.Low, 1e-12)
+			require.Zero(t, itself.Test.Value())
+			require.Empty(t, itself.Changes)
+			require.Equal(t, report.Within, itself.Verdict())
+		}
+	}
+}
