@@ -2,6 +2,8 @@ package decode_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -127,6 +129,17 @@ func TestMeasureOfAFaithfulBlock(t *testing.T) {
 	require.InDelta(t, 0, measured[0].Error, 1e-3)
 	require.True(t, math.IsNaN(measured[0].Difference))
 	require.False(t, math.IsNaN(measured[2].Difference))
+}
+
+// What is not known of a block survives being written and read, although JSON has no NaN.
+func TestFidelityJSON(t *testing.T) {
+	written := decode.Fidelity{Block: "conv1", Cosine: 0.5, Error: 0.25, Difference: math.NaN(), DifferenceStd: math.NaN(), InkArea: 0}
+	text, err := json.Marshal([]decode.Fidelity{written})
+	require.NoError(t, err)
+	var read []decode.Fidelity
+	require.NoError(t, json.Unmarshal(text, &read))
+	require.Equal(t, fmt.Sprint(written), fmt.Sprint(read[0]))
+	require.Contains(t, string(text), `"Cosine":0.5,`)
 }
 
 func TestMeasureStops(t *testing.T) {

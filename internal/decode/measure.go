@@ -2,6 +2,7 @@ package decode
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -26,6 +27,47 @@ type Fidelity struct {
 	// InkShare is how much of the squared differences between hypotheses lies on the digit's ink, and InkArea how much of
 	// the image that is: a pixel has ink where it is brighter than the background. NaN for images in colour.
 	InkShare, InkArea float64
+}
+
+// fidelityJSON is how a Fidelity is written: JSON has no NaN, so null stands for it.
+type fidelityJSON struct {
+	Block                                                                  string
+	Cosine, CosineStd, Error, Difference, DifferenceStd, InkShare, InkArea *float64
+}
+
+// pairs are the numbers of a fidelity, each with its place in what is written.
+func (f *Fidelity) pairs(written *fidelityJSON) map[*float64]**float64 {
+	return map[*float64]**float64{
+		&f.Cosine: &written.Cosine, &f.CosineStd: &written.CosineStd, &f.Error: &written.Error, &f.Difference: &written.Difference,
+		&f.DifferenceStd: &written.DifferenceStd, &f.InkShare: &written.InkShare, &f.InkArea: &written.InkArea,
+	}
+}
+
+// MarshalJSON writes null for NaN.
+func (f Fidelity) MarshalJSON() ([]byte, error) {
+	written := fidelityJSON{Block: f.Block}
+	for number, place := range f.pairs(&written) {
+		if !math.IsNaN(*number) {
+			*place = number
+		}
+	}
+	return json.Marshal(written)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (f *Fidelity) UnmarshalJSON(text []byte) error {
+	var written fidelityJSON
+	if err := json.Unmarshal(text, &written); err != nil {
+		return err
+	}
+	f.Block = written.Block
+	for number, place := range f.pairs(&written) {
+		*number = math.NaN()
+		if *place != nil {
+			*number = **place
+		}
+	}
+	return nil
 }
 
 // measureBatch is how many images are decoded at once: codes of all hypotheses take memory.
