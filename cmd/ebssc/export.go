@@ -32,7 +32,7 @@ func exportCommand() *cobra.Command {
 			if !ok {
 				return fmt.Errorf("run %s is of an experiment %q that this program does not know", flags.run, run.Experiment)
 			}
-			set, err := images(cmd.Context(), cmd.ErrOrStderr(), study.Images, flags.data)
+			set, err := dataset.Find(cmd.Context(), study.Images, flags.data, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/train"
@@ -64,7 +65,7 @@ func planCommand(stdout io.Writer) *cobra.Command {
 				return err
 			}
 			for _, study := range studies {
-				set, err := images(cmd.Context(), cmd.ErrOrStderr(), study.Images, flags.data)
+				set, err := dataset.Find(cmd.Context(), study.Images, flags.data, cmd.ErrOrStderr())
 				if err != nil {
 					return err
 				}

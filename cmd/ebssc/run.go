@@ -21,7 +21,6 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
-	"ebsscgo/internal/errline"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/train"
 )
@@ -256,7 +255,7 @@ type studyRun struct {
 
 // prepare finds the study's images.
 func (s *studyRun) prepare(ctx context.Context, opened compute.Backend) error {
-	set, err := images(ctx, s.stdout, s.study.Images, s.data)
+	set, err := dataset.Find(ctx, s.study.Images, s.data, s.stdout)
 	if err != nil {
 		return err
 	}
@@ -344,14 +343,6 @@ func show(stdout io.Writer, folder string, studies []experiments.Study) error {
 	}
 	fmt.Fprintf(stdout, "\nall of it on one page: %s\n", filepath.Join(folder, report.PageFile))
 	return nil
-}
-
-// images are those of a kind; where a stand-in takes their place, it says so.
-func images(ctx context.Context, stdout io.Writer, which experiments.Images, folder string) (*dataset.Set, error) {
-	return train.FindSet(ctx, which, folder, stdout, func(why error) {
-		fmt.Fprintf(stdout, "CIFAR-10 cannot be had here (%s): the same networks on MNIST instead, padded to 32×32×3; "+
-			"for CIFAR-10 give its folder with --data\n", errline.Of(why))
-	})
 }
 
 // isTerminal says whether w shows cursor movements.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -50,7 +49,7 @@ func Title(name string) string {
 // numClasses is the number of classes of each data set here; labels are smaller.
 const numClasses = 10
 
-// Set is a data set, split as its authors split it.
+// Set is a data set with its authors' split.
 type Set struct {
 	// Name is one of the Name constants.
 	Name string
@@ -143,30 +142,11 @@ func (i Images) padded32() Images {
 	return padded
 }
 
-// dataFile is one file of a data set, read in full and unzipped.
-type dataFile struct {
-	name  string // official name, without .gz
-	place string // where it was read, for messages
-	bytes []byte
-}
-
-// fingerprint is the SHA-256 of the files' sha256sum list.
+// fingerprint is the SHA-256 of the list that sha256sum prints for the files.
 func fingerprint(files []dataFile) string {
-	sums := make([]string, len(files))
-	names := make([]string, len(files))
-	for i, f := range files {
-		sum := sha256.Sum256(f.bytes)
-		sums[i], names[i] = hex.EncodeToString(sum[:]), f.name
+	list := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(list, "%x  %s\n", sha256.Sum256(f.bytes), f.name)
 	}
-	return listSHA256(names, sums)
-}
-
-// listSHA256 is the SHA-256 of what sha256sum prints for files of these names and sums.
-func listSHA256(names, sums []string) string {
-	var list strings.Builder
-	for i, name := range names {
-		fmt.Fprintf(&list, "%s  %s\n", sums[i], name)
-	}
-	sum := sha256.Sum256([]byte(list.String()))
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(list.Sum(nil))
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -31,24 +30,6 @@ type Lab struct {
 	// prepared are images that runs use or have used; the runs of a study share them.
 	prepared map[preparation]*prepared
 	mutex    sync.Mutex // of prepared
-}
-
-// FindSet finds the images of a kind in a folder, the cache or on the web, see dataset.CIFAR10. Where CIFAR-10 cannot be had at all,
-// MNIST padded to its size stands in, after standIn was told why.
-func FindSet(ctx context.Context, which experiments.Images, folder string, log io.Writer, standIn func(why error)) (*dataset.Set, error) {
-	if which == experiments.MNIST {
-		return dataset.MNIST(ctx, folder, log)
-	}
-	set, err := dataset.CIFAR10(ctx, folder, log)
-	if !errors.Is(err, dataset.ErrUnavailable) {
-		return set, err
-	}
-	standIn(err)
-	digits, err := dataset.MNIST(ctx, folder, log)
-	if err != nil {
-		return nil, err
-	}
-	return digits.Padded32(), nil
 }
 
 // Dataset describes the lab's data set to experiments.Plan.
