@@ -71,70 +71,26 @@ func readCIFAR10(place string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{Name: CIFAR10UnknownName, SHA256: fingerprint(files), Classes: cifarClasses}
-	switch set.SHA256 {
-	case cifarOfficial:
-		set.Name = CIFAR10Name
-	case cifarJPEG:
-		set.Name = CIFAR10JPEGName
-	}
-	last := len(files) - 1
-	if set.Train, err = decodeCIFAR10(files[:last]); err != nil {
-		return nil, err
-	}
-	set.Test, err = decodeCIFAR10(files[last:])
-	return set, err
+	return newSet(files, len(files)-1, CIFAR10UnknownName, cifarClasses, decodeCIFAR10)
 }
 
-// readCIFAR10Files finds and reads the six files.
+// readCIFAR10Files reads the six files.
 func readCIFAR10Files(place string) ([]dataFile, error) {
-	if info, err := os.Stat(place); err == nil && !info.IsDir() {
-		return readCIFAR10Archive(place)
-	}
-	for _, folder := range []string{place, filepath.Join(place, cifarFolder)} {
-		if slices.ContainsFunc(cifarFiles, func(name string) bool { return exists(filepath.Join(folder, name)) }) {
-			return readCIFAR10Folder(folder)
+	archive := place
+	if info, err := os.Stat(place); err != nil || info.IsDir() {
+		files, err := readFiles(place, cifarFolder, cifarFiles, cifarBytes, cifarBytes)
+		if files != nil || err != nil {
+			return files, err
+		}
+		if archive = filepath.Join(place, cifarArchive); !exists(archive) {
+			return nil, fmt.Errorf("%s: found no CIFAR-10; its binary version is needed, as %s/ or %s", place, cifarFolder, cifarArchive)
 		}
 	}
-	if archive := filepath.Join(place, cifarArchive); exists(archive) {
-		return readCIFAR10Archive(archive)
-	}
-	return nil, fmt.Errorf("%s: found no CIFAR-10; its binary version is needed, as %s/ or %s", place, cifarFolder, cifarArchive)
-}
-
-func readCIFAR10Folder(folder string) ([]dataFile, error) {
-	files := make([]dataFile, len(cifarFiles))
-	for i, name := range cifarFiles {
-		path := filepath.Join(folder, name)
-		content, err := readFile(path, cifarBytes)
-		if err != nil {
-			return nil, err
-		}
-		if err := checkCIFAR10Size(int64(len(content))); err != nil {
-			return nil, damaged(path, "%w", err)
-		}
-		files[i] = dataFile{name: name, place: path, bytes: content}
-	}
-	return files, nil
-}
-
-func readCIFAR10Archive(path string) ([]dataFile, error) {
-	archive, err := readPlain(path, maxUnpacked+gzipRoom)
+	packed, err := readPlain(archive, maxUnpacked+gzipRoom)
 	if err != nil {
 		return nil, err
 	}
-	return unpackCIFAR10(bytes.NewReader(archive), path)
-}
-
-// checkCIFAR10Size refuses a data file of any other size than the right one.
-func checkCIFAR10Size(size int64) error {
-	switch {
-	case size < cifarBytes:
-		return fmt.Errorf("truncated: %d bytes, not %d", size, cifarBytes)
-	case size > cifarBytes:
-		return fmt.Errorf("oversized: %d bytes, not %d", size, cifarBytes)
-	}
-	return nil
+	return unpackCIFAR10(bytes.NewReader(packed), archive)
 }
 
 // unpackCIFAR10 reads the six files from a gzipped tar stream into memory; place names it in errors.
@@ -187,7 +143,7 @@ func untarCIFAR10(r io.Reader) ([]dataFile, error) {
 		if files[i].bytes != nil {
 			return nil, fmt.Errorf("two files are named %s", cifarFiles[i])
 		}
-		if err := checkCIFAR10Size(header.Size); err != nil {
+		if err := checkSize(header.Size, cifarBytes, cifarBytes); err != nil {
 			return nil, fmt.Errorf("%s is %w", header.Name, err)
 		}
 		content := make([]byte, cifarBytes)

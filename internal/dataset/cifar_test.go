@@ -168,13 +168,13 @@ var notPlain = map[string]func(t *testing.T, path string){
 func TestWhatIsNoFile(t *testing.T) {
 	for name, make := range notPlain {
 		t.Run(name, func(t *testing.T) {
-			for _, file := range []string{cifarArchive, mnistFiles[1].name, mnistFiles[1].name + ".gz"} {
+			for _, file := range []string{cifarArchive, mnistNames[1], mnistNames[1] + ".gz"} {
 				folder := t.TempDir()
 				for _, f := range digits() {
 					require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
 				}
 				path := filepath.Join(folder, file)
-				require.NoError(t, os.RemoveAll(filepath.Join(folder, mnistFiles[1].name)))
+				require.NoError(t, os.RemoveAll(filepath.Join(folder, mnistNames[1])))
 				make(t, path)
 				read := readMNIST
 				if file == cifarArchive {

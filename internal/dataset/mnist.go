@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"ebsscgo/internal/cache"
 )
@@ -24,17 +23,15 @@ const (
 	mnistOfficial = "d0a3eec1f5a454401d758fdbf15b9b0163a7034963586d671960c180b97e2c1a"
 )
 
-// mnistFiles are in official order: training images and labels, test images and labels. Size and hash are those of the
-// gzipped file.
-var mnistFiles = []struct {
-	name   string
-	size   int64
-	sha256 string
-}{
-	{"train-images-idx3-ubyte", 9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
-	{"train-labels-idx1-ubyte", 28881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
-	{"t10k-images-idx3-ubyte", 1648877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
-	{"t10k-labels-idx1-ubyte", 4542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
+// mnistNames are the files in official order: training images and labels, test images and labels.
+var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
+
+// mnistZipped are the same files gzipped, by their addresses on a mirror.
+var mnistZipped = []remote{
+	{"train-images-idx3-ubyte.gz", 9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
+	{"train-labels-idx1-ubyte.gz", 28881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
+	{"t10k-images-idx3-ubyte.gz", 1648877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
+	{"t10k-labels-idx1-ubyte.gz", 4542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
 }
 
 // mnistMirrors serve the official files. The address of MNIST's authors no longer does.
@@ -69,8 +66,8 @@ func (w web) fetchMNIST(ctx context.Context) ([]dataFile, error) {
 }
 
 func (w web) fetchMNISTFrom(ctx context.Context, mirror string) (files []dataFile, err error) {
-	for _, f := range mnistFiles {
-		from := remote{mirror + f.name + ".gz", f.size, f.sha256}
+	for i, from := range mnistZipped {
+		from.url = mirror + from.url
 		zipped, err := w.download(ctx, from)
 		if err != nil {
 			return nil, err
@@ -79,7 +76,7 @@ func (w web) fetchMNISTFrom(ctx context.Context, mirror string) (files []dataFil
 		if err != nil {
 			return nil, damaged(from.url, "%w", err)
 		}
-		files = append(files, dataFile{name: f.name, bytes: content})
+		files = append(files, dataFile{name: mnistNames[i], bytes: content})
 	}
 	return files, nil
 }
@@ -88,57 +85,25 @@ func (w web) fetchMNISTFrom(ctx context.Context, mirror string) (files []dataFil
 var errNoMNIST = errors.New("found no file of MNIST")
 
 // readMNIST reads MNIST from a folder, see [Find]. The error is errNoMNIST if all its files are missing.
-func readMNIST(place string) (*Set, error) {
-	var files []dataFile
-	var missing string
-	for _, f := range mnistFiles {
-		path := locateMNIST(place, f.name)
-		if path == "" {
-			missing = f.name
-			continue
-		}
-		content, err := readFile(path, mnistLimit)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, dataFile{name: f.name, place: path, bytes: content})
+func readMNIST(folder string) (*Set, error) {
+	files, err := readFiles(folder, mnistFolder, mnistNames, 0, mnistLimit)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case files == nil:
-		return nil, fmt.Errorf("%s: %w", place, errNoMNIST)
-	case missing != "":
-		return nil, fmt.Errorf("%s: %s (or %s.gz) is missing; copy all four files of MNIST again", place, missing, missing)
+	if files == nil {
+		return nil, fmt.Errorf("%s: %w", folder, errNoMNIST)
 	}
 	return newMNIST(files)
 }
 
 // newMNIST makes the set of its four files.
-func newMNIST(files []dataFile) (set *Set, err error) {
-	set = &Set{Name: MNISTUnknownName, SHA256: fingerprint(files), Classes: mnistClasses}
-	if set.SHA256 == mnistOfficial {
-		set.Name = MNISTName
-	}
-	if set.Train, err = decodeMNIST(files[0], files[1]); err != nil {
-		return nil, err
-	}
-	set.Test, err = decodeMNIST(files[2], files[3])
-	return set, err
+func newMNIST(files []dataFile) (*Set, error) {
+	return newSet(files, 2, MNISTUnknownName, mnistClasses, decodeMNIST)
 }
 
-// locateMNIST returns the path of a file of MNIST, empty if it is missing.
-func locateMNIST(place, name string) string {
-	for _, folder := range []string{place, filepath.Join(place, mnistFolder)} {
-		for _, suffix := range []string{"", ".gz"} {
-			if path := filepath.Join(folder, name+suffix); exists(path) {
-				return path
-			}
-		}
-	}
-	return ""
-}
-
-// decodeMNIST decodes a file of images and the file of their labels.
-func decodeMNIST(images, labels dataFile) (Images, error) {
+// decodeMNIST decodes two files: images and their labels.
+func decodeMNIST(files []dataFile) (Images, error) {
+	images, labels := files[0], files[1]
 	pixels, count, err := decodeIDX(images, mnistSide, mnistSide)
 	if err != nil {
 		return Images{}, err

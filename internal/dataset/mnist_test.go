@@ -26,10 +26,15 @@ func encodeMNIST(i Images) (images, labels dataFile) {
 		dataFile{place: "labels", bytes: encodeIDX([]int{i.Len()}, i.Labels)}
 }
 
+// decodeBoth decodes images and labels.
+func decodeBoth(images, labels dataFile) (Images, error) {
+	return decodeMNIST([]dataFile{images, labels})
+}
+
 func TestMNISTRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawImages(t, mnistSide, mnistSide, 1, 5)
-		got, err := decodeMNIST(encodeMNIST(want))
+		got, err := decodeBoth(encodeMNIST(want))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	})
@@ -45,7 +50,7 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	// Every length but the right one, up to a byte more than another record.
 	for length := range len(images.bytes) + mnistImage + 2 {
 		content := append(bytes.Clone(images.bytes), make([]byte, mnistImage+1)...)[:length]
-		_, err := decodeMNIST(with(images, content), labels)
+		_, err := decodeBoth(with(images, content), labels)
 		if length == len(images.bytes) {
 			require.NoError(t, err)
 			continue
@@ -54,7 +59,7 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	}
 	for length := range len(labels.bytes) + 3 {
 		content := append(bytes.Clone(labels.bytes), 0, 0)[:length]
-		_, err := decodeMNIST(images, with(labels, content))
+		_, err := decodeBoth(images, with(labels, content))
 		if length == len(labels.bytes) {
 			require.NoError(t, err)
 			continue
@@ -63,25 +68,25 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	}
 	// Every byte of the headers decides something: what the file is, or how large.
 	for at := range 16 {
-		_, err := decodeMNIST(with(images, changed(images.bytes, at, images.bytes[at]+1)), labels)
+		_, err := decodeBoth(with(images, changed(images.bytes, at, images.bytes[at]+1)), labels)
 		requireOneLine(t, err, "images", "download it again")
 	}
 	for at := range 8 {
-		_, err := decodeMNIST(images, with(labels, changed(labels.bytes, at, labels.bytes[at]+1)))
+		_, err := decodeBoth(images, with(labels, changed(labels.bytes, at, labels.bytes[at]+1)))
 		requireOneLine(t, err, "labels", "download it again")
 	}
-	_, err := decodeMNIST(images, with(labels, changed(labels.bytes, 9, 10)))
+	_, err := decodeBoth(images, with(labels, changed(labels.bytes, 9, 10)))
 	requireOneLine(t, err, "labels", "label 1 is 10")
-	_, err = decodeMNIST(images, images)
+	_, err = decodeBoth(images, images)
 	requireOneLine(t, err, "not an IDX file of this kind")
 	_, four := encodeMNIST(Images{Labels: []byte{1, 2, 3, 4}})
-	_, err = decodeMNIST(images, four)
+	_, err = decodeBoth(images, four)
 	requireOneLine(t, err, "4 labels for the 3 images", "again")
 	none, noLabels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1})
-	_, err = decodeMNIST(none, noLabels)
+	_, err = decodeBoth(none, noLabels)
 	requireOneLine(t, err, "0 images")
 	wide, _ := encodeMNIST(Images{Height: 28, Width: 56, Channels: 1, Pixels: make([]byte, 3*28*56), Labels: three.Labels})
-	_, err = decodeMNIST(wide, labels)
+	_, err = decodeBoth(wide, labels)
 	requireOneLine(t, err, "[28 56], not [28 28]")
 }
 
@@ -98,7 +103,7 @@ func FuzzIDX(f *testing.F) {
 				require.True(t, bytes.Equal(content, encodeIDX(append([]int{count}, dims...), values)), "decoding loses something")
 			}
 		}
-		if i, err := decodeMNIST(dataFile{bytes: content}, labels); err == nil {
+		if i, err := decodeBoth(dataFile{bytes: content}, labels); err == nil {
 			require.Len(t, i.Pixels, mnistImage)
 		}
 	})
@@ -116,8 +121,8 @@ func digits() []dataFile {
 	files := make([]dataFile, 4)
 	files[0], files[1] = encodeMNIST(count(3))
 	files[2], files[3] = encodeMNIST(count(2))
-	for i, f := range mnistFiles {
-		files[i].name = f.name
+	for i, name := range mnistNames {
+		files[i].name = name
 	}
 	return files
 }
@@ -230,8 +235,8 @@ func TestMNISTFallsBackToThePackage(t *testing.T) {
 	}
 	require.Equal(t, 1, asked, "the second time it is in the cache")
 	var names []string
-	for _, f := range mnistFiles {
-		names = append(names, filepath.Join("data", MNISTName, f.name))
+	for _, name := range mnistNames {
+		names = append(names, filepath.Join("data", MNISTName, name))
 	}
 	require.ElementsMatch(t, append(names, "locks/data-mnist.lock"), filesBelow(t, os.Getenv(cache.EnvVar)))
 

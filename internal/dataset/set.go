@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -140,6 +141,21 @@ func (i Images) padded32() Images {
 		}
 	}
 	return padded
+}
+
+// names are the names of data sets with known fingerprints.
+var names = map[string]string{cifarOfficial: CIFAR10Name, cifarJPEG: CIFAR10JPEGName, mnistOfficial: MNISTName}
+
+// newSet makes a set of its files, of which the first so many are for training. It is named by its fingerprint, or unknown.
+func newSet(files []dataFile, training int, unknown string, classes []string, decode func([]dataFile) (Images, error)) (*Set, error) {
+	set := &Set{SHA256: fingerprint(files), Classes: classes}
+	set.Name = cmp.Or(names[set.SHA256], unknown)
+	var err error
+	if set.Train, err = decode(files[:training]); err != nil {
+		return nil, err
+	}
+	set.Test, err = decode(files[training:])
+	return set, err
 }
 
 // fingerprint is the SHA-256 of the list that sha256sum prints for the files.

@@ -97,8 +97,8 @@ func TestOfficialFingerprints(t *testing.T) {
 	for i, name := range cifarFiles {
 		fmt.Fprintf(&cifarList, "%s  %s\n", cifar[i], name)
 	}
-	for i, f := range mnistFiles {
-		fmt.Fprintf(&mnistList, "%s  %s\n", mnist[i], f.name)
+	for i, name := range mnistNames {
+		fmt.Fprintf(&mnistList, "%s  %s\n", mnist[i], name)
 	}
 	require.Equal(t, cifarOfficial, fmt.Sprintf("%x", sha256.Sum256([]byte(cifarList.String()))))
 	require.Equal(t, mnistOfficial, fmt.Sprintf("%x", sha256.Sum256([]byte(mnistList.String()))))
