@@ -84,3 +84,6 @@ func (p *Profile) RunsText() string {
 	}
 	return text
 }
+
+// RunsCSV is the list of all recorded runs as CSV.
+func (p *Profile) RunsCSV() []byte { return runsColumns.CSV(p.Runs()) }

@@ -122,9 +122,9 @@ var damages = map[string]struct {
 	says string
 	do   func(t *testing.T, file string)
 }{
-	"truncated":     {"zip: not a valid zip file", func(t *testing.T, file string) { truncate(t, file, 0.9) }},
-	"empty":         {"zip: not a valid zip file", func(t *testing.T, file string) { truncate(t, file, 0) }},
-	"no zip file":   {"zip: not a valid zip file", func(t *testing.T, file string) { require.NoError(t, os.WriteFile(file, []byte("null"), 0o644)) }},
+	"truncated":   {"zip: not a valid zip file", func(t *testing.T, file string) { truncate(t, file, 0.9) }},
+	"empty":       {"zip: not a valid zip file", func(t *testing.T, file string) { truncate(t, file, 0) }},
+	"no zip file": {"zip: not a valid zip file", func(t *testing.T, file string) { require.NoError(t, os.WriteFile(file, []byte("null"), 0o644)) }},
 	"a bit flipped": {"conv6/dictionary.npy: ", func(t *testing.T, file string) {
 		archive, err := zip.OpenReader(file)
 		require.NoError(t, err)
