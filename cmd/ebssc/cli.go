@@ -87,5 +87,5 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	return group(root, listCommand(), runCommand(stdout), runsCommand(stdout), reportCommand(stdout), compareCommand(), decodeCommand(stdout), exportCommand(), doctorCommand(), dataCommand(stderr), benchCommand(stdout))
+	return group(root, listCommand(), runCommand(stdout), runsCommand(stdout), reportCommand(stdout), compareCommand(stdout), decodeCommand(stdout), exportCommand(), doctorCommand(), dataCommand(stderr), benchCommand(stdout))
 }

@@ -132,7 +132,7 @@ func TestMeasureOfAFaithfulBlock(t *testing.T) {
 	require.NotNil(t, measured[2].Difference)
 }
 
-// Records hold measures as JSON, which has no NaN: measures that do not exist are left out, and one image deviates by 0.
+// Records hold measures as JSON, which has no NaN: measures that do not exist are null, and one image deviates by 0.
 func TestFidelityIsJSON(t *testing.T) {
 	n := network(ebssc.SSC)
 	n.Channels = 3

@@ -22,12 +22,10 @@ type Fidelity struct {
 	// Difference is the variation of the decoded features between hypotheses: their squared distance from the mean over
 	// hypotheses, divided by their squared norm. DifferenceStd is its standard deviation over images. Both are nil if the
 	// code does not depend on the hypothesis.
-	Difference    *float64 `json:",omitempty"`
-	DifferenceStd *float64 `json:",omitempty"`
+	Difference, DifferenceStd *float64
 	// InkShare is the fraction of that squared distance on the digit's ink, the pixels brighter than the background, and
 	// InkArea is the fraction of pixels with ink. Both are nil for colour images, and if Difference is nil.
-	InkShare *float64 `json:",omitempty"`
-	InkArea  *float64 `json:",omitempty"`
+	InkShare, InkArea *float64
 }
 
 // measureBatch is the number of images decoded at a time: the codes of all hypotheses take memory.

@@ -189,7 +189,7 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
 		if s.Shard.Count > 0 {
 			continue
 		}
-		if err := report.Write(s.Results, s.Profile, Suite); err != nil {
+		if _, err := report.Write(s.Results, s.Profile, Suite); err != nil {
 			return err
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
-	"ebsscgo/internal/train"
 )
 
 func main() {
@@ -29,10 +29,7 @@ func prepare(ctx context.Context) error {
 		fmt.Println("warning: " + choice.Warning)
 	}
 	for _, images := range []experiments.Images{experiments.MNIST, experiments.CIFAR10} {
-		_, err := train.FindSet(ctx, images, "", os.Stdout, func(why error) {
-			fmt.Printf("MNIST stands in for CIFAR-10: %s\n", device.OneLine(why))
-		})
-		if err != nil {
+		if _, err := dataset.Find(ctx, images, "", os.Stdout); err != nil {
 			return err
 		}
 	}
