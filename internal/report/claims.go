@@ -5,10 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/record"
 )
@@ -79,7 +77,7 @@ func (p *Profile) measure(e experiments.Expectation) (f Finding, err error) {
 		return f, nil
 	}
 	f.Group, f.Seeds = slices.Concat(subject, baseline), len(subject)
-	if !strings.HasPrefix(subject[0].Run.Dataset.Name, dataset.MNIST32Name) {
+	if comparable(subject[0].Run.Dataset) {
 		f.Paper = p.paperValue(e, compared)
 	}
 	if !compared {
@@ -216,7 +214,7 @@ var ledgerColumns = slices.Concat(
 		ofMeasured("interval_high", func(m Measured) string { return decimals(m.Interval.High, 6) }),
 		ofMeasured("method", func(m Measured) string { return string(m.Method) }),
 		ofMeasured("count", func(m Measured) string { return strconv.Itoa(m.Count) }),
-		ofMeasured("p_value", func(m Measured) string { return pValue(m.P) }),
+		ofMeasured("p_value", Measured.pValue),
 		{Name: "verdict", Heading: "verdict", Cell: func(r ledgerRow) string { return r.Verdict }},
 		{Heading: "by", Cell: ledgerRow.by},
 		{Name: "to_decide", Cell: func(r ledgerRow) string { return r.ToDecide }},

@@ -177,18 +177,6 @@ func decimals(value float64, count int) string {
 	return strconv.FormatFloat(value, 'f', count, 64)
 }
 
-// pValue prints a p value, as a bound where it is smaller than numbers of 64 bits hold exactly, and nothing for none.
-func pValue(p float64) string {
-	switch {
-	case math.IsNaN(p):
-		return ""
-	case p < 1e-300:
-		return "<1e-300"
-	default:
-		return strconv.FormatFloat(p, 'g', 3, 64)
-	}
-}
-
 // minus prints a number for reading, with a minus in place of the hyphen.
 func minus(number string) string { return strings.ReplaceAll(number, "-", "−") }
 

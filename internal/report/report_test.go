@@ -391,6 +391,15 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
+// Runs without a common seed are not tested in pairs.
+func TestSweepsOfOtherSeeds(t *testing.T) {
+	results := t.TempDir()
+	add(t, results, "unroll-0", 1, sweeps("0000000001"))
+	add(t, results, "unroll-1", 2, sweeps("1111111111"))
+	write(t, results)
+	require.Contains(t, read(t, results, "unroll_summary.csv"), ",0.00,,0.74,,,,,12,")
+}
+
 // A p value that is too small for its numbers is printed as a bound, in CSV, too.
 func TestSmallPValues(t *testing.T) {
 	results := t.TempDir()

@@ -111,9 +111,9 @@ func (p *Profile) reports() (output, error) {
 		var err error
 		switch study.Report {
 		case experiments.Rows:
-			err = p.reportRows(out, study, settings)
+			err = p.reportRows(out, tables, study, settings)
 		case experiments.Sweeps:
-			err = p.reportSweeps(out, study, settings)
+			err = p.reportRows(out, sweepsReport, study, settings)
 		case experiments.Decodings:
 			var lines []decodedBlock
 			lines, err = p.reportDecodings(out, study, settings)
