@@ -76,8 +76,11 @@ func (p *Profile) measure(e experiments.Expectation) (f Finding, err error) {
 		f.measureDecodings(subject, baseline, compared)
 		return f, nil
 	}
+	if quantities[e.Quantity] == nil {
+		return f, fmt.Errorf("%s is measured in a block: name one of %s in the declaration", e.Quantity, e.Subject)
+	}
 	f.Group, f.Seeds = slices.Concat(subject, baseline), len(subject)
-	if comparable(subject[0].Run.Dataset) {
+	if besidePaper(subject[0].Run.Dataset) {
 		f.Paper = p.paperValue(e, compared)
 	}
 	if !compared {

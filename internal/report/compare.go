@@ -85,16 +85,16 @@ func Compare(a, b string, suite experiments.Suite) ([]Comparison, error) {
 	}
 	var all []Comparison
 	var refused []string
-	comparable := false
+	found := false
 	for _, study := range suite {
 		if len(studiesA[study.Name])+len(studiesB[study.Name]) == 0 {
 			continue
 		}
 		c := compareStudies(study, studiesA[study.Name], studiesB[study.Name])
-		all, refused, comparable = append(all, c), append(refused, c.Refused...), comparable || len(c.Rows) > 0
+		all, refused, found = append(all, c), append(refused, c.Refused...), found || len(c.Rows) > 0
 	}
 	switch {
-	case comparable:
+	case found:
 		return all, nil
 	case len(refused) > 0:
 		return nil, fmt.Errorf("%s and %s have no row of the same data set: %s", a, b, strings.Join(refused, "; "))

@@ -132,14 +132,14 @@ const mostSeeds = 1000
 
 // toDecide says how many seeds or images make half the interval narrower than `half`, if the measured value and deviation stay.
 func (m Measured) toDecide(half float64) string {
+	_, unit, _ := strings.Cut(string(m.Method), ", ")
 	switch {
 	case m.Method == MethodNone:
 		return "at least 2 seeds"
-	case half < 1e-6:
-		return "no number, as the difference is the bound itself"
+	case half < 1e-6: // the value is the bound itself
+		return "no number of " + unit
 	}
 	now := (m.Interval.High - m.Interval.Low) / 2
-	_, unit, _ := strings.Cut(string(m.Method), ", ")
 	if m.Method != MethodWelchSeeds {
 		return fmt.Sprintf("about %.0f %s", math.Ceil(float64(m.Count)*(now/half)*(now/half)), unit)
 	}

@@ -35,7 +35,7 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 			return nil, fmt.Errorf("study %s reports learning curves: declare its experiment %s as Traced", study.Name, e.Name)
 		}
 		row := Row{Group: group, Experiment: e}
-		if comparable(setting.Dataset) {
+		if besidePaper(setting.Dataset) {
 			row.Paper = e.Paper
 		}
 		switch {
@@ -55,8 +55,8 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 	return rows, nil
 }
 
-// comparable says whether results on a data set may stand beside the paper's.
-func comparable(set experiments.Dataset) bool {
+// besidePaper says whether results on a data set may stand beside the paper's: not those on other digits, or on digits for CIFAR-10.
+func besidePaper(set experiments.Dataset) bool {
 	return set.Name != dataset.MNISTUnknownName && !strings.HasPrefix(set.Name, dataset.MNIST32Name)
 }
 

@@ -33,7 +33,7 @@ var sweepsColumns = slices.Concat(
 		ofPaired("fixed", "fixed", func(p Paired) string { return strconv.Itoa(p.Fixed) }),
 		ofPaired("broken", "broken", func(p Paired) string { return strconv.Itoa(p.Broken) }),
 		ofDelta("p_value", "p", func(r Row) string { return r.Delta.pValue() }),
-		ofPaired("verdict", "test err. against one sweep less", Paired.Verdict),
+		{Name: "verdict", Heading: "test err. against one sweep less", Cell: ofPaired("", "", Paired.Verdict).Cell},
 	},
 	closingColumns[Row](),
 )

@@ -243,8 +243,11 @@ func markdown(title string, blocks []block) []byte {
 		if several && (i == 0 || b.setting.name() != blocks[i-1].setting.name()) {
 			fmt.Fprintf(&text, "## %s\n\n", b.setting.Title())
 		}
-		if b.title != "" {
+		switch {
+		case b.title != "" && several:
 			fmt.Fprintf(&text, "### %s\n\n", b.title)
+		case b.title != "":
+			fmt.Fprintf(&text, "## %s\n\n", b.title)
 		}
 		fmt.Fprintf(&text, "%s\n", b.table)
 		for _, f := range b.figures {
