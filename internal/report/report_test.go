@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -192,6 +193,7 @@ func TestCommittedReports(t *testing.T) {
 		require.NoError(t, err)
 		written := files(t, filepath.Join(results, profile.Name))
 		for name, text := range files(t, filepath.Join(committed, profile.Name)) {
+			require.Contains(t, slices.Collect(maps.Keys(written)), name, "no record gives this file: remove it")
 			require.True(t, written[name] == text, "results/%s/%s is not what the records give: run ebssc report", profile.Name, name)
 			delete(written, name)
 		}
