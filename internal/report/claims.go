@@ -5,10 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/record"
 )
@@ -78,8 +76,11 @@ func (p *Profile) measure(e experiments.Expectation) (f Finding, err error) {
 		f.measureDecodings(subject, baseline, compared)
 		return f, nil
 	}
+	if quantities[e.Quantity] == nil {
+		return f, fmt.Errorf("%s is measured in a block: name one of %s in the declaration", e.Quantity, e.Subject)
+	}
 	f.Group, f.Seeds = slices.Concat(subject, baseline), len(subject)
-	if !strings.HasPrefix(subject[0].Run.Dataset.Name, dataset.MNIST32Name) {
+	if besidePaper(subject[0].Run.Dataset) {
 		f.Paper = p.paperValue(e, compared)
 	}
 	if !compared {
@@ -219,7 +220,7 @@ var ledgerColumns = slices.Concat(
 		ofMeasured("interval_high", func(m Measured) string { return decimals(m.Interval.High, 6) }),
 		ofMeasured("method", func(m Measured) string { return string(m.Method) }),
 		ofMeasured("count", func(m Measured) string { return strconv.Itoa(m.Count) }),
-		ofMeasured("p_value", func(m Measured) string { return pValue(m.P) }),
+		ofMeasured("p_value", Measured.pValue),
 		{Name: "verdict", Heading: "verdict", Cell: func(r ledgerRow) string { return r.Verdict }},
 		{Heading: "by", Cell: ledgerRow.by},
 		{Name: "to_decide", Cell: func(r ledgerRow) string { return r.ToDecide }},

@@ -185,7 +185,7 @@ func (r ledgerRow) by() string {
 	var parts []string
 	if name, counted, ok := strings.Cut(string(r.Measured.Method), ", "); ok {
 		parts = append(parts, fmt.Sprintf("%s, %d %s", name, r.Measured.Count, counted))
-		switch p := pValue(r.Measured.P); {
+		switch p := r.Measured.pValue(); {
 		case p == "":
 		case strings.HasPrefix(p, "<"):
 			parts = append(parts, "p < "+p[1:])

@@ -37,7 +37,7 @@ func TestVerdicts(t *testing.T) {
 		{280, report.Reproduced, ""},
 		// 15 fixed: 0.8012 points to either side, and the claim half a point away: 1000 · (0.8012 / 0.5)².
 		{285, report.Undecided, "about 2568 images"},
-		{290, report.Undecided, "no number, as the difference is the bound itself"},
+		{290, report.Undecided, "no number of images"},
 		{300, report.Contradicted, ""},
 		{330, report.Contradicted, ""},
 	} {
@@ -167,6 +167,12 @@ func TestClaimsWithoutBaseline(t *testing.T) {
 		return all[0].Findings[0]
 	}
 	add(t, results, "relu-lc7", 1, wrong(200))
+	study.Claims[0].Expect[0].Quantity = experiments.Cosine
+	p, err := report.Load(results, "smoke", experiments.Suite{study})
+	require.NoError(t, err)
+	_, err = p.Claims()
+	require.ErrorContains(t, err, "claim mine: cosine is measured in a block")
+	study.Claims[0].Expect[0].Quantity = experiments.TestErr
 	require.Equal(t, []string{report.Undecided, "at least 2 seeds"}, []string{measured().Verdict, measured().ToDecide})
 	add(t, results, "relu-lc7", 2, wrong(201))
 	require.Equal(t, []string{report.Reproduced, string(report.MethodStudentSeeds)}, []string{measured().Verdict, string(measured().Measured.Method)})

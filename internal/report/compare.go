@@ -85,16 +85,16 @@ func Compare(a, b string, suite experiments.Suite) ([]Comparison, error) {
 	}
 	var all []Comparison
 	var refused []string
-	comparable := false
+	found := false
 	for _, study := range suite {
 		if len(studiesA[study.Name])+len(studiesB[study.Name]) == 0 {
 			continue
 		}
 		c := compareStudies(study, studiesA[study.Name], studiesB[study.Name])
-		all, refused, comparable = append(all, c), append(refused, c.Refused...), comparable || len(c.Rows) > 0
+		all, refused, found = append(all, c), append(refused, c.Refused...), found || len(c.Rows) > 0
 	}
 	switch {
-	case comparable:
+	case found:
 		return all, nil
 	case len(refused) > 0:
 		return nil, fmt.Errorf("%s and %s have no row of the same data set: %s", a, b, strings.Join(refused, "; "))
@@ -152,47 +152,34 @@ func newest(records []record.Record) (kept []record.Record) {
 	return kept
 }
 
-// compareStudies compares the rows of a study. Of settings with the same data set the first of each side counts.
+// compareStudies compares the rows of a study.
 func compareStudies(study experiments.Study, a, b []Setting) Comparison {
 	c := Comparison{Study: study.Name}
 	for _, e := range study.Experiments {
-		ofA, ofB := having(a, e.Name), having(b, e.Name)
-		switch {
-		case len(ofA) == 0 && len(ofB) == 0:
-		case len(ofB) == 0:
+		lacks := func(s Setting) bool { return s.Groups[e.Name] == nil }
+		ofA, ofB := slices.DeleteFunc(slices.Clone(a), lacks), slices.DeleteFunc(slices.Clone(b), lacks)
+		switch x, y, ok := sameDataset(ofA, ofB); {
+		case ok:
+			c.Rows = append(c.Rows, compareGroups(e.Name, x.Groups[e.Name], y.Groups[e.Name]))
+		case len(ofA) > 0 && len(ofB) > 0:
+			c.Refused = append(c.Refused, fmt.Sprintf("%s is of %s in A and of %s in B", e.Name, datasetTitle(ofA[0].Dataset), datasetTitle(ofB[0].Dataset)))
+		case len(ofA) > 0:
 			c.OnlyA = append(c.OnlyA, e.Name)
-		case len(ofA) == 0:
+		case len(ofB) > 0:
 			c.OnlyB = append(c.OnlyB, e.Name)
-		default:
-			if x, y, ok := sameDataset(ofA, ofB); ok {
-				c.Rows = append(c.Rows, compareGroups(e.Name, x.Groups[e.Name], y.Groups[e.Name]))
-			} else {
-				c.Refused = append(c.Refused, fmt.Sprintf("%s is of %s in A and of %s in B", e.Name, datasetTitle(ofA[0].Dataset), datasetTitle(ofB[0].Dataset)))
-			}
 		}
 	}
 	return c
 }
 
-// having are the settings with records of an experiment.
-func having(settings []Setting, experiment string) (having []Setting) {
-	for _, s := range settings {
-		if s.Groups[experiment] != nil {
-			having = append(having, s)
-		}
-	}
-	return having
-}
-
-// sameDataset finds a setting of A and one of B with the same data set; with the same machine, too, if there are such.
+// sameDataset finds the first setting of A with a setting of B that has the same data set, on the same machine if there is one.
 func sameDataset(a, b []Setting) (x, y Setting, ok bool) {
-	for _, same := range []func(x, y Setting) bool{
-		func(x, y Setting) bool { return x.Dataset == y.Dataset && x.Machine == y.Machine },
-		func(x, y Setting) bool { return x.Dataset == y.Dataset },
-	} {
+	for _, sameMachine := range []bool{true, false} {
 		for _, x := range a {
-			if i := slices.IndexFunc(b, func(y Setting) bool { return same(x, y) }); i >= 0 {
-				return x, b[i], true
+			for _, y := range b {
+				if x.Dataset == y.Dataset && (x.Machine == y.Machine || !sameMachine) {
+					return x, y, true
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ebsscgo/experiments"
@@ -20,8 +21,20 @@ type Measured struct {
 	Method Method
 	// Count is the number of images or seeds that the method counts; of two sides the smaller.
 	Count int
-	// P is the p value of [McNemar]'s test; NaN where the difference is not one of test errors on the same images.
-	P float64
+	// Paired is [McNemar]'s test; nil where the difference is not one of test errors on the same images.
+	Paired *Paired
+}
+
+// pValue is the paired test's p value, as a bound where numbers of 64 bits do not hold it, and empty without the test.
+func (m Measured) pValue() string {
+	switch {
+	case m.Paired == nil:
+		return ""
+	case m.Paired.P < 1e-300:
+		return "<1e-300"
+	default:
+		return strconv.FormatFloat(m.Paired.P, 'g', 3, 64)
+	}
 }
 
 // Method is how an interval was computed, and over what.
@@ -50,13 +63,13 @@ var quantities = map[experiments.Quantity]func(record.Record) float64{
 //   - Of a single seed, that of the objective is unknown.
 func difference(quantity experiments.Quantity, subject, baseline Group) (Measured, error) {
 	a, b := baseline.Sample(quantities[quantity]), subject.Sample(quantities[quantity])
-	m := Measured{Value: b.Mean - a.Mean, Interval: Welch(a, b), P: math.NaN()}
+	m := Measured{Value: b.Mean - a.Mean, Interval: Welch(a, b)}
 	paired, err := pairedTest(subject, baseline)
 	if err != nil {
 		return Measured{}, err
 	}
-	if quantity == experiments.TestErr && paired != nil {
-		m.P = paired.P
+	if quantity == experiments.TestErr {
+		m.Paired = paired
 	}
 	single := len(subject) == 1 && len(baseline) == 1 && paired != nil
 	switch {
@@ -77,7 +90,7 @@ func difference(quantity experiments.Quantity, subject, baseline Group) (Measure
 // alone is a quantity of the subject itself, over its seeds. The interval of a single seed is unknown.
 func alone(quantity experiments.Quantity, subject Group) Measured {
 	s := subject.Sample(quantities[quantity])
-	m := Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudentSeeds, Count: s.N, P: math.NaN()}
+	m := Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudentSeeds, Count: s.N}
 	if !m.Interval.known() {
 		m.Method = MethodNone
 	}
@@ -105,13 +118,13 @@ func pairedTest(subject, baseline Group) (*Paired, error) {
 
 // meanOf is a mean over images.
 func meanOf(s Sample) Measured {
-	return Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudent, Count: s.N, P: math.NaN()}
+	return Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudent, Count: s.N}
 }
 
 // differenceOf is the difference of two means over images. It treats the images of both as different ones, which is conservative
 // where they are the same.
 func differenceOf(subject, baseline Sample) Measured {
-	return Measured{Value: subject.Mean - baseline.Mean, Interval: Welch(baseline, subject), Method: MethodWelch, Count: min(subject.N, baseline.N), P: math.NaN()}
+	return Measured{Value: subject.Mean - baseline.Mean, Interval: Welch(baseline, subject), Method: MethodWelch, Count: min(subject.N, baseline.N)}
 }
 
 // mostSeeds is the largest number of seeds that toDecide tries.
@@ -119,14 +132,14 @@ const mostSeeds = 1000
 
 // toDecide says how many seeds or images make half the interval narrower than `half`, if the measured value and deviation stay.
 func (m Measured) toDecide(half float64) string {
+	_, unit, _ := strings.Cut(string(m.Method), ", ")
 	switch {
 	case m.Method == MethodNone:
 		return "at least 2 seeds"
-	case half < 1e-6:
-		return "no number, as the difference is the bound itself"
+	case half < 1e-6: // the value is the bound itself
+		return "no number of " + unit
 	}
 	now := (m.Interval.High - m.Interval.Low) / 2
-	_, unit, _ := strings.Cut(string(m.Method), ", ")
 	if m.Method != MethodWelchSeeds {
 		return fmt.Sprintf("about %.0f %s", math.Ceil(float64(m.Count)*(now/half)*(now/half)), unit)
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 )
@@ -58,14 +59,13 @@ func (g Group) curve(name string, quantity func(record.Epoch) float64) plot.Curv
 
 // subtitle of a figure says of which images, profile and seeds it is.
 func (p *Profile) subtitle(setting Setting) string {
-	text := strings.Split(datasetTitle(setting.Dataset), " (SHA")[0] + ", profile " + p.Name
-	seeds := ""
+	text := dataset.Title(setting.Dataset.Name) + ", profile " + p.Name
 	for _, group := range setting.Groups {
 		if len(group) > 1 {
-			seeds = ", mean over seeds (band: smallest to largest)"
+			return text + ", mean over seeds (band: smallest to largest)"
 		}
 	}
-	return text + seeds
+	return text
 }
 
 // provenance is where the runs of a group come from: seeds of them on each side of a comparison, and a name for what they are about.
@@ -183,18 +183,6 @@ func optional(value *float64, count int) string {
 		return ""
 	}
 	return decimals(*value, count)
-}
-
-// pValue prints a p value, as a bound where it is smaller than numbers of 64 bits hold exactly, and nothing for none.
-func pValue(p float64) string {
-	switch {
-	case math.IsNaN(p):
-		return ""
-	case p < 1e-300:
-		return "<1e-300"
-	default:
-		return strconv.FormatFloat(p, 'g', 3, 64)
-	}
 }
 
 // minus prints a number for reading, with a minus in place of the hyphen.

@@ -80,7 +80,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"EB-SSC at profile smoke", "EB-SSC at profile smoke", "What the paper claims, and what was measured at profile smoke",
-		"table: the rows of the paper's Table 2, at profile smoke", "Sweeps of inference at profile smoke: the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference"}, headings)
+		"table: the rows of the paper's Table 2, at profile smoke", "unroll: the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference, at profile smoke"}, headings)
 	require.Equal(t, []string{"#claims", "#table", "#unroll"}, contents)
 	require.Equal(t, contents, sections)
 	require.Equal(t, []int{2, 2}, []int{figures, verdicts})

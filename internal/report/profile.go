@@ -3,10 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -73,8 +73,8 @@ func sortIntoSettings(suite experiments.Suite, records []record.Record, own func
 			i = len(all)
 			all = append(all, Setting{r.Run.Dataset, r.Run.Machine, map[string]Group{}})
 		}
-		if first := all[i].first(); first.ID != "" && first.Labels != r.Labels {
-			return nil, fmt.Errorf("records %s and %s have different labels for the test images of one data set: train one of them again", first.ID, r.ID)
+		if others := all[i].records(); len(others) > 0 && others[0].Labels != r.Labels {
+			return nil, fmt.Errorf("records %s and %s have different labels for the test images of one data set: train one of them again", others[0].ID, r.ID)
 		}
 		all[i].Groups[r.Run.Experiment] = append(all[i].Groups[r.Run.Experiment], r)
 		settings[study.Name] = all
@@ -98,36 +98,15 @@ var ranks = map[string]int{
 // compareSettings puts the setting first that figures and the ledger show: by the data set's rank, then the one with more runs,
 // the one whose last run finished later, and the one whose name comes first.
 func compareSettings(a, b Setting) int {
-	return cmp.Or(cmp.Compare(ranks[a.Dataset.Name], ranks[b.Dataset.Name]), cmp.Compare(b.runs(), a.runs()),
-		b.finished().Compare(a.finished()), strings.Compare(a.name(), b.name()))
+	runsA, runsB := a.records(), b.records()
+	finished := func(r, other record.Record) int { return r.Finished.Compare(other.Finished) }
+	return cmp.Or(cmp.Compare(ranks[a.Dataset.Name], ranks[b.Dataset.Name]), cmp.Compare(len(runsB), len(runsA)),
+		finished(slices.MaxFunc(runsB, finished), slices.MaxFunc(runsA, finished)), strings.Compare(a.name(), b.name()))
 }
 
-// first is any record of the setting, empty where there is none.
-func (s Setting) first() (r record.Record) {
-	for _, group := range s.Groups {
-		return group[0]
-	}
-	return r
-}
-
-// runs is the number of records.
-func (s Setting) runs() (count int) {
-	for _, group := range s.Groups {
-		count += len(group)
-	}
-	return count
-}
-
-// finished is the time at which the last run ended.
-func (s Setting) finished() (last time.Time) {
-	for _, group := range s.Groups {
-		for _, r := range group {
-			if r.Finished.After(last) {
-				last = r.Finished
-			}
-		}
-	}
-	return last
+// records are those of all groups, in no order.
+func (s Setting) records() []record.Record {
+	return slices.Concat(slices.Collect(maps.Values(s.Groups))...)
 }
 
 // name tells the setting from all others.

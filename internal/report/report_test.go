@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/ablations"
@@ -190,6 +192,7 @@ func TestCommittedReports(t *testing.T) {
 		require.NoError(t, err)
 		written := files(t, filepath.Join(results, profile.Name))
 		for name, text := range files(t, filepath.Join(committed, profile.Name)) {
+			require.Contains(t, slices.Collect(maps.Keys(written)), name, "no record gives this file: remove it")
 			require.True(t, written[name] == text, "results/%s/%s is not what the records give: run ebssc report", profile.Name, name)
 			delete(written, name)
 		}
@@ -344,6 +347,28 @@ func TestStaleReportsAreRemoved(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(results, "quick"), "a profile without records has no folder")
 }
 
+// Reports wait while another process writes those of the same folder, and then rest on its records, too.
+func TestWriteWaits(t *testing.T) {
+	results := t.TempDir()
+	add(t, results, "relu-lc7", 1)
+	other := flock.New(filepath.Join(results, "smoke", record.Folder, "report.lock"))
+	require.NoError(t, other.Lock())
+	done := make(chan error)
+	go func() {
+		_, err := report.Write(results, "smoke", suite)
+		done <- err
+	}()
+	select {
+	case <-done:
+		t.Fatal("it did not wait")
+	case <-time.After(200 * time.Millisecond):
+	}
+	add(t, results, "crelu-lc7", 1)
+	require.NoError(t, other.Unlock())
+	require.NoError(t, <-done)
+	require.Contains(t, read(t, results, "table.csv"), "\ncrelu-lc7,")
+}
+
 // sweeps makes a run on MNIST that predicts these classes of ten images, all of them ones.
 func sweeps(predictions string) change {
 	return func(r *record.Record) {
@@ -390,19 +415,20 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
+// Runs without a common seed are not tested in pairs.
+func TestSweepsOfOtherSeeds(t *testing.T) {
+	results := t.TempDir()
+	add(t, results, "unroll-0", 1, sweeps("0000000001"))
+	add(t, results, "unroll-1", 2, sweeps("1111111111"))
+	write(t, results)
+	require.Contains(t, read(t, results, "unroll_summary.csv"), ",0.00,,0.74,,,,,12,")
+}
+
 // A p value that is too small for its numbers is printed as a bound, in CSV, too.
 func TestSmallPValues(t *testing.T) {
 	results := t.TempDir()
-	for sweeps, classes := range []string{"0", "1"} {
-		add(t, results, "unroll-"+string(rune('0'+sweeps)), 1, wrong(0), func(r *record.Record) {
-			r.Run.Dataset.Test, r.Run.TestImages = 2000, 2000
-			r.Labels, r.Predictions = strings.Repeat("1", 2000), strings.Repeat(classes, 2000)
-			r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
-			r.Run.TestImages, r.Run.Dataset.Test = 1000, 2000 // the profile tests on 1,000
-			r.Labels, r.Predictions = r.Labels[:1000], r.Predictions[:1000]
-			r.Curve[len(r.Curve)-1].Trace.TestErr = r.TestErr
-		})
-	}
+	add(t, results, "unroll-0", 1, wrong(1000))
+	add(t, results, "unroll-1", 1, wrong(0))
 	write(t, results)
 	require.Contains(t, read(t, results, "unroll_summary.csv"), ",1000,0,<1e-300,lower,")
 	require.Contains(t, read(t, results, "unroll.md"), "| 1000 | 0 | <1e-300 | lower |")
@@ -431,7 +457,7 @@ func TestDecodings(t *testing.T) {
 	require.Contains(t, lines[16], "ssc-ebc17-mnist,true,conv2,mnist,")
 	require.Contains(t, lines[16], ",0.020000,0.005000,0.5000,0.2000,")
 	text := read(t, results, "decoding.md")
-	for _, part := range []string{"### SSC+EBC₁₋₇\n", "![levels: of it](figures/levels.png)", "falls to 0.300, at conv7; from the lowest block it is 0.900", "rise in 0 of 6 steps"} {
+	for _, part := range []string{"\n## SSC+EBC₁₋₇\n", "![levels: of it](figures/levels.png)", "falls to 0.300, at conv7; from the lowest block it is 0.900", "rise in 0 of 6 steps"} {
 		require.Contains(t, text, part)
 	}
 	require.Contains(t, read(t, results, "residuals.md"), "rise in 6 of 6 steps")

@@ -4,43 +4,48 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
-	"ebsscgo/internal/plot"
-	"ebsscgo/internal/record"
 )
 
-// Row is a row of a table: an experiment in one setting, compared with its base and with the paper.
+// Row is a row of a study's table: an experiment in one setting, compared with its base and with the paper.
 type Row struct {
 	// Group holds the row's records.
 	Group
 	Experiment experiments.Experiment
 	// Paper holds the paper's numbers; it is empty where the images are others than the paper's.
 	Paper experiments.Paper
-	// Base is the title of the row's base, empty where it has none. Delta is the difference in test error to the base, in
-	// percentage points; its method is empty where the base is not recorded. BaseCommand trains the base.
-	Base, BaseCommand string
-	Delta             Measured
+	// Base is the row's base, empty where it has none: of a number of sweeps, one sweep less. BaseCommand trains it.
+	Base        experiments.Experiment
+	BaseCommand string
+	// Delta is the difference in test error to the base, in percentage points; its method is empty where the base is not recorded.
+	Delta Measured
 }
 
 // Rows are the rows of a study in one of its settings, as far as they are recorded.
 func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, err error) {
-	for _, e := range study.Experiments {
-		group, base := setting.Groups[e.Name], setting.Groups[e.Base]
+	for i, e := range study.Experiments {
+		group := setting.Groups[e.Name]
 		if group == nil {
 			continue
 		}
+		if study.Report == experiments.Sweeps && !e.Traced {
+			return nil, fmt.Errorf("study %s reports learning curves: declare its experiment %s as Traced", study.Name, e.Name)
+		}
 		row := Row{Group: group, Experiment: e}
-		if !strings.HasPrefix(setting.Dataset.Name, dataset.MNIST32Name) {
+		if besidePaper(setting.Dataset) {
 			row.Paper = e.Paper
 		}
-		if e.Base != "" {
-			row.Base, row.BaseCommand = p.title(e.Base), p.command(study, e.Base)
+		switch {
+		case study.Report == experiments.Sweeps && i > 0:
+			row.Base = study.Experiments[i-1]
+		case e.Base != "":
+			_, row.Base, _ = p.suite.Experiment(e.Base)
 		}
-		if base != nil {
+		row.BaseCommand = p.command(study, row.Base.Name)
+		if base := setting.Groups[row.Base.Name]; base != nil {
 			if row.Delta, err = difference(experiments.TestErr, group, base); err != nil {
 				return nil, err
 			}
@@ -50,42 +55,59 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 	return rows, nil
 }
 
-// rowColumns are those of a table, such as table.csv and table.md. Errors are in percent; *_std is the standard deviation over
-// seeds, empty for a single one; seconds are those of all seeds together. base is the row that one is compared with, where it
-// is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval (see [Measured]; that
-// of a single seed is over the test images alone) and the p value of [McNemar]'s test.
-var rowColumns = slices.Concat(
-	Columns[Row]{
-		{Name: "experiment", Cell: func(r Row) string { return r.Experiment.Name }},
-		{Heading: "Model", Cell: func(r Row) string { return r.Experiment.Title }},
-		withStd[Row]("train err. %", 2, trainErr), withStd[Row]("test err. %", 2, testErr),
-		{Heading: "base", Cell: Row.baseText},
-		{Heading: "test err. minus the base's (95 % interval)", Cell: Row.deltaText},
-	},
-	originColumns[Row](),
-	Columns[Row]{
-		of[Row]("params", func(r record.Record) string { return strconv.Itoa(r.Parameters) }),
-		{Heading: "# params", Number: true, Cell: func(r Row) string { return millions(r.Group[0].Parameters) }},
-		{Name: "paper_params", Cell: func(r Row) string { return r.Paper.Params }},
-	},
-	meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
-	Columns[Row]{
-		{Name: "paper_train_err", Heading: "paper: train err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TrainErr)) }},
-		{Name: "paper_test_err", Heading: "test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
-		{Heading: "# params", Number: true, Cell: func(r Row) string { return r.Paper.Params }},
-		{Name: "delta_test_err", Cell: func(r Row) string { return percent(r.Sample(testErr).Mean - known(r.Paper.TestErr)) }},
-		ofDelta("base", func(r Row) string { return r.Experiment.Base }),
-		ofDelta("delta_base", func(r Row) string { return percent(r.Delta.Value) }),
-		ofDelta("delta_base_low", func(r Row) string { return percent(r.Delta.Interval.Low) }),
-		ofDelta("delta_base_high", func(r Row) string { return percent(r.Delta.Interval.High) }),
-		ofDelta("p_value", func(r Row) string { return pValue(r.Delta.P) }),
-	},
-	closingColumns[Row](),
-)
+// besidePaper says whether results on a data set may stand beside the paper's: not those on other digits, or on digits for CIFAR-10.
+func besidePaper(set experiments.Dataset) bool {
+	return set.Name != dataset.MNISTUnknownName && !strings.HasPrefix(set.Name, dataset.MNIST32Name)
+}
+
+// rowReport is how a kind of study reports its rows.
+type rowReport struct {
+	// summary ends the name of the CSV file with a line a row.
+	summary string
+	columns Columns[Row]
+	// notes say what the columns mean.
+	notes func(profile string, rows []Row) []string
+	// draw adds the figures of the study's first setting.
+	draw func(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) ([]figure, error)
+}
+
+// reportRows adds the CSV file, the figures and the Markdown of a study.
+func (p *Profile) reportRows(out output, kind rowReport, study experiments.Study, settings []Setting) error {
+	var all []Row
+	var blocks []block
+	for i, setting := range settings {
+		rows, err := p.Rows(study, setting)
+		if err != nil {
+			return err
+		}
+		var runs []provenance
+		for _, row := range rows {
+			runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %s s", row.Experiment.Title, allSeconds(row.Group))})
+		}
+		b := block{setting: setting, table: kind.columns.Markdown(rows), notes: append(provenanceNotes(runs), kind.notes(p.Name, rows)...)}
+		if i == 0 {
+			if b.figures, err = kind.draw(p, out, study, setting, rows); err != nil {
+				return err
+			}
+		}
+		all, blocks = append(all, rows...), append(blocks, b)
+	}
+	out[study.Name+kind.summary] = kind.columns.CSV(all)
+	if study.Report == experiments.Sweeps {
+		out[study.Name+".csv"] = epochColumns.CSV(epochRows(all))
+	}
+	out[Summary(study)] = markdown(fmt.Sprintf("%s: %s, at profile `%s`", study.Name, study.About, p.Name), blocks)
+	return nil
+}
+
+// hasPaper says whether a number of the paper stands in one of the rows.
+func hasPaper(rows []Row) bool {
+	return slices.ContainsFunc(rows, func(r Row) bool { return r.Paper.TestErr != 0 })
+}
 
 // ofDelta is a column about the comparison with the base, empty where there is none.
-func ofDelta(name string, cell func(Row) string) Column[Row] {
-	return Column[Row]{Name: name, Cell: func(r Row) string {
+func ofDelta(name, heading string, cell func(Row) string) Column[Row] {
+	return Column[Row]{Name: name, Heading: heading, Number: true, Cell: func(r Row) string {
 		if r.Delta.Method == "" {
 			return ""
 		}
@@ -99,134 +121,4 @@ func known(paper float64) float64 {
 		return math.NaN()
 	}
 	return paper
-}
-
-// baseText names the base, or says how to train it.
-func (r Row) baseText() string {
-	if r.Base != "" && r.Delta.Method == "" {
-		return fmt.Sprintf("%s: base not trained: `%s`", r.Base, r.BaseCommand)
-	}
-	return r.Base
-}
-
-// deltaText is the difference to the base with its interval.
-func (r Row) deltaText() string {
-	switch {
-	case r.Delta.Method == "":
-		return ""
-	case !r.Delta.Interval.known():
-		return minus(percent(r.Delta.Value))
-	default:
-		return minus(fmt.Sprintf("%.2f (%.2f to %.2f)", r.Delta.Value, r.Delta.Interval.Low, r.Delta.Interval.High))
-	}
-}
-
-// millions prints a number of parameters as the paper does, and exactly where a tenth of a million says little.
-func millions(count int) string {
-	if count < 1e6 {
-		return strconv.Itoa(count)
-	}
-	return strconv.FormatFloat(math.Round(float64(count)/1e5)/10, 'f', 1, 64) + "M"
-}
-
-// reportRows adds a table's CSV file, its learning curves, its figures and its Markdown.
-func (p *Profile) reportRows(out output, study experiments.Study, settings []Setting) error {
-	var all []Row
-	var blocks []block
-	for i, setting := range settings {
-		rows, err := p.Rows(study, setting)
-		if err != nil {
-			return err
-		}
-		all = append(all, rows...)
-		b := block{setting: setting, table: rowColumns.Markdown(rows), notes: rowNotes(p.Name, rows)}
-		if i == 0 {
-			if b.figures, err = p.drawRows(out, study, setting, rows); err != nil {
-				return err
-			}
-			for _, row := range rows {
-				row.addCurves(out)
-			}
-		}
-		blocks = append(blocks, b)
-	}
-	out[study.Name+".csv"] = rowColumns.CSV(all)
-	out[Summary(study)] = markdown(fmt.Sprintf("%s: %s, at profile `%s`", study.Name, study.About, p.Name), blocks)
-	return nil
-}
-
-// rowNotes say how the rows were got and what the columns mean.
-func rowNotes(profile string, rows []Row) []string {
-	var runs []provenance
-	paper := false
-	for _, row := range rows {
-		runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %s s", row.Experiment.Title, allSeconds(row.Group))})
-		paper = paper || row.Paper.TestErr != 0
-	}
-	notes := append(provenanceNotes(runs),
-		"The interval of a single seed is over the test images (Bonett and Price, paired); it leaves out how much seeds vary.")
-	if profile != "paper" && paper {
-		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and training to convergence; "+
-			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
-	}
-	return notes
-}
-
-// curveColumns are those of a learning curve: means over an epoch's batches while training, loss in nats and error in percent.
-var curveColumns = Columns[record.Epoch]{
-	{Name: "epoch", Cell: func(e record.Epoch) string { return strconv.Itoa(e.Epoch) }},
-	{Name: "step", Cell: func(e record.Epoch) string { return strconv.Itoa(e.Step) }},
-	{Name: "batch_loss", Cell: func(e record.Epoch) string { return decimals(e.BatchLoss, 5) }},
-	{Name: "batch_err", Cell: func(e record.Epoch) string { return decimals(e.BatchErr, 3) }},
-	{Name: "seconds", Cell: func(e record.Epoch) string { return decimals(e.Seconds, 2) }},
-}
-
-// addCurves adds the learning curves of a row's runs.
-func (r Row) addCurves(out output) {
-	for _, run := range r.Group {
-		out[fmt.Sprintf("%s/%s-%d.csv", curvesFolder, run.Run.Experiment, run.Run.Seed)] = curveColumns.CSV(run.Curve)
-	}
-}
-
-// The figures of a table: how the names of their files end.
-const (
-	curvesSuffix = "curves"
-	deltasSuffix = "differences"
-)
-
-// mostCurves is the number of learning curves that can be told apart in a figure: those of the first rows.
-const mostCurves = 8
-
-// drawRows draws the learning curves of a table's rows, and how much each row differs from its base.
-func (p *Profile) drawRows(out output, study experiments.Study, setting Setting, rows []Row) (figures []figure, err error) {
-	var curves []plot.Curve
-	for _, row := range rows[:min(mostCurves, len(rows))] {
-		curves = append(curves, row.curve(row.Experiment.Title, func(e record.Epoch) float64 { return e.BatchErr }))
-	}
-	title := "error on the training images while training"
-	drawn, err := plot.Chart{
-		Title: study.Name + ": " + title + "\n" + p.subtitle(setting), X: "epoch", Y: "error (% of the images)", Curves: curves,
-	}.Draw()
-	if err != nil {
-		return nil, fmt.Errorf("drawing the curves of %s: %w", study.Name, err)
-	}
-	if figures, err = out.draw(figures, study, curvesSuffix, title, drawn); err != nil {
-		return nil, err
-	}
-	var names []string
-	var deltas plot.Series
-	for _, row := range rows {
-		if row.Delta.Method != "" {
-			names = append(names, row.Experiment.Title+" minus "+row.Base)
-			deltas.Values = append(deltas.Values, plot.Value{Value: row.Delta.Value, Low: row.Delta.Interval.Low, High: row.Delta.Interval.High})
-		}
-	}
-	if len(names) == 0 {
-		return figures, nil
-	}
-	title = "difference in test error, with its 95% interval"
-	if drawn, err = plot.Dots(study.Name+": "+title+"\n"+p.subtitle(setting), "percentage points", names, deltas); err != nil {
-		return nil, fmt.Errorf("drawing the differences of %s: %w", study.Name, err)
-	}
-	return out.draw(figures, study, deltasSuffix, title, drawn)
 }

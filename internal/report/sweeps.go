@@ -4,85 +4,48 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 )
 
-// SweepsRow is a number of sweeps T in one setting, compared with one sweep less.
-type SweepsRow struct {
-	// Group holds the row's records.
-	Group
-	Experiment experiments.Experiment
-	// PaperTestErr is the paper's test error in percent, 0 where it has none for these images.
-	PaperTestErr float64
-	// Paired is the test of T sweeps against T−1 on the same images; nil where no seed of both is recorded.
-	Paired *Paired
-}
-
-// Sweeps are the rows of a study of sweeps in one of its settings, as far as they are recorded.
-func (p *Profile) Sweeps(study experiments.Study, setting Setting) (rows []SweepsRow, err error) {
-	var before Group
-	for _, e := range study.Experiments {
-		group := setting.Groups[e.Name]
-		if group == nil {
-			before = nil
-			continue
-		}
-		if !e.Traced {
-			return nil, fmt.Errorf("study %s reports learning curves, so its experiment %s must be declared as Traced", study.Name, e.Name)
-		}
-		row := SweepsRow{Group: group, Experiment: e}
-		if setting.Dataset.Name == dataset.MNISTName {
-			row.PaperTestErr = e.Paper.TestErr
-		}
-		if row.Paired, err = pairedTest(group, before); err != nil {
-			return nil, err
-		}
-		rows, before = append(rows, row), group
-	}
-	return rows, nil
-}
+// sweepsReport reports inference with several numbers of sweeps.
+var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, notes: sweepsNotes, draw: drawSweeps}
 
 // sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the objective in nats and
 // errors in percent. fixed, broken, p_value and verdict are of the paired test against T−1, see [McNemar]. The other columns are as
 // in a table.
 var sweepsColumns = slices.Concat(
-	Columns[SweepsRow]{
-		of[SweepsRow]("sweeps", sweepsOf),
-		{Heading: "Sweeps", Cell: func(r SweepsRow) string { return r.Experiment.Title }},
-		withStd[SweepsRow]("train objective", 5, trainObjective), withStd[SweepsRow]("train err. %", 2, trainErr), withStd[SweepsRow]("test err. %", 2, testErr),
+	Columns[Row]{
+		of[Row]("sweeps", sweepsOf),
+		{Heading: "Sweeps", Cell: func(r Row) string { return r.Experiment.Title }},
+		withStd[Row]("train objective", 5, trainObjective), withStd[Row]("train err. %", 2, trainErr), withStd[Row]("test err. %", 2, testErr),
 	},
-	originColumns[SweepsRow](),
-	Columns[SweepsRow]{of[SweepsRow]("alpha", alphaOf)},
-	meanStd[SweepsRow]("train_objective", 5, trainObjective), meanStd[SweepsRow]("train_err", 2, trainErr), meanStd[SweepsRow]("test_err", 2, testErr),
-	Columns[SweepsRow]{
-		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r SweepsRow) string { return percent(known(r.PaperTestErr)) }},
-		ofPaired("fixed", true, func(p Paired) string { return strconv.Itoa(p.Fixed) }),
-		ofPaired("broken", true, func(p Paired) string { return strconv.Itoa(p.Broken) }),
-		{Name: "p_value", Heading: "p", Number: true, Cell: func(r SweepsRow) string { return r.paired(func(p Paired) string { return pValue(p.P) }) }},
-		{Name: "verdict", Heading: "test err. against one sweep less", Cell: func(r SweepsRow) string { return r.paired(Paired.Verdict) }},
+	originColumns[Row](),
+	Columns[Row]{of[Row]("alpha", alphaOf)},
+	meanStd[Row]("train_objective", 5, trainObjective), meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
+	Columns[Row]{
+		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
+		ofPaired("fixed", "fixed", func(p Paired) string { return strconv.Itoa(p.Fixed) }),
+		ofPaired("broken", "broken", func(p Paired) string { return strconv.Itoa(p.Broken) }),
+		ofDelta("p_value", "p", func(r Row) string { return r.Delta.pValue() }),
+		{Name: "verdict", Heading: "test err. against one sweep less", Cell: ofPaired("", "", Paired.Verdict).Cell},
 	},
-	closingColumns[SweepsRow](),
+	closingColumns[Row](),
 )
 
-// ofPaired is a column about the paired test.
-func ofPaired(name string, number bool, cell func(Paired) string) Column[SweepsRow] {
-	return Column[SweepsRow]{Name: name, Heading: name, Number: number, Cell: func(r SweepsRow) string { return r.paired(cell) }}
-}
-
-// paired is a text about the paired test, empty where there is none.
-func (r SweepsRow) paired(text func(Paired) string) string {
-	if r.Paired == nil {
-		return ""
-	}
-	return text(*r.Paired)
+// ofPaired is a column about the paired test, empty where there is none.
+func ofPaired(name, heading string, cell func(Paired) string) Column[Row] {
+	return ofDelta(name, heading, func(r Row) string {
+		if r.Delta.Paired == nil {
+			return ""
+		}
+		return cell(*r.Delta.Paired)
+	})
 }
 
 // sweepsOf is T of a run.
@@ -113,35 +76,16 @@ var epochColumns = Columns[epochRow]{
 	{Name: "seconds", Cell: func(r epochRow) string { return percent(r.epoch.Seconds) }},
 }
 
-// reportSweeps adds the learning curves, the summary, the figures and the Markdown of a study of sweeps.
-func (p *Profile) reportSweeps(out output, study experiments.Study, settings []Setting) error {
-	var all []SweepsRow
-	var epochs []epochRow
-	var blocks []block
-	for i, setting := range settings {
-		rows, err := p.Sweeps(study, setting)
-		if err != nil {
-			return err
-		}
-		all = append(all, rows...)
-		for _, row := range rows {
-			for _, r := range row.Group {
-				for _, epoch := range r.Curve {
-					epochs = append(epochs, epochRow{Group{r}, epoch})
-				}
+// epochRows are the epochs of all runs of the rows.
+func epochRows(rows []Row) (epochs []epochRow) {
+	for _, row := range rows {
+		for _, r := range row.Group {
+			for _, epoch := range r.Curve {
+				epochs = append(epochs, epochRow{Group{r}, epoch})
 			}
 		}
-		b := block{setting: setting, table: sweepsColumns.Markdown(rows), notes: sweepsNotes(rows)}
-		if i == 0 {
-			if b.figures, err = p.drawSweeps(out, study); err != nil {
-				return err
-			}
-		}
-		blocks = append(blocks, b)
 	}
-	out[study.Name+".csv"], out[study.Name+summarySuffix] = epochColumns.CSV(epochs), sweepsColumns.CSV(all)
-	out[Summary(study)] = markdown(fmt.Sprintf("Sweeps of inference at profile `%s`: %s", p.Name, study.About), blocks)
-	return nil
+	return epochs
 }
 
 // sweepsFigures are the figures of a study of sweeps: what each shows, and how the names of its files end.
@@ -154,7 +98,7 @@ var sweepsFigures = []struct {
 }
 
 // drawSweeps draws the charts of a study.
-func (p *Profile) drawSweeps(out output, study experiments.Study) (figures []figure, err error) {
+func drawSweeps(p *Profile, out output, study experiments.Study, _ Setting, _ []Row) (figures []figure, err error) {
 	charts, err := p.SweepsCharts(study)
 	if err != nil {
 		return nil, err
@@ -178,7 +122,7 @@ func (p *Profile) SweepsCharts(study experiments.Study) (charts []plot.Chart, er
 		return nil, nil
 	}
 	setting := p.settings[study.Name][0]
-	rows, err := p.Sweeps(study, setting)
+	rows, err := p.Rows(study, setting)
 	if err != nil {
 		return nil, err
 	}
@@ -207,24 +151,15 @@ func spansDecade(curves []plot.Curve) bool {
 	return low > 0 && high >= 10*low
 }
 
-// sweepsNotes say how the rows were got and what the columns mean.
-func sweepsNotes(rows []SweepsRow) []string {
-	var runs []provenance
-	var alphas []string
-	paper := false
-	for _, row := range rows {
-		runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %s s", row.Experiment.Title, allSeconds(row.Group))})
-		if alpha := alphaOf(row.Group[0]); !slices.Contains(alphas, alpha) {
-			alphas = append(alphas, alpha)
-		}
-		paper = paper || row.PaperTestErr != 0
-	}
-	notes := append(provenanceNotes(runs),
+// sweepsNotes say what the columns mean.
+func sweepsNotes(_ string, rows []Row) []string {
+	notes := []string{
 		fmt.Sprintf("The training objective is Eq. (train_obj2) in nats with α = %s. It and the errors are of all images, without dropout, "+
-			"after the last epoch; the figures' training objective is of the first training images.", strings.Join(alphas, " and ")),
+			"after the last epoch; the figures' training objective is of the first training images.", alphaOf(rows[0].Group[0])),
 		fmt.Sprintf("Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of "+
-			"McNemar's exact test of the two counts, and a difference is called one where it is below %g.", Significance))
-	if paper {
+			"McNemar's exact test of the two counts, and a difference is called one where it is below %g.", Significance),
+	}
+	if hasPaper(rows) {
 		notes = append(notes, "The paper leaves the network of this study open: its numbers are of another one.")
 	}
 	return notes

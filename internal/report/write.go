@@ -28,13 +28,14 @@ const (
 	// ClaimsFile is the ledger for reading; PageFile shows all reports on one page.
 	ClaimsFile = "claims.md"
 	PageFile   = "report.html"
+	// FiguresFolder holds figures, and the pictures that records name.
+	FiguresFolder = "figures"
 
 	claimsCSV     = "claims.csv"
 	decodingCSV   = "decoding.csv"
 	trialsCSV     = "trials.csv"
 	summarySuffix = "_summary.csv"
 	shrinkage     = "shrinkage"
-	figuresFolder = "figures"
 	curvesFolder  = "curves"
 )
 
@@ -111,9 +112,9 @@ func (p *Profile) reports() (output, error) {
 		var err error
 		switch study.Report {
 		case experiments.Rows:
-			err = p.reportRows(out, study, settings)
+			err = p.reportRows(out, tables, study, settings)
 		case experiments.Sweeps:
-			err = p.reportSweeps(out, study, settings)
+			err = p.reportRows(out, sweepsReport, study, settings)
 		case experiments.Decodings:
 			var lines []decodedBlock
 			lines, err = p.reportDecodings(out, study, settings)
@@ -146,7 +147,7 @@ func drawShrinkage(out output) error {
 	if err != nil {
 		return err
 	}
-	return out.add(figuresFolder+"/"+shrinkage, drawn)
+	return out.add(FiguresFolder+"/"+shrinkage, drawn)
 }
 
 // output holds files by their paths in a profile's folder, with slashes.
@@ -157,7 +158,7 @@ type figure struct{ path, title string }
 
 // draw adds a figure of a study as SVG and PNG, and appends it to the figures of its report.
 func (o output) draw(figures []figure, study experiments.Study, suffix, title string, drawn plot.Figure) ([]figure, error) {
-	path := fmt.Sprintf("%s/%s_%s", figuresFolder, study.Name, suffix)
+	path := fmt.Sprintf("%s/%s_%s", FiguresFolder, study.Name, suffix)
 	return append(figures, figure{path + ".svg", title}), o.add(path, drawn)
 }
 
@@ -203,7 +204,7 @@ func (p *Profile) removeOthers(out output) error {
 		}
 	}
 	for _, name := range drawn {
-		names = append(names, figuresFolder+"/"+name+".svg", figuresFolder+"/"+name+".png")
+		names = append(names, FiguresFolder+"/"+name+".svg", FiguresFolder+"/"+name+".png")
 	}
 	curves, _ := os.ReadDir(filepath.Join(p.folder, curvesFolder)) // none where the folder cannot be read
 	for _, entry := range curves {
@@ -243,8 +244,11 @@ func markdown(title string, blocks []block) []byte {
 		if several && (i == 0 || b.setting.name() != blocks[i-1].setting.name()) {
 			fmt.Fprintf(&text, "## %s\n\n", b.setting.Title())
 		}
-		if b.title != "" {
+		switch {
+		case b.title != "" && several:
 			fmt.Fprintf(&text, "### %s\n\n", b.title)
+		case b.title != "":
+			fmt.Fprintf(&text, "## %s\n\n", b.title)
 		}
 		fmt.Fprintf(&text, "%s\n", b.table)
 		for _, f := range b.figures {
