@@ -24,7 +24,7 @@ const (
 	MNISTUnknownName = "mnist-unknown"
 	// MNIST32Name is MNIST padded to the size of CIFAR-10's images, see [Set.Padded32].
 	MNIST32Name = "mnist32"
-	// MNIST32UnknownName is what else was padded from the layout of MNIST.
+	// MNIST32UnknownName is any other set in the layout of MNIST, padded.
 	MNIST32UnknownName = "mnist32-unknown"
 )
 
@@ -146,7 +146,8 @@ func (i Images) padded32() Images {
 // names are the names of data sets with known fingerprints.
 var names = map[string]string{cifarOfficial: CIFAR10Name, cifarJPEG: CIFAR10JPEGName, mnistOfficial: MNISTName}
 
-// newSet makes a set of its files, of which the first so many are for training. It is named by its fingerprint, or unknown.
+// newSet makes a set of its files, the first of them, as many as training says, for training. It has the name of its
+// fingerprint, or else the name unknown.
 func newSet(files []dataFile, training int, unknown string, classes []string, decode func([]dataFile) (Images, error)) (*Set, error) {
 	set := &Set{SHA256: fingerprint(files), Classes: classes}
 	set.Name = cmp.Or(names[set.SHA256], unknown)
