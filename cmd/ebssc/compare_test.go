@@ -50,7 +50,7 @@ func TestCompareErrors(t *testing.T) {
 		says string
 	}{
 		{nil, "accepts 2 arg(s)"},
-		{[]string{t.TempDir(), "/does/not/exist"}, "/does/not/exist"},
+		{[]string{"/does/not/exist", t.TempDir()}, "/does/not/exist"},
 		{[]string{t.TempDir(), t.TempDir()}, "record"},
 	} {
 		status, stdout, stderr := ebssc(append([]string{"compare"}, c.args...)...)
