@@ -8,21 +8,21 @@ import (
 	"ebsscgo/ebssc/internal/ops"
 )
 
-// Thresholds says which thresholds ŵ a block shrinks its drive with.
+// Thresholds selects the thresholds ŵ of a block's shrinkage.
 type Thresholds string
 
 const (
-	// Zero thresholds: the halves of the drive are rectified and nothing else.
+	// Zero thresholds: each half of the drive is rectified only.
 	Zero Thresholds = "zero"
 	// Beta is one learned threshold β ≥ 0 for the whole block and both signs (spherical sparse coding).
 	Beta Thresholds = "beta"
 	// BetaFilter is one learned threshold β_k ≥ 0 for each filter and both signs [K].
 	BetaFilter Thresholds = "beta-filter"
-	// ClassSpecific thresholds ŵ_y ≥ 0, one for each hypothesis, position, filter and sign: [Y, H, W, 2K].
+	// ClassSpecific thresholds ŵ_y ≥ 0 are learned for each hypothesis, position, filter and sign: [Y, H, W, 2K].
 	ClassSpecific Thresholds = "class"
 )
 
-// Coding says which parts of a block are on.
+// Coding switches the parts of a block on and off.
 type Coding struct {
 	// Thresholds of the shrinkage.
 	Thresholds Thresholds
@@ -30,9 +30,9 @@ type Coding struct {
 	Rectified bool
 	// Spherical blocks project the code onto the unit sphere.
 	Spherical bool
-	// Local blocks project it at each position by itself, each onto a unit sphere of its own. Only spherical ones can.
+	// Local blocks normalise the code at each position separately. Requires Spherical.
 	Local bool `json:",omitempty"`
-	// Signed blocks hand z⁺ − z⁻ up, K channels, in place of both halves. Only split codes can.
+	// Signed blocks pass z⁺ − z⁻ up, K channels, instead of both halves. Excludes Rectified.
 	Signed bool `json:",omitempty"`
 }
 
@@ -47,27 +47,27 @@ var (
 
 // Block is one coding block: cross-correlation with a dictionary, offset, asymmetric shrinkage, projection onto the sphere.
 type Block struct {
-	// Filters is K, the dictionary's size.
+	// Filters is K, the number of filters in the dictionary.
 	Filters int
 	// Kernel is the filters' side in pixels, Stride their spacing, Padding the zeros added on each side.
 	Kernel, Stride, Padding int
-	// Coding says which parts are on.
+	// Coding switches the block's parts.
 	Coding Coding
 }
 
-// code is what a block or pool hands to the next: values [N, H, W, C] or, for each class hypothesis, [N, Y, H, W, C].
+// code is the output of a block or pool: values [N, H, W, C] or, one code for each class hypothesis, [N, Y, H, W, C].
 type code struct {
 	values *Node
-	// classes is Y where the code depends on the hypothesis, else 0.
+	// classes is Y if the code depends on the hypothesis, else 0.
 	classes int
-	// unit is the size of one entry, to which offsets and thresholds above are proportioned: 1/√n in a code of n
-	// entries and unit norm, 1 in a code that was not normalised.
-	unit float64
-	// local says that it was normalised at each position by itself.
+	// rms is the root mean square of the entries, the scale of offsets and thresholds in the block above: 1/√n in a code of
+	// n entries and unit norm; 1 in a code that is not normalised.
+	rms float64
+	// local marks a code that is normalised at each position separately.
 	local bool
 }
 
-// batchAxes is how many leading axes tell codes apart.
+// batchAxes counts the leading axes that index codes: images and, if the code depends on them, hypotheses.
 func (c code) batchAxes() int {
 	if c.classes > 0 {
 		return 2
@@ -75,7 +75,7 @@ func (c code) batchAxes() int {
 	return 1
 }
 
-// sphereAxes is how many leading axes tell apart what has unit norm: codes, or their positions.
+// sphereAxes counts the leading axes that index vectors of unit norm: codes or, if local, their positions.
 func (c code) sphereAxes() int {
 	if c.local {
 		return c.batchAxes() + 2
@@ -83,8 +83,8 @@ func (c code) sphereAxes() int {
 	return c.batchAxes()
 }
 
-// flat merges images and hypotheses into one batch axis, as convolutions want it.
-func (c code) flat() *Node {
+// foldHypotheses folds the hypothesis axis into the batch axis: convolutions take one batch axis.
+func (c code) foldHypotheses() *Node {
 	if c.classes == 0 {
 		return c.values
 	}
@@ -92,8 +92,8 @@ func (c code) flat() *Node {
 	return Reshape(c.values, append([]int{dims[0] * dims[1]}, dims[2:]...)...)
 }
 
-// unflat gives values computed from flat their hypothesis axis back.
-func (c code) unflat(values *Node) *Node {
+// unfoldHypotheses restores the hypothesis axis of values computed from foldHypotheses.
+func (c code) unfoldHypotheses(values *Node) *Node {
 	if c.classes == 0 {
 		return values
 	}
@@ -101,16 +101,16 @@ func (c code) unflat(values *Node) *Node {
 	return Reshape(values, append([]int{dims[0] / c.classes, c.classes}, dims[1:]...)...)
 }
 
-// hypotheses returns values with a hypothesis axis, of size 1 where the code does not depend on the hypothesis.
-func (c code) hypotheses() *Node {
+// withHypothesisAxis returns the values with a hypothesis axis, of size 1 if the code does not depend on the hypothesis.
+func (c code) withHypothesisAxis() *Node {
 	if c.classes > 0 {
 		return c.values
 	}
 	return InsertAxes(c.values, 1)
 }
 
-// entryUnit is 1/√n for codes of n entries and unit norm.
-func (c code) entryUnit() float64 {
+// sphereRMS is 1/√n, the root mean square of the n entries of a vector of unit norm.
+func (c code) sphereRMS() float64 {
 	n := 1
 	for _, dim := range c.values.Shape().Dimensions[c.sphereAxes():] {
 		n *= dim
@@ -118,7 +118,7 @@ func (c code) entryUnit() float64 {
 	return 1 / math.Sqrt(float64(n))
 }
 
-// Drive is u = d ⋆ x + b: x [N, H, W, C] gives [N, H', W', K]. Outside x are zeros, so the drive there is b.
+// Drive is u = d ⋆ x + b: x [N, H, W, C] gives [N, H', W', K]. x is padded with zeros, so the drive in the padding is b.
 func (b Block) Drive(kernels ops.Kernels, x, dictionary, offset *Node) *Node {
 	return kernels.AddOffset(kernels.CrossCorrelate(x, dictionary, b.Stride, b.Padding), offset)
 }

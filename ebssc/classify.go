@@ -5,16 +5,16 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// Classifier turns codes into class scores.
+// Classifier computes class scores from codes or their energies.
 type Classifier string
 
 const (
-	// Linear is LC: a 1×1 convolution of the top code to the classes, averaged over the positions.
+	// Linear is LC: a 1×1 convolution of the top code to Y channels, averaged over the positions.
 	Linear Classifier = "LC"
 	// EnergySum is EBC: the sum of the energies of all class-specific blocks, Eqs. (energy_fn), (train_obj2), times
 	// ParamEnergyScale.
 	EnergySum Classifier = "EBC"
-	// EnergyTop is the energy of the top block alone, in place of the sum.
+	// EnergyTop scores by the energy of the top block instead of the sum.
 	EnergyTop Classifier = "EBC-top"
 )
 
@@ -22,25 +22,25 @@ const (
 func linear(scope *model.Scope, top code, classes int) *Node {
 	g := top.values.Graph()
 	top = newDropout(scope, g).apply(top)
-	// Averaging first is the same, as both are linear, and cheaper.
+	// Both steps are linear: averaging first gives the same scores at less cost.
 	pooled := ReduceMean(top.values, 1, 2)
-	scale := model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.unit
+	scale := model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.rms
 	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes, scale)
-	learn(scope, weights, g, scale, false)
+	registerUpdate(scope, weights, g, scale, false)
 	return Dot(pooled, weights.NodeValue(g)).Product()
 }
 
-// energy returns the energies [N, Y] that EBC tells the classes apart by, from those of the layers.
+// energy returns the class energies [N, Y] of EBC from the energies of the layers.
 func (c Classifier) energy(energies []*Node) *Node {
 	if c == EnergyTop {
-		for classEnergy(energies[1:]) != nil { // blocks below the top one
+		for classEnergy(energies[1:]) != nil { // drop the blocks below the top one
 			energies = energies[1:]
 		}
 	}
 	return classEnergy(energies)
 }
 
-// classEnergy is E_y = Σ_ℓ ‖z̃_{ℓ,y}‖₂ [N, Y] over the blocks that depend on the hypothesis, nil if none does.
+// classEnergy is E_y = Σ_ℓ ‖z̃_{ℓ,y}‖₂ [N, Y] over the class-specific blocks; nil if no block is class-specific.
 func classEnergy(energies []*Node) *Node {
 	var sum *Node
 	for _, energy := range energies {

@@ -8,7 +8,7 @@ import (
 
 // Normalize projects codes onto the unit sphere, Eq. (ebm_projection): z* = z̃ / ‖z̃‖₂.
 //
-// The norm runs over all axes but the first `batchAxes` (1 for images, 2 for images and hypotheses). It returns the
+// The norm runs over all axes except the first `batchAxes` (1 for images, 2 for images and hypotheses). It returns the
 // code, shaped as z̃, and the norm, shaped as the batch axes. By Appendix B the norm is the energy of the code.
 // z̃ = 0 gives code 0, norm 0 and gradient 0.
 func Normalize(shrunk *Node, batchAxes int) (code, norm *Node) {
@@ -17,13 +17,13 @@ func Normalize(shrunk *Node, batchAxes int) (code, norm *Node) {
 
 func normalize(kernels ops.Kernels, shrunk *Node, batchAxes int) (code, norm *Node) {
 	square := kernels.Inner(shrunk, shrunk, batchAxes)
-	// The root's gradient is infinite at 0, so 0 never reaches it.
+	// Sqrt has an infinite gradient at 0: replace 0 before the root.
 	zero := IsZero(square)
 	root := Sqrt(Where(zero, OnesLike(square), square))
 	return kernels.Scale(shrunk, Inverse(root)), Where(zero, ZerosLike(root), root)
 }
 
-// Energy is E'(x, y, z) of Eq. (energy_fn2) for any split code z, not only the optimal one:
+// Energy is E'(x, y, z) of Eq. (energy_fn2) for any split code z, optimal or not:
 // uᵀ(z⁺ − z⁻) − ŵ⁺ᵀz⁺ − ŵ⁻ᵀz⁻, with u = d ⋆ x + b.
 //
 // drive is SplitDrive(u) and code [z⁺, z⁻]; drive and thresholds broadcast to the code's shape. The result has the batch axes.

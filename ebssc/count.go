@@ -1,19 +1,19 @@
 package ebssc
 
-// Count is how many parameters a network has, by what they are for.
+// Count is the number of a network's parameters, by role.
 type Count struct {
 	// Dictionary entries of all blocks (the paper's "conv").
 	Dictionary int
 	// Classifier weights of LC, or class thresholds ŵ_y of EBC.
 	Classifier int
-	// Offsets b of all blocks, and the thresholds β; the paper's figures round them away.
+	// Offsets b of all blocks and their thresholds β. They vanish in the paper's rounded counts.
 	Offsets int
 }
 
 // Total number of parameters.
 func (c Count) Total() int { return c.Dictionary + c.Classifier + c.Offsets }
 
-// Count is the number of the network's parameters, from its description alone.
+// Count counts the network's parameters from its description; it builds no graph.
 func (n Network) Count() (Count, error) {
 	sizes, err := n.sizes()
 	if err != nil {
@@ -42,17 +42,17 @@ func (n Network) Count() (Count, error) {
 	return count, nil
 }
 
-// TrainingFLOP is how many floating-point operations the dictionaries take in a training step for one image, each product and
-// each sum counting one: convolutions as they are defined, with the zeros of their borders, forward and for the gradients in
-// the dictionary and in what the block reads, but not in the image. Blocks that read class-specific codes take them once for
-// each hypothesis. All else is left out; it is little arithmetic, though not little time. It is 0, for unknown, where the
-// network has sweeps.
+// TrainingFLOP counts the floating-point operations of the convolutions in a training step, for one image; each product and
+// each sum counts one. It counts direct convolutions, zero padding included: the forward pass, the gradients in the
+// dictionaries, and the gradients in the inputs of all blocks above the first. Blocks that read class-specific codes count
+// once for each hypothesis. All other operations are left out: they are few, though they take time. For networks with sweeps
+// the count is unknown, and 0 is returned.
 func (n Network) TrainingFLOP() (int, error) {
 	sizes, err := n.sizes()
 	if err != nil || n.Sweeps > 0 {
 		return 0, err
 	}
-	flop, passes := 0, 2 // forward and the dictionary's gradient; above the first block that in its input, too
+	flop, passes := 0, 2 // the first block: forward and the dictionary's gradient
 	for i, layer := range n.Layers {
 		if layer.Block == nil {
 			continue
@@ -60,7 +60,7 @@ func (n Network) TrainingFLOP() (int, error) {
 		below, above, block := sizes[i], sizes[i+1], layer.Block
 		products := above.height * above.width * block.Kernel * block.Kernel * below.channels * block.Filters
 		flop += passes * 2 * products * max(1, below.classes)
-		passes = 3
+		passes = 3 // blocks above: the input's gradient, too
 	}
 	return flop, nil
 }

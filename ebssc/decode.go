@@ -5,22 +5,22 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// Decoding is what the codes of a network look like as images, for each block from the bottom (Sec. 4.2). Each is a signed
-// image [N, H, W, C] in the units of preprocessed images, of no particular length; where the code depends on the
-// hypothesis, one for each, [N, Y, H, W, C].
+// Decoding holds the codes of a network as images, one entry for each block, bottom first (Sec. 4.2). Each is a signed image
+// [N, H, W, C] in the units of preprocessed images with an arbitrary norm; if the code depends on the hypothesis, one image
+// for each hypothesis, [N, Y, H, W, C].
 type Decoding struct {
 	// Codes are decoded codes.
 	Codes []*Node
-	// Features are decoded codes without the thresholds' own contribution: on the active entries of a code z̃ = ±u − ŵ, and
-	// this decodes ±u there. What is left of a hypothesis is the choice of the active entries.
+	// Features are decoded codes without the thresholds' own contribution: the active entries of a code are z̃ = ±u − ŵ, and
+	// Features decodes ±u there. The hypothesis only selects the active entries.
 	Features []*Node
-	// Biases are decoded class biases −ŵ_y, nil for blocks without class thresholds. They depend on the image only by the
-	// places that max pools have taken in it.
+	// Biases are decoded class biases −ŵ_y; nil for blocks without class thresholds. They depend on the image only through
+	// the positions of its maxima in max pools.
 	Biases []*Node
 }
 
-// WithoutThresholds is the network with all thresholds zero: its codes are those of the features alone, and its variables
-// the dictionaries and offsets of n. It has no class scores: it is for Decode.
+// WithoutThresholds returns the network with all thresholds zero. It shares n's dictionaries and offsets. It has no class
+// scores; use it for Decode.
 func (n Network) WithoutThresholds() Network {
 	layers := n.Layers
 	n.Layers = nil
@@ -35,8 +35,8 @@ func (n Network) WithoutThresholds() Network {
 	return n
 }
 
-// Decode infers the codes of images [N, H, W, C] as Forward does and carries each down to the image by transposed
-// convolutions, block by block. Max pools hand a value to the place that they took theirs from, other pools spread it out.
+// Decode infers the codes of images [N, H, W, C] as Forward does and decodes each to the image by transposed convolutions,
+// block by block. A max pool passes a value to the position of its window's maximum, an average pool to all positions.
 func (n Network) Decode(scope *model.Scope, images *Node) (d Decoding) {
 	s := n.infer(scope, images)
 	for i, l := range s.levels {
@@ -54,23 +54,23 @@ func (n Network) Decode(scope *model.Scope, images *Node) (d Decoding) {
 	return d
 }
 
-// features is the code with ŵ added to its active entries.
+// features returns the code with ŵ added to its active entries.
 func (l *level) features() *Node {
 	z := l.code.values
 	if l.thresholds == nil {
 		return z
 	}
-	thresholds := BroadcastToDims(l.spread(z), z.Shape().Dimensions...)
+	thresholds := BroadcastToDims(l.expandThresholds(z), z.Shape().Dimensions...)
 	if l.norm != nil {
 		thresholds = l.path.kernels.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
 	}
 	return Add(z, Where(IsPositive(z), thresholds, ZerosLike(z)))
 }
 
-// decode carries a signal shaped as the code of block i (from 0) down to the image.
+// decode back-projects a signal shaped as the code of block i (from 0) to the image.
 func (s *stack) decode(i int, signal code) *Node {
 	for ; i >= 0; i-- {
-		signal = s.levels[i].descend(signal, s.below(i))
+		signal = s.levels[i].backProject(signal, s.below(i))
 	}
 	return signal.values
 }

@@ -4,13 +4,15 @@
 //
 //	shrink.go    asymmetric shrinkage and the split code             Eq. (asym_shrink)
 //	code.go      drive, projection onto the sphere, energy           Eqs. (ebm_direction), (ebm_projection), (energy_fn2)
-//	block.go     one block, from which every row of the table is made by switching parts off
+//	block.go     one coding block; each row of the table switches parts of it off
 //	infer.go     inference in a stack of blocks: the bottom-up pass and sweeps of block-coordinate ascent   Sec. 3.1.1
-//	network.go   networks as data: blocks and pools in a list, and the pass through them
+//	hypotheses.go   class energies of a few hypotheses at a time, rematerialised in the backward pass
+//	network.go   networks as data: a list of blocks and pools, and the forward pass
 //	classify.go  linear classifier (LC) and energy-based classifier (EBC)
-//	learn.go     the penalty of Eq. (train_obj2), step units, projection onto the non-negative orthant
+//	learn.go     the penalty of Eq. (train_obj2), step scales, projection onto the non-negative orthant
 //	initial.go   initial dictionaries and thresholds
-//	count.go     parameter counts
+//	decode.go    codes decoded to images by transposed convolutions   Sec. 4.2
+//	count.go     counts of parameters and operations
 //
 // # Notation
 //
@@ -24,10 +26,10 @@
 //	z̃            z⁺ − z⁻             asymmetric shrinkage of u, Eq. (ebm_direction)
 //	z*           code                z̃ / ‖z̃‖₂, Eq. (ebm_projection)
 //	E            energy              max over ‖z‖ ≤ 1 of E'(x, y, z) = ‖z̃‖₂ (App. B)    [N, (Y)]
-//	r            r, from topDown     d_{ℓ+1} * z_{ℓ+1}, what the block above adds to the drive [N, (Y), H, W, 2K]
-//	T            Sweeps              how often all codes are updated after the bottom-up pass
-//	y            hypothesis          class label that the code is computed for          Y classes
-//	α            alpha               regulariser of Eq. (train_obj2)
+//	r            r, from topDown     d_{ℓ+1} * z_{ℓ+1}, the block above's top-down term   [N, (Y), H, W, 2K]
+//	T            Sweeps              number of sweeps over all codes after the bottom-up pass
+//	y            hypothesis          hypothesised class label                          Y classes
+//	α            alpha               weight decay of Eq. (train_obj2)
 //
 // The norm runs over all positions and channels of one image (and one class hypothesis), the paper's "global
 // normalization". A code that is zero everywhere stays zero, has energy 0 and a finite gradient.

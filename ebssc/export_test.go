@@ -5,25 +5,25 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// Ascent is the joint energy [N, Y] after the bottom-up pass and after every single block's update of `sweeps` sweeps, each
-// computed from the codes anew.
+// Ascent is the joint energy [N, Y] after the bottom-up pass and after every block's update in `sweeps` sweeps, each recomputed
+// from the codes.
 func Ascent(n Network, scope *model.Scope, images *Node, sweeps int) (energies []*Node) {
-	s := n.climb(scope, images)
-	energies = append(energies, s.joint(n.Classes))
+	s := n.bottomUp(scope, images)
+	energies = append(energies, s.jointEnergy(n.Classes))
 	for range sweeps {
 		for i := range s.levels {
 			s.update(i)
-			energies = append(energies, s.joint(n.Classes))
+			energies = append(energies, s.jointEnergy(n.Classes))
 		}
 	}
 	return energies
 }
 
-// joint is the joint energy [N, Y] of the codes as they stand.
-func (s *stack) joint(classes int) (sum *Node) {
+// jointEnergy is the joint energy [N, Y] of the current codes.
+func (s *stack) jointEnergy(classes int) (sum *Node) {
 	for i, l := range s.levels {
 		if i > 0 {
-			l.look(s.levels[i-1].code)
+			l.computeDrive(s.levels[i-1].code)
 		}
 		energy := l.energy()
 		if energy.Rank() == 1 {
@@ -38,18 +38,18 @@ func (s *stack) joint(classes int) (sum *Node) {
 	return sum
 }
 
-// TopDown is r of the block above the first one, and the gradient of that block's energy by the first one's code, which r
-// must be. Both are shaped as the code.
+// TopDown returns r of the second block, and the gradient of that block's energy with respect to the first block's code,
+// which r must equal. Both are shaped as the code.
 func TopDown(n Network, scope *model.Scope, images *Node) (r, gradient *Node) {
-	s := n.climb(scope, images)
+	s := n.bottomUp(scope, images)
 	below, above := s.levels[0], s.levels[1]
-	place := below.code
-	place.values = Identity(StopGradient(place.values))
+	z := below.code
+	z.values = Identity(StopGradient(z.values))
 	above.code.values = StopGradient(above.code.values)
-	above.look(place)
-	gradient = Gradient(ReduceAllSum(above.energy()), place.values)[0]
+	above.computeDrive(z)
+	gradient = Gradient(ReduceAllSum(above.energy()), z.values)[0]
 	return above.topDown(below.code), gradient
 }
 
-// AtOnce is how many hypotheses a network infers at a time, of a batch of float32 images.
-func AtOnce(n Network, batch int) int { return n.atOnce(batch, 4) }
+// HypothesesPerChunk is the number of hypotheses that a network infers at a time for a batch of float32 images.
+func HypothesesPerChunk(n Network, batch int) int { return n.hypothesesPerChunk(batch, 4) }

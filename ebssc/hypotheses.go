@@ -9,15 +9,15 @@ import (
 
 // energy returns the energies [N, Y] of the class hypotheses.
 //
-// Codes of all hypotheses at once take memory in proportion to the number of classes, and more than a cache holds. Hypotheses
-// do not know of one another, so a few are inferred at a time, and anew for their gradients, see ops.InPieces.
+// The codes of all hypotheses take memory in proportion to the number of classes, and more than a cache holds. Hypotheses are
+// independent, so they are inferred in chunks and rematerialised in the backward pass, see [ops.Remat].
 func (n Network) energy(scope *model.Scope, s *stack, pass Pass) *Node {
-	size := model.GetParamOr(scope, ParamHypotheses, 0)
-	if size == 0 {
+	chunk := model.GetParamOr(scope, ParamHypotheses, 0)
+	if chunk == 0 {
 		shape := s.image.values.Shape()
-		size = n.atOnce(shape.Dim(0), shape.DType.Size())
+		chunk = n.hypothesesPerChunk(shape.Dim(0), shape.DType.Size())
 	}
-	if size >= n.Classes {
+	if chunk >= n.Classes {
 		return n.Classifier.energy(pass.Energies)
 	}
 	first := 0 // with sweeps every block's codes depend on the hypothesis
@@ -27,41 +27,39 @@ func (n Network) energy(scope *model.Scope, s *stack, pass Pass) *Node {
 		}
 	}
 	shared, split := s.operands(first)
-	return ops.InPieces(shared, split, 1, size, func(shared, parts []*Node) *Node {
-		some := s.replay(first, shared, parts)
-		for range n.Sweeps {
-			some.sweep()
-		}
-		energies, _ := n.read(some)
-		return n.Classifier.energy(energies.Energies)
+	return ops.Remat(shared, split, 1, chunk, func(shared, split []*Node) *Node {
+		few := s.bottomUpFrom(first, shared, split)
+		few.ascend(n.Sweeps)
+		pass, _ := n.collect(few)
+		return n.Classifier.energy(pass.Energies)
 	})
 }
 
-// hypothesesBytes is what the largest code of the hypotheses that are inferred at a time takes at most, if it is not said how
-// many they are. A training step holds about ten times that. All hypotheses of the declared rows fit, also at the paper's
-// scale: inferring them in pieces takes a third to a half longer, and longer to compile.
-const hypothesesBytes = 1 << 30
+// maxCodeBytes bounds the largest code of a chunk of hypotheses if ParamHypotheses is 0. A training step holds about ten
+// times as much. All hypotheses of the declared rows fit into one chunk, also at the paper's scale: with several chunks a step
+// takes a third to a half longer, and compiling takes longer, too.
+const maxCodeBytes = 1 << 30
 
-// atOnce is how many hypotheses are inferred at a time, if it is not said, in a batch of images with entries of that many bytes.
-func (n Network) atOnce(batch, bytes int) int {
+// hypothesesPerChunk is the default number of hypotheses in a chunk, for a batch of images with entryBytes bytes an entry.
+func (n Network) hypothesesPerChunk(batch, entryBytes int) int {
 	sizes, err := n.sizes()
 	if err != nil {
 		panic(err) // the network was not validated
 	}
 	largest := 1
 	for i, layer := range n.Layers {
-		at := sizes[i+1]
-		if layer.Block != nil && (at.classes > 0 || n.Sweeps > 0) {
-			largest = max(largest, batch*at.height*at.width*2*layer.Block.Filters*bytes)
+		above := sizes[i+1]
+		if layer.Block != nil && (above.classes > 0 || n.Sweeps > 0) {
+			largest = max(largest, batch*above.height*above.width*2*layer.Block.Filters*entryBytes)
 		}
 	}
-	most := max(1, hypothesesBytes/largest)
-	pieces := (n.Classes + most - 1) / most
-	return (n.Classes + pieces - 1) / pieces
+	most := max(1, maxCodeBytes/largest)
+	chunks := (n.Classes + most - 1) / most
+	return (n.Classes + chunks - 1) / chunks
 }
 
-// operands are what the blocks from `first` on are inferred from: the code below them and all variables that the hypotheses
-// share, and the thresholds of each hypothesis.
+// operands returns the inputs of inference from block `first` on: those that the hypotheses share (the code below and the
+// shared variables), and those that are split along the hypothesis axis (class thresholds).
 func (s *stack) operands(first int) (shared, split []*Node) {
 	shared = append(shared, s.below(first).values)
 	for _, l := range s.levels[first:] {
@@ -76,30 +74,30 @@ func (s *stack) operands(first int) (shared, split []*Node) {
 	return shared, split
 }
 
-// replay is the bottom-up pass from block `first` on with other operands: those of a few hypotheses.
-func (s *stack) replay(first int, shared, split []*Node) *stack {
+// bottomUpFrom is the bottom-up pass from block `first` on with other operands: those of a chunk of hypotheses.
+func (s *stack) bottomUpFrom(first int, shared, split []*Node) *stack {
 	next := func(nodes *[]*Node) (node *Node) {
 		node, *nodes = (*nodes)[0], (*nodes)[1:]
 		return node
 	}
-	at := s.below(first)
-	at.values = next(&shared)
-	replayed := &stack{image: s.image, above: s.above}
+	below := s.below(first)
+	below.values = next(&shared)
+	few := &stack{image: s.image, above: s.above}
 	if first == 0 {
-		replayed.image = at
+		few.image = below
 	}
-	replayed.levels = append(replayed.levels, s.levels[:first]...)
-	for _, old := range s.levels[first:] {
-		l := &level{block: old.block, path: old.path, dictionary: next(&shared), offset: next(&shared)}
+	few.levels = append(few.levels, s.levels[:first]...)
+	for _, all := range s.levels[first:] {
+		l := &level{block: all.block, path: all.path, dictionary: next(&shared), offset: next(&shared)}
 		switch {
 		case l.block.Coding.Thresholds == ClassSpecific:
 			l.thresholds = next(&split)
-		case old.thresholds != nil:
+		case all.thresholds != nil:
 			l.thresholds = next(&shared)
 		}
-		l.look(at)
+		l.computeDrive(below)
 		l.update(nil)
-		replayed.levels, at = append(replayed.levels, l), l.code
+		few.levels, below = append(few.levels, l), l.code
 	}
-	return replayed
+	return few
 }

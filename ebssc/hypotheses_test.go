@@ -12,11 +12,11 @@ import (
 	"ebsscgo/experiments"
 )
 
-// A few hypotheses at a time have the scores and the gradients of all at once, to 1e-5 of the largest: class-specific codes
-// above shared ones, in all blocks, energies of the top block alone, and sweeps; with dropout.
-func TestHypothesesInPieces(t *testing.T) {
+// Scores and gradients of hypotheses inferred in chunks equal those of all at once, to 1e-5 of the largest: with class-specific
+// codes above shared ones and in all blocks, energies of the top block alone, sweeps, and dropout.
+func TestHypothesesInChunks(t *testing.T) {
 	ebc67 := tiny(rowNamed(t, "ssc-ebc67"), 3)
-	ebc67.Classes = 3 // pieces of two, and one of what is left
+	ebc67.Classes = 3 // a chunk of two and a remainder of one
 	top, sweeps := twoBlocks(0), twoBlocks(1)
 	top.Classifier = ebssc.EnergyTop
 	top.Layers[0].Block.Coding = ebssc.EBC
@@ -50,16 +50,16 @@ func TestHypothesesInPieces(t *testing.T) {
 	}
 }
 
-// Declared rows infer all hypotheses at once, also at the paper's scale; with more classes no code takes more than a GiB.
-func TestHypothesesAtOnce(t *testing.T) {
-	for _, row := range experiments.All(experiments.Studies) {
-		require.Equal(t, 10, ebssc.AtOnce(row.Network(experiments.PaperWidth), 128), row.Name)
+// Declared rows infer all hypotheses in one chunk, also at the paper's scale. With more classes no code takes more than a GiB.
+func TestHypothesesPerChunk(t *testing.T) {
+	for _, row := range experiments.Studies.Experiments() {
+		require.Equal(t, 10, ebssc.HypothesesPerChunk(row.Network(experiments.PaperWidth), 128), row.Name)
 	}
 	network := rowNamed(t, "ssc-ebc67").Network(experiments.PaperWidth)
 	for classes, want := range map[int]int{20: 20, 54: 54, 55: 28, 100: 50, 1000: 53} {
 		network.Classes = classes
-		require.Equal(t, want, ebssc.AtOnce(network, 128), "%d classes: of conv7 a class takes 128·10·10·384·4 bytes", classes)
+		require.Equal(t, want, ebssc.HypothesesPerChunk(network, 128), "%d classes: of conv7 a class takes 128·10·10·384·4 bytes", classes)
 	}
 	network.Height, network.Width = 1024, 1024
-	require.Equal(t, 1, ebssc.AtOnce(network, 128))
+	require.Equal(t, 1, ebssc.HypothesesPerChunk(network, 128))
 }

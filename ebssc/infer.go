@@ -11,83 +11,82 @@ import (
 	"ebsscgo/ebssc/internal/ops"
 )
 
-// stack is the state of inference in a graph: a network's blocks with their codes as they stand.
+// stack is the state of inference in a graph: a network's blocks with their current codes.
 //
-// The codes z_1 … z_L of a hypothesis share a joint energy, E = Σ_ℓ E'_ℓ(z_{ℓ−1}, y, z_ℓ) with z_0 the image. One pass
-// from the bottom to the top (climb) sets each code to its block's optimum, as if nothing were above. Each sweep then goes
-// from the bottom to the top again and sets every code to the optimum of the joint energy with all others as they are:
-// the block above, which reads this code, shifts its thresholds by r = d_{ℓ+1} * z_{ℓ+1}. So the energy never falls.
+// The codes z_1 … z_L of a hypothesis share a joint energy, E = Σ_ℓ E'_ℓ(z_{ℓ−1}, y, z_ℓ) with z_0 the image. The bottom-up
+// pass sets each code to its own block's optimum and ignores the blocks above. Then each sweep, again from the bottom to the
+// top, sets each code to the optimum of the joint energy with all other codes fixed: the block above, which reads this code,
+// shifts its thresholds by r = d_{ℓ+1} * z_{ℓ+1}. This is block-coordinate ascent, so the joint energy never falls.
 type stack struct {
-	// image is what the first block reads.
+	// image is the input of the first block.
 	image  code
 	levels []*level
 	// above is the path from the last block to the classifier.
 	above path
 }
 
-// level is a block with its code as it stands, and the path on which it reads the code below.
+// level is one block with its current code, and the path from the code below.
 type level struct {
 	block Block
 	path  path
-	// dictionary [k, k, C, K], offset [K], thresholds [Y, H, W, 2K] or a scalar, nil where they are zero.
+	// dictionary [k, k, C, K], offset [K], thresholds [Y, H, W, 2K] or a scalar; thresholds are nil if they are zero.
 	dictionary, offset, thresholds *Node
-	// pooled are the codes behind each pool of the path; read is what came up, and drive what the block made of it: u, or
-	// [u, −u] where the block splits it.
-	pooled      []code
-	read, drive code
-	// code is the block's code, and norm what it was divided by (nil where the block is not spherical), shaped as the axes
-	// that tell spheres apart.
+	// pooled are the outputs of the path's pools.
+	pooled []code
+	// input is the output of the path, and drive is computed from it: u or, for split codes, [u, −u].
+	input, drive code
+	// code is the block's code, and norm is ‖z̃‖₂, shaped as the code's sphereAxes; nil if the block is not spherical.
 	code code
 	norm *Node
 }
 
-// infer is one bottom-up pass and n.Sweeps sweeps. All codes of the model come from here.
+// infer runs the bottom-up pass and n.Sweeps sweeps. It computes all codes of the model.
 func (n Network) infer(scope *model.Scope, images *Node) *stack {
 	images.AssertDims(-1, n.Height, n.Width, n.Channels)
-	s := n.climb(scope, images)
-	for range n.Sweeps {
-		s.sweep()
-	}
+	s := n.bottomUp(scope, images)
+	s.ascend(n.Sweeps)
 	return s
 }
 
-// climb is the bottom-up pass: it makes the variables and all codes.
-func (n Network) climb(scope *model.Scope, images *Node) *stack {
+// bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
+func (n Network) bottomUp(scope *model.Scope, images *Node) *stack {
 	s := &stack{}
-	at := code{values: images, unit: 1}
-	pending := path{kernels: kernels(scope)}
+	below := code{values: images, rms: 1}
+	p := path{kernels: kernels(scope)}
 	for _, layer := range n.Layers {
 		if layer.Pool != nil {
-			pending.pools = append(pending.pools, *layer.Pool)
+			p.pools = append(p.pools, *layer.Pool)
 			continue
 		}
 		if len(s.levels) > 0 {
-			pending.dropout = newDropout(scope, images.Graph())
+			p.dropout = newDropout(scope, images.Graph())
 		} else if layer.Block.Coding.Spherical {
-			at.values, _ = normalize(pending.kernels, at.values, 1)
-			at.unit = at.entryUnit()
+			below.values, _ = normalize(p.kernels, below.values, 1)
+			below.rms = below.sphereRMS()
 		}
 		if len(s.levels) == 0 {
-			s.image = at
+			s.image = below
 		}
-		l := &level{block: *layer.Block, path: pending}
-		l.begin(scope.In("%s", layer.Name), at, n.Classes)
+		l := &level{block: *layer.Block, path: p}
+		l.build(scope.In("%s", layer.Name), below, n.Classes)
 		l.update(nil)
-		s.levels, at = append(s.levels, l), l.code
-		pending = path{kernels: pending.kernels, signed: l.block.Coding.Signed}
+		s.levels, below = append(s.levels, l), l.code
+		p = p.next(l.block)
 	}
-	s.above = pending
+	s.above = p
 	return s
 }
 
-// sweep updates every code once, from the bottom to the top.
-func (s *stack) sweep() {
-	for i := range s.levels {
-		s.update(i)
+// ascend runs sweeps of block-coordinate ascent. Each sweep updates every code once, from the bottom to the top.
+func (s *stack) ascend(sweeps int) {
+	for range sweeps {
+		for i := range s.levels {
+			s.update(i)
+		}
 	}
 }
 
-// below is the code that block i (from 0) reads.
+// below returns the input code of block i (from 0).
 func (s *stack) below(i int) code {
 	if i == 0 {
 		return s.image
@@ -95,11 +94,11 @@ func (s *stack) below(i int) code {
 	return s.levels[i-1].code
 }
 
-// update sets the code of block i (from 0) to the optimum of the joint energy, all other codes held fixed.
+// update sets the code of block i (from 0) to the optimum of the joint energy with all other codes fixed.
 func (s *stack) update(i int) {
 	l := s.levels[i]
 	if i > 0 {
-		l.look(s.levels[i-1].code)
+		l.computeDrive(s.below(i))
 	}
 	var r *Node
 	if i+1 < len(s.levels) {
@@ -108,58 +107,59 @@ func (s *stack) update(i int) {
 	l.update(r)
 }
 
-// energy is E'(x, y, z) [N] or [N, Y] of the block at its code and drive as they stand.
+// energy is E'(x, y, z) [N] or [N, Y] of the block at its current code and drive.
 func (l *level) energy() *Node {
-	drive := l.driveOfCode()
+	drive := l.driveForCode()
 	thresholds := ScalarZero(drive.Graph(), drive.DType())
 	if l.thresholds != nil {
-		thresholds = l.spread(drive)
+		thresholds = l.expandThresholds(drive)
 	}
 	return energy(l.path.kernels, drive, thresholds, l.code.values, l.code.batchAxes())
 }
 
-// begin makes the block's variables, in scope, and its drive. All variables are in the paper's units, where codes have
-// unit norm.
-func (l *level) begin(scope *model.Scope, below code, classes int) {
+// build creates the block's variables, in scope, and computes its drive. All variables are in the paper's units, in which
+// codes have unit norm.
+func (l *level) build(scope *model.Scope, below code, classes int) {
 	g, dtype := below.values.Graph(), below.values.DType()
 	dictionary := dictionaryVariable(scope, dtype, l.block.Kernel, l.path.channels(below), l.block.Filters)
 	offset := offsetVariable(scope, dtype, l.block.Filters)
 	l.dictionary, l.offset = dictionary.NodeValue(g), offset.NodeValue(g)
-	l.look(below)
-	learn(scope, offset, g, l.read.unit, false)
+	l.computeDrive(below)
+	registerUpdate(scope, offset, g, l.input.rms, false)
 	betaStep := model.GetParamOr(scope, ParamBetaStep, 1.0)
 	switch l.block.Coding.Thresholds {
 	case Beta:
 		beta := betaVariable(scope, dtype)
-		learn(scope, beta, g, l.read.unit*betaStep, true)
+		registerUpdate(scope, beta, g, l.input.rms*betaStep, true)
 		l.thresholds = beta.NodeValue(g)
 	case BetaFilter:
-		beta := filterBetaVariable(scope, dtype, l.block.Filters)
-		learn(scope, beta, g, l.read.unit*betaStep, true)
+		beta := betaVariable(scope, dtype, l.block.Filters)
+		registerUpdate(scope, beta, g, l.input.rms*betaStep, true)
 		l.thresholds = Concatenate([]*Node{beta.NodeValue(g), beta.NodeValue(g)}, -1)
 	case ClassSpecific:
 		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
 		thresholds := classThresholdsVariable(scope, dtype, append([]int{classes}, spatial...))
-		learn(scope, thresholds, g, l.read.unit*model.GetParamOr(scope, ParamClassStep, 1.0), true)
+		registerUpdate(scope, thresholds, g, l.input.rms*model.GetParamOr(scope, ParamClassStep, 1.0), true)
 		l.thresholds = InsertAxes(thresholds.NodeValue(g), 0)
 	}
 }
 
-// look computes the drive for the code below as it stands.
-func (l *level) look(below code) {
-	l.pooled, l.read = l.path.up(below)
-	l.drive = l.read
-	l.drive.values = l.read.unflat(l.block.Drive(l.path.kernels, l.read.flat(), l.dictionary, l.offset))
+// computeDrive recomputes u from the current code below.
+func (l *level) computeDrive(below code) {
+	l.pooled, l.input = l.path.forward(below)
+	l.drive = l.input
+	u := l.block.Drive(l.path.kernels, l.input.foldHypotheses(), l.dictionary, l.offset)
+	l.drive.values = l.input.unfoldHypotheses(u)
 	if !l.block.Coding.Rectified {
 		l.drive.values = l.path.kernels.Split(l.drive.values)
 	}
 }
 
-// update sets the code to the block's optimum for its drive, shifted by r from the block above (nil for none).
+// update sets the code to the block's optimum for its drive plus r, the top-down term (nil for none).
 func (l *level) update(r *Node) {
 	l.code = l.drive
 	l.code.local = l.block.Coding.Local
-	// Hypotheses come in with class thresholds, or from above, where they came in before.
+	// A code becomes class-specific by its own thresholds or by those of a block above.
 	if l.drive.classes == 0 {
 		switch {
 		case l.block.Coding.Thresholds == ClassSpecific:
@@ -168,62 +168,63 @@ func (l *level) update(r *Node) {
 			l.code.classes = r.Shape().Dim(1)
 		}
 	}
-	drive := l.driveOfCode()
+	drive := l.driveForCode()
 	if r != nil {
 		drive = Add(drive, r)
 	}
 	if l.thresholds == nil {
 		l.code.values = rectify(drive)
 	} else {
-		l.code.values = ShrinkSplit(drive, l.spread(drive))
+		l.code.values = ShrinkSplit(drive, l.expandThresholds(drive))
 	}
 	if l.block.Coding.Spherical {
 		l.code.values, l.norm = normalize(l.path.kernels, l.code.values, l.code.sphereAxes())
-		l.code.unit = l.code.entryUnit()
+		l.code.rms = l.code.sphereRMS()
 	}
 }
 
-// spread gives the thresholds as many axes as the drive, in front of theirs.
-func (l *level) spread(drive *Node) *Node {
+// expandThresholds prepends axes to the thresholds up to the drive's rank.
+func (l *level) expandThresholds(drive *Node) *Node {
 	if l.thresholds.IsScalar() {
 		return l.thresholds
 	}
 	return ExpandLeftToRank(l.thresholds, drive.Rank())
 }
 
-// closedForm is the energy at the block's own optimum [N] or [N, Y], by Appendix B: the norm, or the sum of the norms at all
-// positions; nil where the block is not spherical.
-func (l *level) closedForm() *Node {
+// closedFormEnergy is the energy at the block's own optimum [N] or [N, Y], by Appendix B: ‖z̃‖₂ or, if the code is local,
+// the sum of the norms over positions. It is nil if the block is not spherical.
+func (l *level) closedFormEnergy() *Node {
 	if l.norm == nil || !l.block.Coding.Local {
 		return l.norm
 	}
 	return ReduceSum(l.norm, -2, -1)
 }
 
-// driveOfCode is the drive, with a hypothesis axis where the code has one.
-func (l *level) driveOfCode() *Node {
+// driveForCode returns the drive, with a hypothesis axis if the code has one.
+func (l *level) driveForCode() *Node {
 	if l.code.classes > 0 {
-		return l.drive.hypotheses()
+		return l.drive.withHypothesisAxis()
 	}
 	return l.drive.values
 }
 
-// topDown is r = d * (z⁺ − z⁻) of this block, shaped as the code below: what a change of that code changes this block's
-// energy by, [N, (Y), H, W, C].
-func (l *level) topDown(below code) *Node { return l.descend(l.code, below).values }
+// topDown is r = d * (z⁺ − z⁻) of this block, shaped as the code below, [N, (Y), H, W, C]: the gradient of this block's
+// energy with respect to that code.
+func (l *level) topDown(below code) *Node { return l.backProject(l.code, below).values }
 
-// descend carries a signal shaped as this block's code to where the code below is: d * (z⁺ − z⁻), and down the path.
-func (l *level) descend(signal, below code) code {
-	spatial := l.read.values.Shape().Dimensions[l.read.batchAxes():]
+// backProject maps a signal shaped as this block's code to the space of the code below: d * (z⁺ − z⁻), then the adjoint of
+// the path.
+func (l *level) backProject(signal, below code) code {
+	spatial := l.input.values.Shape().Dimensions[l.input.batchAxes():]
 	if !l.block.Coding.Rectified {
 		signal.values = Signed(signal.values)
 	}
-	signal.values = signal.unflat(l.path.kernels.Transpose(signal.flat(), l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1]))
-	return l.path.down(signal, below)
+	r := l.path.kernels.Transpose(signal.foldHypotheses(), l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
+	signal.values = signal.unfoldHypotheses(r)
+	return l.path.adjoint(signal, below)
 }
 
-// path is what lies between a code and the block that reads it: the difference of its halves, if it is signed, pools and, in
-// training, dropout.
+// path maps a code to the input of the block above: z⁺ − z⁻ if the code is signed, then pools and, in training, dropout.
 type path struct {
 	kernels ops.Kernels
 	signed  bool
@@ -231,7 +232,10 @@ type path struct {
 	dropout *dropout
 }
 
-// channels is how many channels the block above reads of a code.
+// next returns the path from a block's code, without pools and dropout yet.
+func (p path) next(block Block) path { return path{kernels: p.kernels, signed: block.Coding.Signed} }
+
+// channels counts the channels of the path's output.
 func (p path) channels(below code) int {
 	channels := below.values.Shape().Dim(-1)
 	if p.signed {
@@ -240,8 +244,8 @@ func (p path) channels(below code) int {
 	return channels
 }
 
-// up takes a code to the block above. pooled are the codes behind each pool.
-func (p path) up(below code) (pooled []code, above code) {
+// forward computes the input of the block above; pooled are the outputs of each pool.
+func (p path) forward(below code) (pooled []code, above code) {
 	if p.signed {
 		below.values = Signed(below.values)
 	}
@@ -252,9 +256,9 @@ func (p path) up(below code) (pooled []code, above code) {
 	return pooled, p.dropout.apply(below)
 }
 
-// down is the adjoint of up: it takes what arrives from the block above to where the code below is. Max pools hand
-// it to the places that hold the largest values of that code.
-func (p path) down(r, below code) code {
+// adjoint is the adjoint of forward: it maps r from the input of the block above to the space of the code below. A max pool
+// passes r to the positions of that code's maxima.
+func (p path) adjoint(r, below code) code {
 	r = p.dropout.apply(r)
 	if p.signed {
 		below.values = Signed(below.values)
@@ -266,19 +270,19 @@ func (p path) down(r, below code) code {
 	return r
 }
 
-// unpool is the adjoint of the pools at a code.
+// unpool is the adjoint of the pools, at the maxima of the code below.
 func (p path) unpool(r, below code) code {
 	if len(p.pools) == 0 {
 		return r
 	}
 	if below.classes == 0 && r.classes > 0 {
-		below.values, below.classes = below.hypotheses(), r.classes
+		below.values, below.classes = below.withHypothesisAxis(), r.classes
 		dims := slices.Clone(below.values.Shape().Dimensions)
 		dims[1] = r.classes
 		below.values = BroadcastToDims(below.values, dims...)
 	}
-	below.values = Identity(StopGradient(below.values)) // gradients do not reach a stopped node itself
-	_, above := path{pools: p.pools}.up(below)          // GoMLX's own pools have no second derivative
+	below.values = Identity(StopGradient(below.values)) // a stopped node itself gets no gradient
+	_, above := path{pools: p.pools}.forward(below)     // fast kernels: GoMLX's own pools have no second derivative
 	r.values = Gradient(ReduceAllSum(Mul(above.values, r.values)), below.values)[0]
 	return r
 }
@@ -290,22 +294,22 @@ func (p Pool) apply(kernels ops.Kernels, below code) code {
 		pool = kernels.AvgPool
 	}
 	above := below
-	above.values = below.unflat(pool(below.flat(), p.Window, p.Stride, p.Padding))
-	if below.unit != 1 {
-		above.unit = above.entryUnit()
+	above.values = below.unfoldHypotheses(pool(below.foldHypotheses(), p.Window, p.Stride, p.Padding))
+	if below.rms != 1 {
+		above.rms = above.sphereRMS()
 	}
 	return above
 }
 
-// dropout sets entries to zero in training and scales the others so that the mean stays. One mask serves all hypotheses
-// of an image (with masks of their own, the noise would look like evidence for a class), all sweeps, and both
-// directions: it thins the coupling between two blocks, and the joint energy stays one.
+// dropout zeroes entries in training and rescales the others to keep the mean. All hypotheses of an image share one mask
+// (with separate masks, the noise would look like evidence for a class). So do all sweeps and both directions: the mask
+// thins the coupling between two blocks, and the sweeps still ascend one joint energy.
 type dropout struct {
 	key  *Node
 	rate float64
 }
 
-// newDropout draws a mask, nil where nothing is dropped.
+// newDropout draws the key of a mask; it returns nil if nothing is dropped.
 func newDropout(scope *model.Scope, g *Graph) *dropout {
 	rate := model.GetParamOr(scope, ParamDropout, 0.0)
 	if rate <= 0 || !scope.IsTraining(g) {
@@ -314,7 +318,7 @@ func newDropout(scope *model.Scope, g *Graph) *dropout {
 	return &dropout{scope.Store().RandomIntN(g, uint64(1)<<32, shapes.Make(dtypes.Uint32, 2)), rate}
 }
 
-// apply drops entries of a code. It is its own adjoint.
+// apply drops entries of a code. It is self-adjoint.
 func (d *dropout) apply(c code) code {
 	if d == nil {
 		return c

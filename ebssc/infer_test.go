@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
@@ -16,7 +17,7 @@ import (
 	"ebsscgo/experiments"
 )
 
-// someStacks are networks as randomStack draws them; each takes a second to compile, so they are few.
+// someStacks are networks drawn by randomStack; few, as each takes a second to compile.
 func someStacks(count int) (all []ebssc.Network) {
 	for seed := range count {
 		all = append(all, rapid.Custom(randomStack).Example(seed))
@@ -25,7 +26,7 @@ func someStacks(count int) (all []ebssc.Network) {
 }
 
 // randomStack is a network of two or three spherical blocks without pools for images of 9×8×2, the top one class-specific,
-// with kernels, strides and paddings as they come.
+// with random kernels, strides and paddings.
 func randomStack(t *rapid.T) ebssc.Network {
 	n := ebssc.Network{Height: 9, Width: 8, Channels: 2, Classes: 3, Classifier: ebssc.EnergySum}
 	local, signed := ebssc.SSC, ebssc.SSC
@@ -61,11 +62,7 @@ func twoBlocks(sweeps int) ebssc.Network {
 // randomModel fills a network's variables with numbers from a seed: dictionaries and offsets of either sign, thresholds of
 // the size of the drives.
 func randomModel(t require.TestingT, n ebssc.Network, settings experiments.Settings, seed uint64) *model.Store {
-	store := newStore(settings)
-	_, err := model.CallOnce(xla, store, func(scope *model.Scope, images *Node) *Node {
-		return n.Forward(scope, images).Scores
-	}, randomImages(n, seed))
-	require.NoError(t, err)
+	store := initialStore(n, dtypes.Float64, settings)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for v := range store.IterVariables() {
 		if !v.Trainable {
@@ -155,7 +152,7 @@ func TestEnergiesAreTheJointEnergy(t *testing.T) {
 	}
 }
 
-// Where the codes no longer change, another sweep changes nothing.
+// Sweeps converge to a fixed point.
 func TestFixedPoint(t *testing.T) {
 	n := twoBlocks(0)
 	store, images := randomModel(t, n, nil, 6), randomImages(n, 6)
@@ -177,8 +174,8 @@ func TestFixedPoint(t *testing.T) {
 	require.Less(t, distance(codes(30), codes(31)), 1e-9)
 }
 
-// The top-down pass is what a change of the code below changes the energy above by: for every kernel, stride and padding,
-// through max and average pools, with hypotheses and without.
+// The top-down term is the gradient of the energy above with respect to the code below: for every kernel, stride and padding,
+// through max and average pools, with and without hypotheses.
 func TestTopDownIsTheAdjoint(t *testing.T) {
 	for i, n := range someStacks(12) {
 		n.Layers = n.Layers[:2]

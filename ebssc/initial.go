@@ -12,11 +12,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// dictionaryGain makes up for the half of the drive's power that each half of a split code keeps.
+// dictionaryGain compensates the rectification: each half of a split code keeps half of the drive's power.
 const dictionaryGain = math.Sqrt2
 
-// dictionaryVariable is d [k, k, C, K]: orthonormal filters times √2 (where there are more filters than pixels in one,
-// the pixels' rows are orthonormal instead).
+// dictionaryVariable is d [k, k, C, K]: orthonormal filters times √2; with more filters than entries in a filter, the rows
+// across filters are orthonormal instead.
 func dictionaryVariable(scope *model.Scope, dtype dtypes.DType, kernel, channels, filters int) *model.Variable {
 	return variable(scope, "dictionary", dtype, []int{kernel, kernel, channels, filters}, func(rng *rand.Rand, values []float64) {
 		orthogonal(rng, values, kernel*kernel*channels, filters, dictionaryGain)
@@ -28,16 +28,10 @@ func offsetVariable(scope *model.Scope, dtype dtypes.DType, filters int) *model.
 	return variable(scope, "offset", dtype, []int{filters}, func(*rand.Rand, []float64) {})
 }
 
-// betaVariable is the scalar threshold β of spherical sparse coding, starting at ParamBeta.
-func betaVariable(scope *model.Scope, dtype dtypes.DType) *model.Variable {
-	return variable(scope, "thresholds", dtype, nil, func(_ *rand.Rand, values []float64) {
-		values[0] = model.GetParamOr(scope, ParamBeta, 0.001)
-	})
-}
-
-// filterBetaVariable is β [K], starting at ParamBeta.
-func filterBetaVariable(scope *model.Scope, dtype dtypes.DType, filters int) *model.Variable {
-	return variable(scope, "thresholds", dtype, []int{filters}, func(_ *rand.Rand, values []float64) {
+// betaVariable is the threshold β of spherical sparse coding, a scalar or, with dims K, one for each filter, starting at
+// ParamBeta.
+func betaVariable(scope *model.Scope, dtype dtypes.DType, dims ...int) *model.Variable {
+	return variable(scope, "thresholds", dtype, dims, func(_ *rand.Rand, values []float64) {
 		for i := range values {
 			values[i] = model.GetParamOr(scope, ParamBeta, 0.001)
 		}
@@ -62,8 +56,8 @@ func classifierVariable(scope *model.Scope, dtype dtypes.DType, channels, classe
 	})
 }
 
-// variable returns the scope's variable, made at the first call. Its random numbers depend on the seed
-// (model.ParamInitialSeed) and its path alone, so adding a layer leaves the others' initial values as they are.
+// variable returns the scope's variable and creates it on the first call. Its random numbers depend only on the seed
+// (model.ParamInitialSeed) and its path, so a new layer does not change the initial values of the others.
 func variable(scope *model.Scope, name string, dtype dtypes.DType, dims []int, fill func(*rand.Rand, []float64)) *model.Variable {
 	if v := scope.GetVariable(name); v != nil {
 		return v
@@ -104,7 +98,7 @@ func orthogonal(rng *rand.Rand, values []float64, rows, cols int, gain float64) 
 			if rows < cols {
 				row, col = j, i
 			}
-			// The signs of R's diagonal make the matrix uniformly distributed.
+			// With the signs of R's diagonal the matrix is uniformly distributed over orthogonal matrices.
 			values[i*cols+j] = gain * q.At(row, col) * math.Copysign(1, r.At(col, col))
 		}
 	}

@@ -7,22 +7,22 @@ import (
 	"github.com/gomlx/gomlx/ml/train"
 )
 
-// learn says how a variable moves in a training step: the optimizer's step is taken `unit` times as long, and then, if
-// nonNegative, the variable is projected onto the non-negative orthant (the constraint of Eq. (train_obj2)).
+// registerUpdate registers an update that follows the optimizer's step: it multiplies the step by stepScale and then, if
+// nonNegative, projects the variable onto the non-negative orthant (the constraint of Eq. (train_obj2)).
 //
-// Adam's steps are about as long as the learning rate, whatever the gradient's size. Entries of a unit-norm code of n
-// entries are near 1/√n, so thresholds and offsets that meet them must move in steps of that unit (and the linear
-// classifier, which divides by it, in steps of √n), or codes go dead within a few steps. This is the same as learning
-// them in rescaled units, but the variables stay in the paper's.
+// Adam's steps are about as long as the learning rate, whatever the gradient's size. The n entries of a unit-norm code are
+// near 1/√n, so thresholds and offsets must move in steps of that scale (and the linear classifier, which divides by it, in
+// steps of √n), or codes go dead within a few steps. Rescaling the variables would do the same, but this way they keep the
+// paper's units.
 //
-// It is compiled into the training step, and does nothing outside training.
-func learn(scope *model.Scope, v *model.Variable, g *Graph, unit float64, nonNegative bool) {
-	if !scope.IsTraining(g) || (unit == 1 && !nonNegative) {
+// The update is compiled into the training step. Outside training nothing is registered.
+func registerUpdate(scope *model.Scope, v *model.Variable, g *Graph, stepScale float64, nonNegative bool) {
+	if !scope.IsTraining(g) || (stepScale == 1 && !nonNegative) {
 		return
 	}
 	before := v.NodeValue(g)
 	train.AddPerStepUpdateGraphFn(scope.In("learn_%s", v.Name()), g, func(_ *model.Scope, g *Graph) {
-		after := Add(before, MulScalar(Sub(v.NodeValue(g), before), unit))
+		after := Add(before, MulScalar(Sub(v.NodeValue(g), before), stepScale))
 		if nonNegative {
 			after = MaxScalar(after, 0)
 		}
@@ -30,8 +30,8 @@ func learn(scope *model.Scope, v *model.Variable, g *Graph, unit float64, nonNeg
 	})
 }
 
-// penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar: over dictionaries, thresholds and the linear classifier, but
-// not the offsets. In training it is added to the trainer's loss.
+// penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar: over dictionaries, thresholds and the linear classifier,
+// without the offsets. In training it is added to the trainer's loss.
 func (n Network) penalty(scope *model.Scope, g *Graph, dtype dtypes.DType) *Node {
 	sum := ScalarZero(g, dtype)
 	alpha := model.GetParamOr(scope, ParamAlpha, 0.0)

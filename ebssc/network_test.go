@@ -17,7 +17,6 @@ import (
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/device"
@@ -63,9 +62,7 @@ func TestTrainingFLOP(t *testing.T) {
 		"relu-lc7": 2*2*conv1 + 3*(lower+conv7),
 		"unroll-1": 0,
 	} {
-		_, e, ok := experiments.StudyOf(row)
-		require.True(t, ok, row)
-		flop, err := e.Network(experiments.PaperWidth).TrainingFLOP()
+		flop, err := rowNamed(t, row).Network(experiments.PaperWidth).TrainingFLOP()
 		require.NoError(t, err)
 		require.Equal(t, want, flop, row)
 	}
@@ -73,44 +70,38 @@ func TestTrainingFLOP(t *testing.T) {
 	require.ErrorContains(t, err, "names must differ")
 }
 
-// Count agrees with the variables that the graph makes.
-func TestCountIsWhatTheGraphMakes(t *testing.T) {
+// Count agrees with the variables that the graph creates.
+func TestCountAgreesWithTheGraph(t *testing.T) {
 	for _, row := range append(changed(t), experiments.Table...) {
 		network := tiny(row, 3)
-		store := newStore(nil)
-		scores(t, xla, store, network, images[float32](1, 2))
+		store := initialStore(network, dtypes.Float32, nil)
 		count, err := network.Count()
 		require.NoError(t, err)
-		made := 0
+		created := 0
 		for v := range store.IterVariables() {
 			if v.Trainable {
-				made += v.Shape().Size()
+				created += v.Shape().Size()
 			}
 		}
-		require.Equal(t, count.Total(), made, row.Name)
+		require.Equal(t, count.Total(), created, row.Name)
 	}
 }
 
 // changed are the ablations that change the model.
-func changed(t *testing.T) []experiments.Experiment {
-	rows, err := experiments.Find(ablations.Study.Experiments,
-		[]string{"ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed", "ssc-ebc67-top", "ssc-lc7-unrolled"})
-	require.NoError(t, err)
+func changed(t *testing.T) (rows []experiments.Experiment) {
+	for _, name := range []string{"ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed", "ssc-ebc67-top", "ssc-lc7-unrolled"} {
+		rows = append(rows, rowNamed(t, name))
+	}
 	return rows
-}
-
-// scores runs a network forward.
-func scores(t require.TestingT, on compute.Backend, store *model.Store, network ebssc.Network, images *tensors.Tensor) *tensors.Tensor {
-	output, err := model.CallOnce(on, store, func(scope *model.Scope, images *Node) *Node {
-		return network.Forward(scope, images).Scores
-	}, images)
-	require.NoError(t, err)
-	return output
 }
 
 // lossGraph is the training loss of a network in a scope: images and labels to a scalar.
 func lossGraph(network ebssc.Network, scope *model.Scope, images, labels *Node) *Node {
-	scores := network.Forward(scope, images).Scores
+	return softmaxLoss(network.Forward(scope, images).Scores, labels)
+}
+
+// softmaxLoss is the mean log-loss of class scores.
+func softmaxLoss(scores, labels *Node) *Node {
 	return ReduceAllMean(loss.SparseCategoricalCrossEntropyLogits([]*Node{labels}, []*Node{scores}))
 }
 
@@ -124,9 +115,8 @@ func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 				continue // the last row has all operations
 			}
 			network := tiny(row, 2)
-			store := newStore(experiments.Settings{ebssc.ParamEnergyScale: 5.0, ebssc.ParamBeta: 0.01, ebssc.ParamPlainOps: plain})
-			input := images[float64](2, 2)
-			scores(t, xla, store, network, input) // makes the variables
+			settings := experiments.Settings{ebssc.ParamEnergyScale: 5.0, ebssc.ParamBeta: 0.01, ebssc.ParamPlainOps: plain}
+			store := initialStore(network, dtypes.Float64, settings)
 			// Where conv7's drive is its offset alone, an offset of 0 would lie on the kink of the rectification.
 			for v := range store.IterVariables() {
 				if v.Name() == "offset" {
@@ -137,26 +127,28 @@ func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 					require.NoError(t, v.SetValue(tensors.FromValue(offsets)))
 				}
 			}
-			checkGradients(t, store, network, input, labels)
+			checkGradients(t, store, network, images[float64](2, 2), labels)
 		}
 	}
 }
 
 // checkGradients compares the gradients of the loss by each variable with finite differences.
 func checkGradients(t *testing.T, store *model.Store, network ebssc.Network, images, labels *tensors.Tensor) {
-	loss, err := model.NewExec(xla, store, func(scope *model.Scope, images, labels *Node) *Node {
-		return lossGraph(network, scope, images, labels)
+	// One graph for both: compiling takes longer than computing the gradients with each loss.
+	exec, err := model.NewExec(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
+		loss := lossGraph(network, scope, images, labels)
+		return append(scope.BuildTrainableVariablesGradientsGraph(loss), loss)
 	})
 	require.NoError(t, err)
-	lossAt := func() float64 {
-		output, err := loss.Call1(images, labels)
+	defer exec.Finalize()
+	compute := func() (gradients []*tensors.Tensor, loss float64) {
+		outputs, err := exec.Call(images, labels)
 		require.NoError(t, err)
-		return output.Value().(float64)
+		last := len(outputs) - 1
+		return outputs[:last], outputs[last].Value().(float64)
 	}
-	gradients, err := model.CallOnceN(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
-		return scope.BuildTrainableVariablesGradientsGraph(lossGraph(network, scope, images, labels))
-	}, images, labels)
-	require.NoError(t, err)
+	lossAt := func() float64 { _, loss := compute(); return loss }
+	gradients, _ := compute()
 	i := 0
 	for v := range store.IterVariables() {
 		if !v.Trainable {
@@ -478,9 +470,8 @@ func TestBackendsAgree(t *testing.T) {
 			// Energies times 1, not 100: agreement is asked of the model, not of the factor.
 			store := newStore(experiments.Settings{ebssc.ParamEnergyScale: 1.0})
 			outputs, err := model.CallOnceN(on, store, func(scope *model.Scope, images, labels *Node) []*Node {
-				value := lossGraph(network, scope, images, labels)
-				scores := network.Forward(scope.Store().RootScope().ResetVisited(), images).Scores
-				return append([]*Node{scores}, scope.BuildTrainableVariablesGradientsGraph(value)...)
+				scores := network.Forward(scope, images).Scores
+				return append([]*Node{scores}, scope.BuildTrainableVariablesGradientsGraph(softmaxLoss(scores, labels))...)
 			}, images[float32](5, 2), [][]int32{{1}, {4}})
 			require.NoError(t, err)
 			var flat [][]float32
@@ -563,9 +554,7 @@ func TestThresholdsStayNonNegative(t *testing.T) {
 // Adding a block leaves the other blocks' initial values as they are; another seed changes them.
 func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
 	dictionary := func(row experiments.Experiment, seed int64) []float32 {
-		store := newStore(nil)
-		store.SetParam(model.ParamInitialSeed, seed)
-		scores(t, xla, store, tiny(row, 2), images[float32](1, 1))
+		store := initialStore(tiny(row, 2), dtypes.Float32, experiments.Settings{model.ParamInitialSeed: seed})
 		return tensors.MustCopyFlatData[float32](store.GetVariable("/conv1/dictionary").MustValue())
 	}
 	linear, energies := rowNamed(t, "crelu-lc7"), rowNamed(t, "ssc-ebc67")

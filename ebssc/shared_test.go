@@ -4,14 +4,18 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/device"
@@ -21,7 +25,7 @@ import (
 var xla compute.Backend
 
 func TestMain(m *testing.M) {
-	// Most of the time here is compiling, and what a graph computes does not depend on how well it is compiled.
+	// Tests mostly compile, and the code's optimization does not change what a graph computes.
 	err := os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 "+os.Getenv("XLA_FLAGS"))
 	if err != nil {
 		panic(err)
@@ -62,18 +66,27 @@ func tiny(row experiments.Architecture, width int) ebssc.Network {
 	return network
 }
 
-// rowNamed is the declared row of that name, wherever it stands in the table.
+// rowNamed is the declared experiment of that name.
 func rowNamed(t require.TestingT, name string) experiments.Experiment {
-	rows, err := experiments.Find(experiments.Table, []string{name})
+	_, row, err := append(slices.Clone(experiments.Studies), ablations.Study).Experiment(name)
 	require.NoError(t, err)
-	return rows[0]
+	return row
 }
 
-// newStore is a model with hyperparameters at which every part of the model matters.
+// newStore is a store with hyperparameters at which every part of the model matters, without variables.
 func newStore(settings experiments.Settings) *model.Store {
 	store := model.NewStore()
-	store.SetParams(experiments.Recipe.With(experiments.Settings{ebssc.ParamDropout: 0.0}, settings))
-	store.SetParam(model.ParamInitialSeed, int64(7))
+	defaults := experiments.Settings{ebssc.ParamDropout: 0.0, model.ParamInitialSeed: int64(7)}
+	store.SetParams(experiments.Recipe.With(defaults, settings))
+	return store
+}
+
+// initialStore is newStore with the network's initial variables. It builds a graph to create them, but compiles nothing.
+func initialStore(network ebssc.Network, dtype dtypes.DType, settings experiments.Settings) *model.Store {
+	store := newStore(settings)
+	g := NewGraph(xla, "variables")
+	defer g.Finalize()
+	network.Forward(store.RootScope(), Parameter(g, "images", shapes.Make(dtype, 1, network.Height, network.Width, network.Channels)))
 	return store
 }
 

@@ -14,12 +14,12 @@ func Shrink(v, betaPlus, betaMinus *Node) *Node {
 	return Sub(rectify(Sub(v, betaPlus)), rectify(Sub(Neg(v), betaMinus)))
 }
 
-// SplitDrive writes a signed signal u [..., K] as the drive of a split code, [u, −u] [..., 2K].
+// SplitDrive returns the drive of a split code, [u, −u] [..., 2K], for u [..., K].
 func SplitDrive(u *Node) *Node {
 	return ops.Kernels{Plain: true}.Split(u)
 }
 
-// ShrinkSplit is the asymmetric shrinkage that keeps both halves as magnitudes, [z⁺, z⁻]:
+// ShrinkSplit is the asymmetric shrinkage as a split code, both halves as magnitudes, [z⁺, z⁻]:
 // z⁺ = ReLU(u − ŵ⁺) and z⁻ = ReLU(−u − ŵ⁻). Shrink is z⁺ − z⁻.
 //
 // It takes the drive of the split code, SplitDrive(u) [..., 2K], and thresholds [ŵ⁺, ŵ⁻] that broadcast to it.
@@ -33,7 +33,7 @@ func Signed(split *Node) *Node {
 	return Sub(plus, minus)
 }
 
-// rectify is ReLU with gradient 0 at 0. (Max passes a gradient of 1 there, which would train dead codes.)
+// rectify is ReLU with gradient 0 at 0. (Max has gradient 1 there, which would train dead codes.)
 func rectify(v *Node) *Node {
 	return Where(IsPositive(v), v, ZerosLike(v))
 }

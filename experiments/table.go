@@ -18,7 +18,7 @@ type SevenBlocks struct {
 	TopEnergy bool
 	// Sweeps is T.
 	Sweeps int
-	// Of is what the images are, CIFAR-10's where empty.
+	// Of names the images; CIFAR-10's where empty.
 	Of Images
 }
 

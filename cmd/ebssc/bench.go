@@ -1,68 +1,81 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/bench"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/study"
 )
 
-// benchFlags are what `bench` can be told.
-type benchFlags struct {
-	only, peers, sizes []string
-	rounds             int
-	results, backend   string
-	usualPeers         bool // no others were asked for
-}
-
 func benchCommand(stdout io.Writer) *cobra.Command {
-	var flags benchFlags
+	var plan bench.Plan
+	var only, sizes []string
+	var results string
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure training steps and inference against PyTorch and JAX on this CPU, or JAX on this GPU",
+		Short: "Measure training steps and inference beside PyTorch and JAX on this CPU, or beside JAX on this GPU",
 		Long: "Measure training steps and inference of the networks of the table and of the unroll study in this program, with\n" +
-			"its fast operations (ebssc) and without (ebssc-plain), and in PyTorch and JAX, on all cores of this CPU; write\n" +
-			"<results>/bench/steps.csv.\n\n" +
+			"its fast operations (ebssc) and without (ebssc-plain), and in PyTorch and JAX, on all cores of this CPU. Every round is\n" +
+			"a line of <results>/bench/steps.txt, in Go's benchmark format: compare programs with `benchstat -col /program`.\n\n" +
 			"The first time, PyTorch and JAX are installed in a virtual environment in the cache folder (several GB). All\n" +
 			"programs compute the same from the same initial variables, which is checked. Each is a process; they take turns,\n" +
-			"compiled and warmed up: minimum and median over the rounds, and the ratio of the medians to PyTorch's with the\n" +
-			"smallest and the largest ratio of a round. FIRST is the first training step, with compiling, and MEMORY the process's\n" +
-			"peak resident memory in later steps. GFLOP/s count convolutions as they are defined, and × PEAK is their share of what\n" +
-			"products of large matrices reach; it may be above 1, as fast operations need fewer multiplications. Nothing else should\n" +
-			"run on the machine meanwhile.\n\n" +
-			"With --backend cuda this program and the JAX of the python3 on the PATH compute on the GPU, and the file is\n" +
-			"<results>/bench/steps-gpu.csv. PyTorch is measured on the CPU alone.",
-		Args:    cobra.NoArgs,
-		Example: "  ebssc bench\n  ebssc bench --only crelu-lc7 --sizes 32x96 --peers torch --rounds 15\n  ebssc bench --only unroll-0,unroll-1",
+			"compiled and warmed up. The table shows medians over the rounds, and the ratio of the median time to PyTorch's with the\n" +
+			"smallest and the largest ratio of a round. sec/first-step is the first training step, with compiling, and MiB the\n" +
+			"process's peak resident memory in later steps. GFLOP/s count convolutions by their definition, and peak-share is their\n" +
+			"ratio to products of large matrices; it may be above 1, as fast operations need fewer multiplications. Leave the\n" +
+			"machine idle otherwise.\n\n" +
+			"Peer torch-bf16 is PyTorch with bfloat16 autocast, for CPUs with instructions for it (avx512_bf16, amx_bf16).\n\n" +
+			"With --backend cuda this program and the JAX of the python3 on the PATH compute on the GPU. PyTorch is measured on\n" +
+			"the CPU only.",
+		Args: cobra.NoArgs,
+		Example: "  ebssc bench\n  ebssc bench --only crelu-lc7 --sizes 32x96 --peers torch,torch-bf16 --rounds 15\n" +
+			"  ebssc bench --only unroll-0,unroll-1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			flags.usualPeers = !cmd.Flags().Changed("peers")
-			return runBench(cmd.Context(), stdout, flags)
+			if err := choose(&plan, only, sizes); err != nil {
+				return err
+			}
+			// Resolving may download a plugin: do it before anything is measured.
+			choice, err := device.Resolve(cmd.Context(), plan.Backend)
+			if err != nil {
+				return err
+			}
+			if plan.GPU = choice.CUDA(); plan.GPU && !cmd.Flags().Changed("peers") {
+				plan.Peers = bench.GPUPeers
+			}
+			program, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("finding this program: %w", err)
+			}
+			plan.Self = []string{program, "bench", "--backend", plan.Backend}
+			plan.Commit = study.Commit()
+			return bench.Run(cmd.Context(), plan, results, stdout)
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to measure, of any study (default: those of table and unroll)")
-	f.StringSliceVar(&flags.peers, "peers", bench.PeerNames, "programs to measure against (on a GPU: jax alone)")
-	f.StringSliceVar(&flags.sizes, "sizes", nil, "sizes, each as batch x width (default: 32x96 and 128x24 on CIFAR-10, those of profile quick on MNIST)")
-	f.IntVar(&flags.rounds, "rounds", 7, "how often each program has its turn")
-	f.StringVar(&flags.results, "results", "results", "folder for the results")
-	cmd.PersistentFlags().StringVar(&flags.backend, "backend", "cpu", "cpu, cuda or a GoMLX configuration of them, as xla:cuda,tf32=false")
-	cmd.AddCommand(serveCommand(stdout, &flags.backend), peakCommand(stdout, &flags.backend))
+	f.StringSliceVar(&only, "only", nil, "names of the experiments to measure, of any study (default: those of table and unroll)")
+	f.StringSliceVar(&plan.Peers, "peers", bench.CPUPeers, "programs to measure beside: "+strings.Join(bench.PeerNames, ", ")+" (on a GPU: jax only)")
+	f.StringSliceVar(&sizes, "sizes", nil, "sizes, each as batch x width (default: 32x96 and 128x24 on CIFAR-10, those of profile quick on MNIST)")
+	f.IntVar(&plan.Rounds, "rounds", 7, "turns of each program")
+	f.StringVar(&results, "results", "results", "folder for the results")
+	cmd.PersistentFlags().StringVar(&plan.Backend, "backend", "cpu", "cpu, cuda or a GoMLX configuration of them, as xla:cuda,tf32=false")
+	cmd.AddCommand(serveCommand(stdout, &plan.Backend), peakCommand(stdout, &plan.Backend))
 	return cmd
 }
 
-// serveCommand is this program as one of those that are measured.
+// serveCommand makes this process one of the measured programs.
 func serveCommand(stdout io.Writer, spec *string) *cobra.Command {
 	var plain bool
 	cmd := &cobra.Command{
 		Use:    "serve FOLDER",
-		Short:  "Be measured: what bench starts",
+		Short:  "Take turns as a measured program (started by bench)",
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,7 +91,7 @@ func serveCommand(stdout io.Writer, spec *string) *cobra.Command {
 	return cmd
 }
 
-// peakCommand measures what others' speed is a share of.
+// peakCommand measures the speed to which peak-share relates.
 func peakCommand(stdout io.Writer, spec *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "peak",
@@ -90,48 +103,32 @@ func peakCommand(stdout io.Writer, spec *string) *cobra.Command {
 				return err
 			}
 			defer opened.Finalize()
-			flops, err := bench.Peak(opened, choice.CUDA())
+			gflops, err := bench.Peak(opened, choice.CUDA())
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(stdout, "%.1f GFLOP/s\n", flops/1e9)
+			_, err = fmt.Fprintf(stdout, "%.1f GFLOP/s\n", gflops)
 			return err
 		},
 	}
 }
 
-// runBench measures what the flags ask for.
-func runBench(ctx context.Context, stdout io.Writer, flags benchFlags) error {
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("finding this program: %w", err)
+// choose puts experiments and sizes into a plan by their names.
+func choose(plan *bench.Plan, only, sizes []string) (err error) {
+	plan.Experiments = slices.Concat(experiments.Table, experiments.Unroll)
+	if len(only) > 0 {
+		chosen, err := study.Suite.Only(only)
+		if err != nil {
+			return err
+		}
+		plan.Experiments = chosen.Experiments()
 	}
-	plan := bench.Plan{Self: []string{program, "bench", "--backend", flags.backend}, Peers: flags.peers, Rounds: flags.rounds}
-	if plan.Experiments, err = benched(flags.only); err != nil {
-		return err
-	}
-	for _, text := range flags.sizes {
+	for _, text := range sizes {
 		size, err := bench.ParseSize(text)
 		if err != nil {
 			return err
 		}
 		plan.Sizes = append(plan.Sizes, size)
 	}
-	// What may have to be downloaded is, before anything is measured.
-	choice, err := device.Resolve(ctx, flags.backend)
-	if err != nil {
-		return err
-	}
-	if plan.GPU = choice.CUDA(); plan.GPU && flags.usualPeers {
-		plan.Peers = bench.GPUPeerNames
-	}
-	return bench.Run(ctx, plan, flags.results, commit(), stdout)
-}
-
-// benched are the experiments of those names, or those of the table and the unroll study.
-func benched(names []string) ([]experiments.Experiment, error) {
-	if len(names) == 0 {
-		return slices.Concat(experiments.Table, experiments.Unroll), nil
-	}
-	return experiments.Find(experiments.All(experiments.Studies), names)
+	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ebsscgo/internal/errline"
+	"ebsscgo/internal/device"
 )
 
 // execute carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, 3 where a
@@ -32,7 +32,7 @@ func execute(stdout, stderr io.Writer, args []string) int {
 		fmt.Fprintf(stderr, "ebssc: %v\n", signalled)
 		return 128 + int(signalled.signal)
 	}
-	fmt.Fprintf(stderr, "ebssc: %s\n", errline.Of(err))
+	fmt.Fprintf(stderr, "ebssc: %s\n", device.OneLine(err))
 	var worse regression
 	if errors.As(err, &worse) {
 		return 3
@@ -45,7 +45,7 @@ type interrupted struct{ signal syscall.Signal }
 
 // Error says how to go on.
 func (i interrupted) Error() string {
-	return fmt.Sprintf("stopped by signal %d; run the same command to go on", int(i.signal))
+	return "interrupted; run the same command to go on"
 }
 
 // interruptible is a context that SIGINT and SIGTERM end. A second signal ends the process at once.
@@ -87,5 +87,5 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	return group(root, listCommand(), runCommand(stdout), planCommand(stdout), reportCommand(), compareCommand(), doctorCommand(), dataCommand(stderr), exportCommand(), benchCommand(stdout))
+	return group(root, listCommand(), runCommand(stdout), runsCommand(stdout), reportCommand(stdout), compareCommand(stdout), decodeCommand(stdout), exportCommand(), doctorCommand(), dataCommand(stderr), benchCommand(stdout))
 }

@@ -14,8 +14,12 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset/datasettest"
-	"ebsscgo/internal/report"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/record/recordtest"
+	"ebsscgo/internal/study"
+	"ebsscgo/internal/train"
 )
 
 // run carries out a command line.
@@ -25,62 +29,92 @@ func ebssc(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errors.String()
 }
 
-// The smoke profile from the command line to the table, trained for real: far beyond chance (90 % error).
-func TestSmokeRunEndToEnd(t *testing.T) {
-	data, results := datasettest.CIFAR10(t), t.TempDir()
-	args := []string{"run", "table", "--profile", "smoke", "--only", "ssc-ebc67", "--epochs", "4",
-		"--backend", "cpu", "--data", data, "--results", results}
-	status, stdout, stderr := ebssc(args...)
-	require.Zero(t, status, stderr)
-	require.Contains(t, stdout, "images/s")
-	lines, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
-	require.NoError(t, err)
-	require.Len(t, lines, 1)
-	for name, line := range lines {
-		testErr, err := strconv.ParseFloat(line["test_err"], 64)
-		require.NoError(t, err)
-		require.Less(t, testErr, 60.0, "%s\n%s", name, stdout)
-		require.Equal(t, "cifar10-unknown", line["dataset"])
-		require.Len(t, line["dataset_sha256"], 64)
-		require.Equal(t, "xla-cpu", line["backend"])
-	}
-
-	before, err := os.ReadFile(filepath.Join(results, "smoke", "table.csv"))
-	require.NoError(t, err)
-	status, stdout, stderr = ebssc(args...)
-	require.Zero(t, status, stderr)
-	require.NotContains(t, stdout, "images/s", "finished runs are not trained again")
-	after, err := os.ReadFile(filepath.Join(results, "smoke", "table.csv"))
-	require.NoError(t, err)
-	require.Equal(t, string(before), string(after))
-}
-
-// Decodings from the command line to the figures: of a network trained for real, with an image that is chosen.
-func TestDecodingEndToEnd(t *testing.T) {
-	results := t.TempDir()
-	args := []string{"run", "decoding", "--profile", "smoke", "--epochs", "1", "--backend", "cpu", "--data", datasettest.CIFAR10(t), "--results", results}
-	status, stdout, stderr := ebssc(append(args, "--image", "7")...)
-	require.Zero(t, status, stderr)
-	require.Contains(t, stdout, "Test image 7 (horse)")
-	folder := filepath.Join(results, "smoke")
-	for _, file := range []string{"decoding_levels.png", "decoding_filters.png", "shrinkage.png", "shrinkage.svg"} {
-		require.FileExists(t, filepath.Join(folder, "figures", file))
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "decoding.csv"))
+// table reads a CSV file of reports.
+func table(t *testing.T, path string) [][]string {
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	require.NoError(t, err)
-	require.Len(t, records, 1+2*7, "seven blocks, trained and not")
-	cosine, err := strconv.ParseFloat(records[1][10], 64)
+	return records
+}
+
+// cell is a line's field in a column of a table.
+func cell(t *testing.T, records [][]string, line int, column string) string {
+	i := slices.Index(records[0], column)
+	require.GreaterOrEqual(t, i, 0, column)
+	return records[line][i]
+}
+
+// The smoke profile from the command line to the table, trained for real: far beyond chance (90 % error). A trial stands beside it in
+// the list of runs, and does not take its place.
+func TestSmokeRunEndToEnd(t *testing.T) {
+	data, results := datasettest.CIFAR10(t), t.TempDir()
+	args := []string{"run", "table", "--profile", "smoke", "--only", "ssc-ebc67", "--backend", "cpu", "--data", data, "--results", results}
+	status, stdout, stderr := ebssc(args...)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "images/s")
+	path := filepath.Join(results, "smoke", "table.csv")
+	lines := table(t, path)
+	require.Len(t, lines, 2)
+	testErr, err := strconv.ParseFloat(cell(t, lines, 1, "test_err"), 64)
+	require.NoError(t, err)
+	require.Less(t, testErr, 60.0, stdout)
+	require.Equal(t, "cifar10-unknown", cell(t, lines, 1, "dataset"))
+	require.Len(t, cell(t, lines, 1, "dataset_sha256"), 64)
+	require.Equal(t, "xla-cpu", cell(t, lines, 1, "backend"))
+
+	status, stdout, stderr = ebssc(append(args, "--epochs", "1", "--set", "plain_ops=true;whiten=false", "--shard", "1/1")...)
+	require.Zero(t, status, stderr)
+	require.Equal(t, lines, table(t, path), "a shard writes no reports")
+	status, stdout, stderr = ebssc(args...)
+	require.Zero(t, status, stderr)
+	require.NotContains(t, stdout, "images/s", "recorded runs are not trained again")
+	require.Equal(t, lines, table(t, path))
+	status, stdout, stderr = ebssc("runs", "--profile", "smoke", "--results", results, "--csv")
+	require.Zero(t, status, stderr)
+	runs, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, runs, 3)
+	require.Empty(t, cell(t, runs, 1, "differs"))
+	require.Equal(t, "epochs=1, plain_ops=true, whiten=false", cell(t, runs, 2, "differs"))
+	status, stdout, stderr = ebssc("runs", "--profile", "smoke", "--results", results)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "epochs=1, plain_ops=true, whiten=false")
+}
+
+// Decodings from the command line to the figures, of a network trained for real; then of a chosen image.
+func TestDecodingEndToEnd(t *testing.T) {
+	data, results := datasettest.CIFAR10(t), t.TempDir()
+	status, stdout, stderr := ebssc("run", "decoding", "--profile", "smoke", "--backend", "cpu", "--data", data, "--results", results)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "Test image 0 (airplane)")
+	folder := filepath.Join(results, "smoke")
+	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	for _, file := range []string{records[0].ID + "_levels.png", records[0].ID + "_filters.png", "shrinkage.png", "shrinkage.svg"} {
+		require.FileExists(t, filepath.Join(folder, record.FiguresFolder, file))
+	}
+	measured := table(t, filepath.Join(folder, "decoding.csv"))
+	require.Len(t, measured, 1+2*7, "seven blocks, trained and not")
+	cosine, err := strconv.ParseFloat(cell(t, measured, 1, "cosine"), 64)
 	require.NoError(t, err)
 	require.Greater(t, cosine, 0.5, "a block of 3×3 filters keeps most of an image")
 
-	status, _, stderr = ebssc(append(args, "--image", "100")...)
+	out := filepath.Join(t.TempDir(), "seven.png")
+	args := []string{"decode", "--run", records[0].ID, "--backend", "cpu", "--data", data, "--results", results, "--out", out, "--image"}
+	status, _, stderr = ebssc(append(args, "7")...)
+	require.Zero(t, status, stderr)
+	require.FileExists(t, out)
+	status, _, stderr = ebssc(append(args, "100")...)
 	require.Equal(t, 1, status)
-	require.Contains(t, stderr, "--image 100: there are 100 test images")
-	again, err := os.ReadFile(filepath.Join(folder, "decoding.csv"))
-	require.NoError(t, err)
-	require.Equal(t, string(text), string(again))
+	require.Contains(t, stderr, "--image 100: profile smoke has 100 test images")
+
+	// A picture that is not the one of the record is refused.
+	require.NoError(t, os.WriteFile(filepath.Join(folder, record.FiguresFolder, records[0].ID+"_levels.png"), []byte("another"), 0o644))
+	status, _, stderr = ebssc("report", "--results", results)
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, records[0].ID+"_levels.png")
 }
 
 // interruptAt sends the process SIGINT when a text is written.
@@ -122,7 +156,7 @@ func TestLockedRunIsRefused(t *testing.T) {
 	stdout := &interruptAt{text: "whitening"}
 	args := []string{"run", "table", "--profile", "smoke", "--only", "relu-lc7", "--backend", "go", "--data", data, "--results", results}
 	require.Equal(t, 130, execute(stdout, &bytes.Buffer{}, args))
-	locks, err := filepath.Glob(filepath.Join(results, "smoke", "runs", "*", "lock"))
+	locks, err := filepath.Glob(filepath.Join(results, "smoke", train.Checkpoints, "*.lock"))
 	require.NoError(t, err)
 	require.Len(t, locks, 1)
 	other := flock.New(locks[0])
@@ -142,18 +176,29 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --set dropuot_rate=1", "dropout_rate"},
 		{"run table --set beta=much", "beta"},
 		{"run table --set beta=-1 --backend go --data DATA", "out of range"},
-		{"run table --seeds -1", "must not be negative"},
+		{"run table --seeds -1", "out of range"},
+		{"run table --seeds 2000000000", "--seeds 2000000000 is out of range: choose 1 to 1000"},
+		{"run table --width -1", "out of range"},
+		{"run table --set beta=0.1;beta=0.2", "--set gives beta twice"},
+		{"run table --set file:/dev/zero", "/dev/zero is not a file of settings"},
+		{"run table --shard 3", "give the shard and the number of shards, such as 3/10"},
+		{"run table --shard 4/3", "give the shard and the number of shards, such as 3/10"},
+		{"run table --shard 0/3", "give the shard and the number of shards, such as 3/10"},
+		{"run --id relu-lc7-1-0123456789", "unknown flag: --id"},
 		{"run table --devices 0", "--devices must be at least 1"},
 		{"run table --devices 2 --backend go --data DATA", "backend go has 1 device(s), not 2"},
 		{"run table --devices 3 --set batch_size=20 --backend cpu --data DATA --results " + empty, "take a multiple of 3 with --set=batch_size=…"},
-		{"plan table --devices 3 --set batch_size=20 --backend cpu --data DATA --results " + empty, "take a multiple of 3 with --set=batch_size=…"},
 		{"run table --data " + empty, empty},
 		{"run table --data /does/not/exist", "/does/not/exist"},
 		{"run table --bakend cpu", "bakend"},
 		{"run tabel", "tabel"},
 		{"tabel", "tabel"},
 		{"export", "--run and --out"},
-		{"export --run none --out x.npz --results " + empty, "no run"},
+		{"export --run none --out x.npz --results " + empty, "no record of a run"},
+		{"export --run ../../../x/runs/none --out x.npz --results " + empty, "no record of a run"},
+		{"export --run none --out /dev/null --results " + empty, "/dev/null is no regular file"},
+		{"decode --run none --out /dev/null --results " + empty, "/dev/null is no regular file"},
+		{"report --results /does/not/exist", "/does/not/exist"},
 	} {
 		if strings.Contains(c.args, "DATA") {
 			c.args = strings.Replace(c.args, "DATA", datasettest.CIFAR10(t), 1)
@@ -183,7 +228,7 @@ func TestDoctor(t *testing.T) {
 	t.Setenv("EBSSC_CACHE", cache)
 	status, stdout, stderr := ebssc("doctor")
 	require.Zero(t, status, stderr)
-	for _, text := range []string{"CPU plugin", "CIFAR-10", "MNIST", "C compiler"} {
+	for _, text := range []string{"CPU plugin", "CIFAR-10", "MNIST", "Python and pip"} {
 		require.Contains(t, stdout, text)
 	}
 	require.NoError(t, filepath.WalkDir(cache, func(path string, entry os.DirEntry, err error) error {
@@ -193,46 +238,75 @@ func TestDoctor(t *testing.T) {
 	}))
 }
 
-// Rows that are trained side by side come out as they do one after the other, bit for bit.
-func TestJobs(t *testing.T) {
-	data, tables := datasettest.CIFAR10(t), [2][][]string{}
-	for i := range tables {
-		results := t.TempDir()
-		status, stdout, stderr := ebssc("run", "table", "--profile", "smoke", "--only", "relu-lc7", "--seeds", "2", "--epochs", "1",
-			"--set", "plain_ops=true;whiten=false", "--backend", "cpu", "--data", data, "--results", results, "--jobs", strconv.Itoa(1+i))
+// Rows that are trained side by side come out as they do one after the other, bit for bit; so do shards whose records are copied into
+// one folder.
+func TestJobsAndShards(t *testing.T) {
+	data := datasettest.CIFAR10(t)
+	train := func(results string, more ...string) {
+		status, _, stderr := ebssc(append([]string{"run", "table", "--profile", "smoke", "--only", "relu-lc7", "--seeds", "2", "--epochs", "1",
+			"--set", "plain_ops=true;whiten=false", "--backend", "cpu", "--data", data, "--results", results}, more...)...)
 		require.Zero(t, status, stderr)
-		require.Equal(t, 2, strings.Count(stdout, "epoch 1/1: "))
-		file, err := os.Open(filepath.Join(results, "smoke", "table.csv"))
-		require.NoError(t, err)
-		defer file.Close()
-		tables[i], err = csv.NewReader(file).ReadAll()
-		require.NoError(t, err)
-		seconds := slices.Index(tables[i][0], "seconds")
-		for _, line := range tables[i] {
-			line[seconds] = ""
-		}
 	}
-	require.Equal(t, tables[0], tables[1])
+	one, two, shards, other := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	train(one)
+	train(two, "--jobs", "2")
+	train(shards, "--shard", "1/2")
+	train(other, "--shard", "2/2")
+	records, err := filepath.Glob(filepath.Join(other, "smoke", record.Folder, "*.json"))
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	text, err := os.ReadFile(records[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(shards, "smoke", record.Folder, filepath.Base(records[0])), text, 0o644))
+	status, _, stderr := ebssc("report", "--results", shards)
+	require.Zero(t, status, stderr)
+	want := tables(t, one)
+	require.Equal(t, "2", cell(t, want[filepath.Join("smoke", "trials.csv")], 1, "seeds"))
+	require.Equal(t, want, tables(t, two))
+	delete(want, "paper.csv")
+	merged := tables(t, shards)
+	delete(merged, "paper.csv")
+	require.Equal(t, want, merged)
 }
 
-// A run on two devices ends like any other; reports say on how many it was, and a plan finds it.
+// A run on two devices ends like any other; reports say on how many it was.
 func TestDevices(t *testing.T) {
 	results := t.TempDir()
-	args := []string{"table", "--profile", "smoke", "--epochs", "1", "--set", "whiten=false;batch_size=200", "--backend", "cpu", "--devices", "2",
-		"--data", datasettest.CIFAR10(t), "--results", results}
-	status, stdout, stderr := ebssc(append([]string{"run", "--only", "relu-lc7"}, args...)...)
+	status, stdout, stderr := ebssc("run", "table", "--only", "relu-lc7", "--profile", "smoke", "--epochs", "1", "--set", "whiten=false;batch_size=200",
+		"--backend", "cpu", "--devices", "2", "--data", datasettest.CIFAR10(t), "--results", results)
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "on xla-cpu, 2 devices (asked for)")
-	lines, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
-	require.NoError(t, err)
-	require.Equal(t, "xla-cpu, 2 devices", lines["relu-lc7"]["backend"])
-	text, err := os.ReadFile(filepath.Join(results, "smoke", "table.md"))
-	require.NoError(t, err)
-	require.Contains(t, string(text), "backend xla-cpu, 2 devices,")
+	trials := table(t, filepath.Join(results, "smoke", "trials.csv"))
+	require.Equal(t, "xla-cpu, 2 devices", cell(t, trials, 1, "backend"))
+}
 
-	status, stdout, stderr = ebssc(append([]string{"plan"}, args...)...)
+// Where the XLA plugin cannot be had, the Go backend computes, and a warning says so. A shard refuses: its records would be of other
+// runs than those of the other shards.
+func TestShardRefusesAnotherBackend(t *testing.T) {
+	t.Setenv("EBSSC_CACHE", t.TempDir())
+	t.Setenv("PATH", "") // no pip
+	status, _, stderr := ebssc("run", "table", "--profile", "smoke", "--shard", "1/2", "--data", datasettest.CIFAR10(t), "--results", t.TempDir())
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "all shards must compute on the same backend: name it with --backend")
+}
+
+// A change to a record is refused by the report, in one line that names the file and the field.
+func TestChangedRecordIsRefused(t *testing.T) {
+	results := t.TempDir()
+	r, err := recordtest.New(t, study.Suite, "relu-lc7", "smoke", 1, experiments.Overrides{}).Write(filepath.Join(results, "smoke", record.Folder))
+	require.NoError(t, err)
+	status, _, stderr := ebssc("report", "--results", results)
 	require.Zero(t, status, stderr)
-	first, _, _ := strings.Cut(stdout, "\n")
-	require.Contains(t, first, `"done":true`)
-	require.Contains(t, first, "--devices 2")
+	before := tables(t, results)
+	path := record.Path(filepath.Join(results, "smoke", record.Folder), r.ID)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte(`"TestErr": 3`), []byte(`"TestErr": 1`), 1), 0o644))
+	for _, args := range [][]string{{"report", "--results", results}, {"runs", "--profile", "smoke", "--results", results}} {
+		status, _, stderr = ebssc(args...)
+		require.Equal(t, 1, status)
+		require.Equal(t, 1, strings.Count(stderr, "\n"))
+		require.Contains(t, stderr, path+" is refused: TestErr: ")
+	}
+	require.Equal(t, before, tables(t, results))
 }

@@ -1,186 +1,140 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
-	"slices"
-	"time"
 
-	"github.com/gomlx/compute"
-	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
-	"ebsscgo/internal/decode"
-	"ebsscgo/internal/plot"
-	"ebsscgo/internal/report"
-	"ebsscgo/internal/train"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/study"
 )
 
-// decodedImages is how many test images decodings are measured on.
-const decodedImages = 1000
+// modelFlags select a recorded run and where it computes.
+type modelFlags struct{ run, out, results, data, backend string }
 
-// residualBlocks are the levels that the paper's Fig. 5 shows.
-var residualBlocks = []string{"conv2", "conv5"}
-
-// haveDecodings says whether one of the studies reports decodings.
-func haveDecodings(studies []experiments.Study) bool {
-	return slices.ContainsFunc(studies, func(study experiments.Study) bool { return study.Report == experiments.Decodings })
+// add adds the flags.
+func (flags *modelFlags) add(cmd *cobra.Command, out string) {
+	f := cmd.Flags()
+	f.StringVar(&flags.run, "run", "", "the run's ID, as ebssc runs lists it")
+	f.StringVar(&flags.out, "out", "", out)
+	f.StringVar(&flags.results, "results", "results", "folder of the results")
+	f.StringVar(&flags.data, "data", "", "folder with the data (default: the cache, or a download)")
+	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 }
 
-// drawShrinkage draws the one figure of the paper that takes no network.
-func drawShrinkage(backend compute.Backend, folder string) error {
-	figure, err := decode.Shrinkage(backend)
+// open finds the run's record and study, and starts a session for them.
+func (flags *modelFlags) open(cmd *cobra.Command) (*study.Session, experiments.Study, record.Record, error) {
+	none := func(err error) (*study.Session, experiments.Study, record.Record, error) {
+		return nil, experiments.Study{}, record.Record{}, err
+	}
+	if flags.run == "" || flags.out == "" {
+		return none(errors.New("--run and --out are needed; ebssc runs lists the runs"))
+	}
+	if info, err := os.Stat(flags.out); err == nil && !info.Mode().IsRegular() {
+		return none(fmt.Errorf("%s is no regular file: name another one with --out", flags.out))
+	}
+	r, err := findRecord(flags.results, flags.run)
 	if err != nil {
-		return err
+		return none(err)
 	}
-	return figure.Write(filepath.Join(folder, "figures", "shrinkage"))
-}
-
-// decode measures and draws the decodings of the study's trained networks, and reports them.
-func (s studyRun) decode(ctx context.Context) error {
-	groups, err := report.Collect(s.folder())
+	s, _, err := study.Suite.Experiment(r.Run.Experiment)
 	if err != nil {
-		return err
+		return none(err)
 	}
-	var all []report.Decodings
-	for _, e := range s.study.Experiments {
-		result := report.Latest(groups, e.Name)[0]
-		fmt.Fprintf(s.stdout, "decoding %s from every level\n", e.Title)
-		d := decoder{studyRun: s, result: result}
-		if err := d.load(ctx); err != nil {
-			return err
-		}
-		if err := d.measure(ctx); err != nil {
-			return fmt.Errorf("decoding %s: %w", result.ID, err)
-		}
-		if err := d.draw(); err != nil {
-			return fmt.Errorf("drawing decodings of %s: %w", result.ID, err)
-		}
-		all = append(all, d.decodings)
-	}
-	if err := report.WriteDecodings(s.results, s.study, all); err != nil {
-		return err
-	}
-	return report.Write(s.results, s.profile) // the ledger rests on decodings, too
-}
-
-// decoder decodes one trained network.
-type decoder struct {
-	studyRun
-	result train.Result
-
-	trained, untrained decode.Model
-	images             *tensors.Tensor // the first test images, preprocessed
-	labels             []uint8
-	decodings          report.Decodings
-}
-
-// load reads the network, makes it as it was before training, and prepares the images.
-func (d *decoder) load(ctx context.Context) error {
-	run := d.result.Run
-	store, err := train.LoadModel(run, filepath.Join(d.folder(), report.RunsFolder, d.result.ID))
+	session, err := study.Start(cmd.Context(), study.Options{Profile: r.Run.Profile, Data: flags.data, Backend: flags.backend,
+		Devices: 1, Jobs: 1, Results: flags.results, Out: cmd.ErrOrStderr()})
 	if err != nil {
-		return err
+		return none(err)
 	}
-	initial, err := train.InitialModel(d.lab.Backend, run)
+	runner, err := session.Runner(cmd.Context(), s.Images)
+	if err == nil && runner.Dataset() != r.Run.Dataset {
+		err = fmt.Errorf("run %s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
+			r.ID, r.Run.Dataset.Name, r.Run.Dataset.SHA256, runner.Set.Name, runner.Set.SHA256)
+	}
 	if err != nil {
-		return err
+		session.Close()
+		return none(err)
 	}
-	d.trained = decode.Model{Backend: d.lab.Backend, Network: run.Network, Store: store}
-	d.untrained = d.trained
-	d.untrained.Store = initial
-	d.images, d.labels, err = d.lab.TestImages(ctx, run, max(decodedImages, d.image+1))
-	if err != nil {
-		return err
-	}
-	if d.image >= len(d.labels) {
-		return fmt.Errorf("--image %d: there are %d test images at profile %s, the first is 0", d.image, len(d.labels), run.Profile)
-	}
-	return nil
+	return session, s, r, nil
 }
 
-// measure measures decodings of the network, trained and untrained.
-func (d *decoder) measure(ctx context.Context) (err error) {
-	began := time.Now()
-	count := min(decodedImages, len(d.labels))
-	var first []int
-	for i := range count {
-		first = append(first, i)
+// findRecord finds the record of a run in the profiles' results.
+func findRecord(results, id string) (record.Record, error) {
+	for _, profile := range experiments.Profiles {
+		records, err := record.LoadAll(filepath.Join(results, profile.Name, record.Folder))
+		if err != nil {
+			return record.Record{}, err
+		}
+		for _, r := range records {
+			if r.ID == id {
+				return r, nil
+			}
+		}
 	}
-	images := dataset.Pick(d.images, first...)
-	d.decodings = report.Decodings{Result: d.result, Images: count}
-	if d.decodings.Trained, err = d.trained.Measure(ctx, images); err != nil {
-		return err
-	}
-	if d.decodings.Untrained, err = d.untrained.Measure(ctx, images); err != nil {
-		return err
-	}
-	d.decodings.Seconds = time.Since(began).Seconds() / 2
-	return nil
+	return record.Record{}, fmt.Errorf("no record of a run %q in %s: ebssc runs lists the runs", id, results)
 }
 
-// draw writes the network's figures.
-func (d *decoder) draw() error {
-	classes, run := d.lab.Set.Classes, d.result.Run
-	which := fmt.Sprintf("%s, %s, profile %s", d.study.Experiments[0].Title, dataset.Title(run.Dataset), run.Profile)
-	image := d.image
-	if image < 0 {
-		image = slices.Index(d.labels, 0)
+func exportCommand() *cobra.Command {
+	var flags modelFlags
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write a trained model to an .npz file, with images and their scores, to check against another implementation",
+		Long: "Write a trained model to an .npz file: every variable under its name (conv1/dictionary, …), and the first 64\n" +
+			"preprocessed test images (images), their labels (labels) and the model's class scores (logits).",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			session, s, r, err := flags.open(cmd)
+			if err != nil {
+				return err
+			}
+			defer session.Close()
+			runner, err := session.Runner(cmd.Context(), s.Images)
+			if err != nil {
+				return err
+			}
+			return runner.Export(cmd.Context(), r.Run, session.Folder(), flags.out)
+		},
 	}
-	shown := dataset.Pick(d.images, image)
-	levels, err := d.trained.Decode(shown)
-	if err != nil {
-		return err
-	}
-	title := fmt.Sprintf("Test image %d (%s) decoded from each level, and class biases\n%s", image, classes[d.labels[image]], which)
-	if err := d.write("levels", title, decode.Reconstructions(title, classes, shown, levels)); err != nil {
-		return err
-	}
-	if run.Network.Channels == 1 {
-		if err := d.drawResiduals(classes, which); err != nil {
-			return err
-		}
-	}
-	dictionary := run.Network.Layers[0].Name + "/dictionary"
-	title = "Filters of the first block\n" + which
-	return d.write("filters", title, decode.Dictionaries(title,
-		run.Network.Variables(d.untrained.Store)[dictionary], run.Network.Variables(d.trained.Store)[dictionary]))
+	flags.add(cmd, "the .npz file to write")
+	return cmd
 }
 
-// drawResiduals draws what hypotheses change in the decodings of a digit of each class.
-func (d *decoder) drawResiduals(classes []string, which string) error {
-	var digits []int
-	for class := range classes {
-		if first := slices.Index(d.labels, uint8(class)); first >= 0 {
-			digits = append(digits, first)
-		}
+func decodeCommand(stdout io.Writer) *cobra.Command {
+	var flags modelFlags
+	var image int
+	cmd := &cobra.Command{
+		Use:     "decode",
+		Short:   "Draw a test image decoded from every level of a trained network (the paper's Fig. 4)",
+		Args:    cobra.NoArgs,
+		Example: "  ebssc decode --run ssc-ebc17-1-0123456789 --image 7 --out seven.png",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			session, s, r, err := flags.open(cmd)
+			if err != nil {
+				return err
+			}
+			defer session.Close()
+			figure, err := session.DecodeImage(cmd.Context(), s, r.Run, image)
+			if err != nil {
+				return err
+			}
+			picture, err := figure.PNG()
+			if err != nil {
+				return err
+			}
+			if err := renameio.WriteFile(flags.out, picture, 0o644); err != nil {
+				return fmt.Errorf("writing %s: %w", flags.out, err)
+			}
+			fmt.Fprintln(stdout, flags.out)
+			return nil
+		},
 	}
-	images := dataset.Pick(d.images, digits...)
-	levels, err := d.trained.Decode(images)
-	if err != nil {
-		return err
-	}
-	for _, level := range levels {
-		if !slices.Contains(residualBlocks, level.Block) {
-			continue
-		}
-		title := fmt.Sprintf("What a class hypothesis (columns) changes in the decoding from %s\n%s", level.Block, which)
-		var labels []uint8
-		for _, i := range digits {
-			labels = append(labels, d.labels[i])
-		}
-		if err := d.write(level.Block, title, decode.Residuals(title, classes, images, labels, level)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// write writes a figure, named after the study.
-func (d *decoder) write(suffix, title string, figure plot.Figure) error {
-	name := d.study.Name + "_" + suffix
-	d.decodings.Pictures = append(d.decodings.Pictures, report.Picture{Title: title, File: name + ".png"})
-	return figure.WritePNG(filepath.Join(d.folder(), "figures", name))
+	flags.add(cmd, "the .png file to write")
+	cmd.Flags().IntVar(&image, "image", 0, "number of the test image, from 0")
+	return cmd
 }

@@ -23,9 +23,9 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			room := device.Room(device.Need{What: "profile " + name, Memory: gib(profile.Memory), Disk: gib(profile.Disk), Folder: results})
+			room := device.CheckResources(device.Requirements{What: "profile " + name, Memory: gib(profile.Memory), Disk: gib(profile.Disk), Folder: results})
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, finding := range slices.Concat(device.Diagnose(cmd.Context()), room, dataset.Diagnose(folder)) {
+			for _, finding := range slices.Concat(device.Diagnose(cmd.Context()), room, diagnoseData(folder)) {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
 				if finding.Do != "" {
 					fmt.Fprintf(w, "\t\t→ %s\n", finding.Do)
@@ -38,6 +38,24 @@ func doctorCommand() *cobra.Command {
 	cmd.Flags().StringVar(&results, "results", "results", "folder for the results, for its disk")
 	cmd.Flags().StringVar(&folder, "data", "", "folder with CIFAR-10 in its binary version (default: $"+dataset.EnvVar+" or the cache)")
 	return cmd
+}
+
+// diagnoseData says where each data set is, see [dataset.Local], and suggests what to do if one is missing.
+func diagnoseData(folder string) (findings []device.Finding) {
+	for _, which := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
+		finding := device.Finding{What: string(which), Status: device.Missing}
+		set, err := dataset.Local(which, folder)
+		switch {
+		case err != nil:
+			finding.Detail, finding.Do = err.Error(), "repair that folder, or name another with --data or $"+dataset.EnvVar
+		case set == nil:
+			finding.Detail, finding.Do = "not in the cache", "name its folder with --data or $"+dataset.EnvVar+", or download it: ebssc data fetch"
+		default:
+			finding.Status, finding.Detail = device.OK, fmt.Sprintf("%s, SHA-256 %s", dataset.Title(set.Name), set.SHA256)
+		}
+		findings = append(findings, finding)
+	}
+	return findings
 }
 
 // gib is a number of GiB in bytes.

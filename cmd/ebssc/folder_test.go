@@ -29,13 +29,13 @@ func TestTwoAtOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(refused, "\n"), refused)
 	require.Contains(t, refused, "another process is training")
 	require.Zero(t, other.status(t), other.stderr.String())
-	table := tables(t, results)[filepath.Join("smoke", "table.csv")]
-	require.Len(t, table, 3)
-	require.Equal(t, []string{"relu-lc7", "crelu-lc7"}, []string{table[1][0], table[2][0]})
+	trials := tables(t, results)[filepath.Join("smoke", "trials.csv")]
+	require.Len(t, trials, 3)
+	require.Equal(t, []string{"relu-lc7", "crelu-lc7"}, []string{trials[1][0], trials[2][0]})
 
 	// A lock is not kept by the dead.
 	dead := start(t, row("ssc-lc7", data, results)...)
-	waitForFiles(t, results, 4)
+	waitForFiles(t, results, 2)
 	require.NoError(t, dead.Process.Kill())
 	require.Equal(t, -1, dead.status(t))
 	succeeds(t, row("ssc-lc7", data, results)...)
@@ -87,7 +87,7 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 	empty()
 	succeeds(t, row("crelu-lc7", data, results)...)
 	before = tables(t, results)
-	require.Len(t, before[filepath.Join("smoke", "table.csv")], 3)
+	require.Len(t, before[filepath.Join("smoke", "trials.csv")], 3)
 
 	require.NoError(t, syscall.Mount("tmpfs", results, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	for _, args := range [][]string{row("ssc-lc7", data, results), {"report", "--results", results}} {
@@ -103,7 +103,7 @@ func TestDiskThatFillsUp(t *testing.T) {
 	data, results, unbroken := sets(t), mount(t, "4m"), t.TempDir()
 	succeeds(t, row("relu-lc7", data, unbroken)...)
 	p := start(t, row("relu-lc7", data, results)...)
-	waitForFiles(t, results, 3) // the folder of the run, and its lock
+	waitForFiles(t, results, 2) // the folder of checkpoints, and the lock
 	empty := fill(t, results)
 	require.Equal(t, 1, p.status(t))
 	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/study"
 )
 
 func listCommand() *cobra.Command {
@@ -21,9 +22,9 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, study := range experiments.Studies {
-				for _, e := range study.Experiments {
-					count, err := e.Network(paper.Scale(study).Width).Count()
+			for _, s := range study.Suite {
+				for _, e := range s.Experiments {
+					count, err := e.Network(paper.Scale(s).Width).Count()
 					if err != nil {
 						return err
 					}
@@ -32,13 +33,13 @@ func listCommand() *cobra.Command {
 				}
 			}
 			fmt.Fprintln(w, "\nSTUDY\tPROFILE\tWIDTH\tIMAGES\tEPOCHS\tSEEDS\tABOUT")
-			for _, study := range experiments.Studies {
+			for _, s := range study.Suite {
 				for _, p := range experiments.Profiles {
-					scale, images := p.Scale(study), "all"
+					scale, images := p.Scale(s), "all"
 					if scale.TrainImages > 0 {
 						images = fmt.Sprint(scale.TrainImages)
 					}
-					fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%d\t%s\n", study.Name, p.Name, scale.Width, images, scale.Epochs, scale.Seeds, p.About)
+					fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%d\t%s\n", s.Name, p.Name, scale.Width, images, scale.Epochs, scale.Seeds, p.About)
 				}
 			}
 			return w.Flush()
@@ -46,7 +47,7 @@ func listCommand() *cobra.Command {
 	}
 }
 
-// known prints a percentage that the paper reports, and nothing for one that it does not.
+// known prints a percentage that the paper reports; nothing for 0, which stands for none.
 func known(percent float64) string {
 	if percent == 0 {
 		return ""

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os"
 
-	"ebsscgo/internal/hugepages"
+	"ebsscgo/internal/device"
 )
 
 func main() {
-	if err := hugepages.Reexec(); err != nil {
+	if err := device.CheckAddressSpace(); err != nil {
+		fmt.Fprintln(os.Stderr, "ebssc:", err)
+		os.Exit(1)
+	}
+	if err := device.RestartWithHugePages(); err != nil {
 		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
 	os.Exit(execute(os.Stdout, os.Stderr, os.Args[1:]))

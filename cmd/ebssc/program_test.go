@@ -87,16 +87,12 @@ func fails(t *testing.T, args ...string) (line string) {
 	return strings.TrimSpace(line)
 }
 
-// tables are the CSV files below a folder of results, by name, without the columns that tell the time. Recorded runs are left
-// out, as they hold nothing else.
+// tables are the CSV files below a folder of results, by name, without the columns that tell the time.
 func tables(t *testing.T, results string) map[string][][]string {
 	all := map[string][][]string{}
 	require.NoError(t, filepath.WalkDir(results, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
-		}
-		if entry.IsDir() && entry.Name() == "runs" {
-			return filepath.SkipDir
 		}
 		if filepath.Ext(path) != ".csv" {
 			return nil

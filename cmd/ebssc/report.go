@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -10,63 +12,89 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/study"
 )
 
-func reportCommand() *cobra.Command {
+func reportCommand(stdout io.Writer) *cobra.Command {
 	var results string
-	var merged []string
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Rewrite tables, the ledger of claims, figures and the page from recorded runs; trains nothing",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(merged) > 0 {
-				m, err := report.Merge(results, merged...)
-				if err != nil {
-					return err
-				}
-				writeMerged(cmd.OutOrStdout(), m)
-			}
+		Short: "Write tables, the ledger of claims, figures and the page from the records; trains nothing",
+		Long: "Write tables, the ledger of claims, figures and the page from the records; trains nothing and needs no data.\n\n" +
+			"To merge the results of several machines, copy their records (results/<profile>/runs/*.json, and of decodings the\n" +
+			"figures beside them) into one folder first. A record that does not fit its own content is refused.",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
 			if _, err := os.Stat(results); err != nil {
 				return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
 			}
-			if err := report.WritePaper(results); err != nil {
+			if err := report.WritePaper(results, study.Suite); err != nil {
 				return err
 			}
 			for _, profile := range experiments.Profiles {
-				if err := report.Write(results, profile.Name); err != nil {
-					return err
-				}
-				if err := report.WritePage(results, profile.Name); err != nil {
-					return err
-				}
-				missing, err := report.Missing(filepath.Join(results, profile.Name))
+				p, err := report.Write(results, profile.Name, study.Suite)
 				if err != nil {
 					return err
 				}
-				for _, run := range missing {
-					fmt.Fprintf(cmd.OutOrStdout(), "missing at profile %s: %s\n", profile.Name, run)
+				for _, missing := range p.Missing() {
+					fmt.Fprintf(stdout, "not trained at profile %s: %s\n", profile.Name, missing)
 				}
-				path := filepath.Join(results, profile.Name, report.PageFile)
-				if _, err := os.Stat(path); err == nil {
-					fmt.Fprintln(cmd.OutOrStdout(), path)
+				if len(p.Records) > 0 {
+					fmt.Fprintln(stdout, filepath.Join(results, profile.Name, report.PageFile))
 				}
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
-	cmd.Flags().StringSliceVar(&merged, "merge", nil, "other folders of results, such as other machines', whose runs are added first")
 	return cmd
 }
 
-// writeMerged says what came of putting folders together, a line for each run that wants attention.
-func writeMerged(out io.Writer, m report.Merged) {
-	fmt.Fprintf(out, "%d runs added, %d were there with the same result\n", len(m.Added), len(m.Twice))
-	for _, id := range m.Inconsistent {
-		fmt.Fprintf(out, "inconsistent: %s is there with another result, which stays\n", id)
+func runsCommand(stdout io.Writer) *cobra.Command {
+	var results, profile string
+	var csv bool
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List all recorded runs: the profile's own, and trials with other settings",
+		Long: "List all recorded runs of a profile. Reports show the profile's own runs alone. A run whose settings differ from the\n" +
+			"profile's (--set, --width, --images, --epochs, --held-out) is a trial, and the list says in what it differs.",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			p, err := report.Load(results, profile, study.Suite)
+			if err != nil {
+				return err
+			}
+			if csv {
+				_, err = stdout.Write(p.RunsCSV())
+				return err
+			}
+			_, err = fmt.Fprint(stdout, p.RunsText())
+			return err
+		},
 	}
-	for _, id := range m.Unfinished {
-		fmt.Fprintf(out, "unfinished: %s is left where it is\n", id)
+	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
+	cmd.Flags().StringVar(&profile, "profile", "quick", "scale: smoke, quick or paper")
+	cmd.Flags().BoolVar(&csv, "csv", false, "print CSV")
+	return cmd
+}
+
+// show prints the reports of the studies, and the ledger.
+func show(stdout io.Writer, results, profile string, studies experiments.Suite) error {
+	folder := filepath.Join(results, profile)
+	var names []string
+	for _, s := range studies {
+		names = append(names, report.Summary(s))
 	}
+	for _, name := range append(names, report.ClaimsFile) {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if errors.Is(err, fs.ErrNotExist) { // trials alone
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("reading the report: %w", err)
+		}
+		fmt.Fprintf(stdout, "\n%s", text)
+	}
+	fmt.Fprintf(stdout, "\nall of it on one page: %s\nall runs, trials too: ebssc runs --profile %s --results %s\n", filepath.Join(folder, report.PageFile), profile, results)
+	return nil
 }

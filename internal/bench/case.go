@@ -14,13 +14,44 @@ import (
 	"ebsscgo/experiments"
 )
 
-// testCase is what all programs compute: a network with its hyperparameters and one batch. They read it from a folder, in
-// which this program leaves the initial variables for the others.
+// Size of a measured network: Batch images, and Width filters in the first block.
+type Size struct{ Batch, Width int }
+
+func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Batch, s.Width) }
+
+// ParseSize reads a size such as "32x96": batch 32, width 96.
+func ParseSize(text string) (size Size, err error) {
+	_, err = fmt.Sscanf(text, "%dx%d", &size.Batch, &size.Width)
+	if err != nil || size.Batch < 1 || size.Width < 1 || size.String() != text {
+		return Size{}, fmt.Errorf("size %q: want the batch and the width, as 32x96", text)
+	}
+	return size, nil
+}
+
+// The usual sizes. On CIFAR-10: the paper's width in small batches, and a quarter of it in the paper's batches. Networks on MNIST are
+// small: they are measured as profile quick trains them.
+var (
+	cifarSizes = []Size{{32, experiments.PaperWidth}, {128, experiments.PaperWidth / 4}}
+	mnistSizes = []Size{{100, 8}}
+)
+
+// usualSizes are the sizes at which an experiment is measured by default.
+func usualSizes(e experiments.Experiment) []Size {
+	if e.Network(1).Channels == 1 {
+		return mnistSizes
+	}
+	return cifarSizes
+}
+
+// testCase is what all programs compute: a network with its hyperparameters and one batch. They read it from a folder, to which
+// this program adds the initial variables for the others.
 type testCase struct {
-	Network  ebssc.Network
-	Settings experiments.Settings
-	images   *tensors.Tensor // [N, H, W, C], standard normal
-	labels   *tensors.Tensor // [N]
+	Network    ebssc.Network
+	Settings   experiments.Settings
+	experiment string
+	size       Size
+	images     *tensors.Tensor // [N, H, W, C], standard normal
+	labels     *tensors.Tensor // [N, 1]
 }
 
 // The files of a case.
@@ -32,7 +63,7 @@ const (
 
 // newCase is an experiment at a size, with the recipe's hyperparameters.
 func newCase(e experiments.Experiment, size Size) testCase {
-	c := testCase{Network: e.Network(size.Width), Settings: experiments.Recipe.With(e.Settings)}
+	c := testCase{Network: e.Network(size.Width), Settings: experiments.Recipe.With(e.Settings), experiment: e.Name, size: size}
 	rng := rand.New(rand.NewPCG(1, 2))
 	pixels := make([]float32, size.Batch*c.Network.Height*c.Network.Width*c.Network.Channels)
 	for i := range pixels {
@@ -43,7 +74,7 @@ func newCase(e experiments.Experiment, size Size) testCase {
 		labels[i] = rng.Int32N(int32(c.Network.Classes))
 	}
 	c.images = tensors.FromFlatDataAndDimensions(pixels, size.Batch, c.Network.Height, c.Network.Width, c.Network.Channels)
-	c.labels = tensors.FromValue(labels)
+	c.labels = tensors.FromFlatDataAndDimensions(labels, size.Batch, 1)
 	return c
 }
 
@@ -69,9 +100,6 @@ func readCase(folder string) (c testCase, err error) {
 		return c, fmt.Errorf("%s: %w", filepath.Join(folder, caseFile), err)
 	}
 	batch, err := numpy.FromNpzFile(filepath.Join(folder, batchFile))
-	if err != nil {
-		return c, err
-	}
 	c.images, c.labels = batch["images"], batch["labels"]
-	return c, nil
+	return c, err
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,19 +9,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"ebsscgo/internal/cache"
 )
 
-// environment returns the Python interpreter of the peers' virtual environment, and makes it if there is none: it lies in
-// the cache folder and is named by its requirements, so that other versions make another one.
+// environment returns the Python interpreter of the peers' virtual environment, and creates it at the first use. It lies in the
+// cache folder under a hash of its requirements, so other versions get another environment.
 func environment(ctx context.Context, out io.Writer) (python string, err error) {
-	requirements, err := sources.ReadFile("peers/requirements.txt")
+	text, err := sources.ReadFile("peers/requirements.txt")
 	if err != nil {
 		return "", err
 	}
+	requirements := strings.Fields(string(text))
 	dir, err := cache.Dir()
 	if err != nil {
 		return "", err
@@ -33,46 +34,38 @@ func environment(ctx context.Context, out io.Writer) (python string, err error) 
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 
-	folder := filepath.Join(dir, fmt.Sprintf("bench-%.4x", sha256.Sum256(requirements)))
+	folder := filepath.Join(dir, fmt.Sprintf("bench-%.4x", sha256.Sum256(text)))
 	python = filepath.Join(folder, "bin", "python")
-	list := filepath.Join(folder, "requirements.txt")
 	complete := filepath.Join(folder, "complete")
 	if _, err := os.Stat(complete); err == nil {
 		return python, nil
 	}
-	// What is there was interrupted.
-	if err := os.RemoveAll(folder); err != nil {
+	if err := os.RemoveAll(folder); err != nil { // an interrupted installation
 		return "", err
 	}
-	fmt.Fprintf(out, "installing %s in %s, once; several GB …\n", strings.Join(strings.Fields(string(requirements)), ", "), folder)
-	if err := command(ctx, "python3", "-m", "venv", folder); err != nil {
+	fmt.Fprintf(out, "installing %s in %s, once; several GB …\n", strings.Join(requirements, ", "), folder)
+	if _, err := output(ctx, "python3", "-m", "venv", folder); err != nil {
 		return "", fmt.Errorf("a virtual environment for the peers (Debian and Ubuntu: apt-get install python3-venv): %w", err)
 	}
-	if err := os.WriteFile(list, requirements, 0o644); err != nil {
-		return "", err
-	}
-	if err := command(ctx, python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
-		"--no-cache-dir", "-r", list); err != nil {
+	install := []string{python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir"}
+	if _, err := output(ctx, slices.Concat(install, requirements)...); err != nil {
 		return "", fmt.Errorf("installing the peers (without them: --peers=): %w", err)
 	}
 	return python, os.WriteFile(complete, nil, 0o644)
 }
 
-// command runs a program; its error is the last line that the program wrote.
-func command(ctx context.Context, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
+// output runs a program and returns its standard output. Its error is the last line that the program wrote to its standard
+// error, or the cause of ctx if that is done.
+func output(ctx context.Context, command ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.WaitDelay = 5 * time.Second
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	err := cmd.Run()
-	if err == nil {
-		return nil
+	text, err := cmd.Output()
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.As(err, &failed) && len(failed.Stderr) > 0:
+		err = errors.New(lastLine(failed.Stderr))
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if text := strings.TrimSpace(output.String()); text != "" {
-		return errors.New(text[strings.LastIndex(text, "\n")+1:])
-	}
-	return err
+	return string(text), err
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -16,43 +14,15 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Peak memory counts from when it was forgotten.
-func TestPeakMemory(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells a process's peak memory")
-	}
-	const mib = 1 << 20
-	require.NoError(t, forgetPeak())
-	before, err := peakMemory()
-	require.NoError(t, err)
-	require.Positive(t, before)
-	held := make([]byte, 64*mib)
-	for i := 0; i < len(held); i += 4096 {
-		held[i] = 1
-	}
-	with, err := peakMemory()
-	require.NoError(t, err)
-	require.Greater(t, with, before+50)
-	runtime.KeepAlive(held)
-	held = nil
-	debug.FreeOSMemory()
-	require.NoError(t, forgetPeak())
-	after, err := peakMemory()
-	require.NoError(t, err)
-	require.Less(t, after, with-50)
-}
-
-// BenchmarkStepMemory reports what XLA sets aside for the values between the variables and the loss in a training step of
-// each number of sweeps. A process's peak memory (the column of steps.csv) has the compiler's leavings in it, too; this
-// figure is exact, and the same on a busy machine.
+// BenchmarkStepMemory reports what XLA reserves for the values between the variables and the loss in a training step of
+// each number of sweeps. A process's peak memory (MiB in steps.txt) also has the compiler's memory in it; this figure is exact,
+// and the same on a busy machine.
 //
 //	go test ./internal/bench -run '^$' -bench StepMemory -benchtime 1x
 func BenchmarkStepMemory(b *testing.B) {
 	for _, e := range experiments.Unroll {
 		b.Run(e.Name, func(b *testing.B) {
-			sizes, err := usualSizes(e)
-			require.NoError(b, err)
-			stepMemory(b, newCase(e, sizes[0]))
+			stepMemory(b, newCase(e, usualSizes(e)[0]))
 		})
 	}
 }
@@ -62,12 +32,12 @@ func BenchmarkStepMemory(b *testing.B) {
 //
 //	go test ./internal/bench -run '^$' -bench StepHypotheses -benchtime 3x
 func BenchmarkStepHypotheses(b *testing.B) {
-	rows, err := experiments.Find(experiments.Table, []string{"ssc-ebc67"})
+	_, row, err := experiments.Studies.Experiment("ssc-ebc67")
 	require.NoError(b, err)
 	for _, classes := range []int{10, 20, 50, 100, 200} {
 		for _, atOnce := range slices.Compact([]int{classes, 10}) {
 			b.Run(fmt.Sprintf("classes=%d/at-once=%d", classes, atOnce), func(b *testing.B) {
-				c := newCase(rows[0], Size{Batch: 32, Width: 16})
+				c := newCase(row, Size{Batch: 32, Width: 16})
 				c.Network.Classes = classes
 				c.Settings = c.Settings.With(experiments.Settings{ebssc.ParamHypotheses: atOnce})
 				stepMemory(b, c)
@@ -80,9 +50,7 @@ func BenchmarkStepHypotheses(b *testing.B) {
 //
 //	go test ./internal/bench -run '^$' -bench StepScale -benchtime 5x
 func BenchmarkStepScale(b *testing.B) {
-	rows, err := experiments.Find(experiments.Table, []string{"ssc-lc7", "ssc-ebc67"})
-	require.NoError(b, err)
-	for _, row := range rows {
+	for _, row := range experiments.Table[3:] {
 		for _, size := range []Size{{32, 12}, {32, 24}, {32, 48}, {32, 96}, {64, 24}, {128, 24}, {256, 24}} {
 			b.Run(fmt.Sprintf("%s/batch=%d/width=%d", row.Name, size.Batch, size.Width), func(b *testing.B) {
 				stepMemory(b, newCase(row, size))
@@ -91,13 +59,13 @@ func BenchmarkStepScale(b *testing.B) {
 	}
 }
 
-// stepMemory times training steps of a case in a process of its own, and reports what XLA sets aside for one.
+// stepMemory times training steps of a case in a process of its own, and reports what XLA reserves for one.
 func stepMemory(b *testing.B, c testCase) {
 	b.Setenv(roleVar, "own")
 	dump, folder := b.TempDir(), b.TempDir()
 	b.Setenv("XLA_FLAGS", "--xla_dump_to="+dump)
 	require.NoError(b, c.write(folder))
-	p, _, err := startPeer(b.Context(), fastProgram, []string{os.Args[0], "serve", folder}, folder)
+	p, err := startPeer(b.Context(), fastProgram, []string{os.Args[0], "serve", folder}, folder)
 	require.NoError(b, err)
 	first, err := p.turn(training, 1)
 	require.NoError(b, err)
@@ -110,7 +78,7 @@ func stepMemory(b *testing.B, c testCase) {
 	b.ReportMetric(first.seconds, "first-s")
 }
 
-// reserved are the bytes that XLA's report on the training step names, among what it wrote to a folder.
+// reserved are the bytes that XLA's report on the training step names, in the folder of its dumps.
 func reserved(b *testing.B, dump string) (bytes float64) {
 	reports, err := filepath.Glob(filepath.Join(dump, "*Trainer*memory-usage-report.txt"))
 	require.NoError(b, err)

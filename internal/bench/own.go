@@ -25,23 +25,22 @@ import (
 	"ebsscgo/experiments"
 )
 
-// The names of this program, with fast operations and without.
+// This program's names, with fast operations and without.
 const (
 	fastProgram  = "ebssc"
 	plainProgram = "ebssc-plain"
 )
 
-// own is this program, as it trains.
+// own is this program, training and inferring as its studies do.
 type own struct {
 	c       testCase
 	backend compute.Backend
 	store   *model.Store
 	forward *model.Exec
 	trainer *train.Trainer
-	labels  *tensors.Tensor // [N, 1]
 }
 
-// newOwn is this program for a case, with fast operations or plain ones.
+// newOwn builds this program for a case, with fast operations or plain ones.
 func newOwn(backend compute.Backend, c testCase, plain bool) (*own, error) {
 	o := &own{c: c, backend: backend, store: model.NewStore()}
 	o.store.SetParams(c.Settings.With(experiments.Settings{ebssc.ParamPlainOps: plain}))
@@ -49,17 +48,11 @@ func newOwn(backend compute.Backend, c testCase, plain bool) (*own, error) {
 	if err := o.store.SetRNGStateFromSeed(1); err != nil {
 		return nil, err
 	}
-	labels, err := tensors.CopyFlatData[int32](c.labels)
-	if err != nil {
-		return nil, err
-	}
-	o.labels = tensors.FromFlatDataAndDimensions(labels, len(labels), 1)
 	graph := func(scope *model.Scope, images *Node) *Node { return c.Network.Forward(scope, images).Scores }
-	if o.forward, err = model.NewExec(backend, o.store, graph); err != nil {
-		return nil, err
-	}
 	o.trainer = train.NewTrainer(backend, o.store, graph, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
-	return o, nil
+	var err error
+	o.forward, err = model.NewExec(backend, o.store, graph)
+	return o, err
 }
 
 // scores computes the batch's class scores [N, Y], without dropout.
@@ -71,7 +64,7 @@ func (o *own) scores() (*tensors.Tensor, error) {
 	return scores, nil
 }
 
-// infer computes the class scores and has them in this program's memory.
+// infer takes one step of inference, which ends when the scores have reached the host.
 func (o *own) infer() error {
 	scores, err := o.scores()
 	if err != nil {
@@ -83,14 +76,14 @@ func (o *own) infer() error {
 	return scores.FinalizeAll()
 }
 
-// step takes one training step and waits for its loss, as training does.
-func (o *own) step() error {
+// train takes one training step, which ends when the loss has reached the host.
+func (o *own) train() error {
 	// The trainer consumes its batch.
 	images, err := o.c.images.OnDeviceClone(o.backend, 0)
 	if err != nil {
 		return err
 	}
-	labels, err := o.labels.OnDeviceClone(o.backend, 0)
+	labels, err := o.c.labels.OnDeviceClone(o.backend, 0)
 	if err != nil {
 		return err
 	}
@@ -109,27 +102,7 @@ func (o *own) step() error {
 	return nil
 }
 
-// turn takes steps and measures what one costs.
-func (o *own) turn(what string, steps int) (spent cost, err error) {
-	if err := forgetPeak(); err != nil {
-		return cost{}, err
-	}
-	step, known := map[string]func() error{training: o.step, inference: o.infer}[what]
-	if !known {
-		return cost{}, fmt.Errorf("%q is neither %s nor %s", what, training, inference)
-	}
-	began := time.Now()
-	for range steps {
-		if err := step(); err != nil {
-			return cost{}, err
-		}
-	}
-	spent.seconds = time.Since(began).Seconds() / float64(steps)
-	spent.peak, err = peakMemory()
-	return spent, err
-}
-
-// version is that of GoMLX in this program.
+// version is the version of GoMLX in this program.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {
@@ -147,9 +120,8 @@ func (o *own) close() {
 	o.store.Finalize()
 }
 
-// Serve is this program as one of those that are measured, with fast operations or plain ones: a process of its own, as
-// the others are, which speaks their protocol (peers/peer.py) until its input ends. The one with fast operations writes
-// the initial variables, too.
+// Serve makes this process one of the measured programs, with fast operations or plain ones, for the case in folder. Like the
+// others it speaks the protocol of peers/peer.py until its input ends. With fast operations it also writes the initial variables.
 func Serve(backend compute.Backend, folder string, plain bool, in io.Reader, out io.Writer) (err error) {
 	c, err := readCase(folder)
 	if err != nil {
@@ -188,11 +160,17 @@ func serve(backend compute.Backend, c testCase, folder string, plain bool, in io
 		if _, err := fmt.Sscan(lines.Text(), &what, &steps); err != nil {
 			return fmt.Errorf("reading %q: %w", lines.Text(), err)
 		}
-		spent, err := o.turn(what, steps)
-		if err != nil {
-			return err
+		step, known := map[string]func() error{training: o.train, inference: o.infer}[what]
+		if !known {
+			return fmt.Errorf("%q is neither %s nor %s", what, training, inference)
 		}
-		fmt.Fprintln(out, spent.seconds, spent.peak)
+		began := time.Now()
+		for range steps {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(out, time.Since(began).Seconds()/float64(steps))
 	}
 	return lines.Err()
 }

@@ -2,11 +2,9 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"time"
 
@@ -15,21 +13,21 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// The matrices' sides by which the peak is measured: large enough that a device is busy with multiplying alone.
+// Sides of the matrices: large enough that a device does nothing but multiply.
 const (
 	peakSizeCPU = 2048
 	peakSizeGPU = 8192
 )
 
 const (
-	// peakProducts is how many products follow one another in a call, so that what a call takes of itself does not count.
+	// peakProducts is how many products follow one another in a call, so that a call's overhead hardly counts.
 	peakProducts = 4
 	// peakRounds is how many calls are timed, after one that compiles and one that warms up.
 	peakRounds = 7
 )
 
-// Peak measures how fast a device multiplies large float32 matrices, in FLOP/s: the median over a few calls. Precision is the
-// backend's own, as in training: TF32 on GPUs that have it, unless the backend was told otherwise.
+// Peak measures how fast a device multiplies large float32 matrices, in GFLOP/s: the median over a few calls. Precision is the
+// backend's own, as in training: TF32 on GPUs that have it, unless the backend is configured otherwise.
 func Peak(backend compute.Backend, gpu bool) (float64, error) {
 	if gpu {
 		return peakOf(backend, peakSizeGPU)
@@ -37,9 +35,9 @@ func Peak(backend compute.Backend, gpu bool) (float64, error) {
 	return peakOf(backend, peakSizeCPU)
 }
 
-// peakOf measures it with matrices of that side.
+// peakOf is Peak with matrices of that side.
 func peakOf(backend compute.Backend, side int) (float64, error) {
-	// One number comes back, for which all products are needed.
+	// The one number that comes back needs all products.
 	exec, err := NewExec(backend, func(x *Node) *Node {
 		product := x
 		for range peakProducts {
@@ -51,14 +49,15 @@ func peakOf(backend compute.Backend, side int) (float64, error) {
 		return 0, err
 	}
 	defer exec.Finalize()
-	// Entries of this size keep theirs in all products. Zeros or ones would draw less power than numbers do.
+	// At this scale entries neither grow nor shrink from product to product. Zeros or ones would draw less power.
 	rng, entry := rand.New(rand.NewPCG(1, 2)), 1/math.Sqrt(float64(side))
 	values := make([]float32, side*side)
 	for i := range values {
 		values[i] = float32(rng.NormFloat64() * entry)
 	}
 	x := tensors.FromFlatDataAndDimensions(values, side, side)
-	call := func() (seconds float64, err error) {
+	var seconds []float64
+	for range 2 + peakRounds {
 		began := time.Now()
 		largest, err := exec.Call1(x)
 		if err != nil {
@@ -67,36 +66,22 @@ func peakOf(backend compute.Backend, side int) (float64, error) {
 		if value := tensors.ToScalar[float32](largest); !(value > 0) {
 			return 0, fmt.Errorf("multiplying matrices of %d×%d: the largest entry is %f", side, side, value)
 		}
-		return time.Since(began).Seconds(), largest.FinalizeAll()
-	}
-	var seconds []float64
-	for range 2 + peakRounds {
-		spent, err := call()
-		if err != nil {
+		seconds = append(seconds, time.Since(began).Seconds())
+		if err := largest.FinalizeAll(); err != nil {
 			return 0, err
 		}
-		seconds = append(seconds, spent)
 	}
-	return peakProducts * 2 * math.Pow(float64(side), 3) / median(seconds[2:]), nil
+	return peakProducts * 2 * math.Pow(float64(side), 3) / median(seconds[2:]) / 1e9, nil
 }
 
-// peak is that of this plan's device in FLOP/s.
-func (p Plan) peak(ctx context.Context) (float64, error) {
-	command := slices.Concat(p.Self, []string{"peak"})
-	text, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		return 0, fmt.Errorf("measuring the peak failed: %s", lastLine(failed.Stderr))
-	}
+// peak measures the plan's device in GFLOP/s, in a process of its own: its memory is free again when the programs start.
+func (p Plan) peak(ctx context.Context) (gflops float64, err error) {
+	text, err := output(ctx, slices.Concat(p.Self, []string{"peak"})...)
 	if err != nil {
 		return 0, fmt.Errorf("measuring the peak: %w", err)
 	}
-	var gflops float64
-	if _, err := fmt.Sscan(string(text), &gflops); err != nil || !(gflops > 0) {
+	if _, err := fmt.Sscan(text, &gflops); err != nil || !(gflops > 0) {
 		return 0, fmt.Errorf("measuring the peak: %q is not in GFLOP/s", text)
 	}
-	return gflops * 1e9, nil
+	return gflops, nil
 }

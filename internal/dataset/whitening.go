@@ -1,12 +1,24 @@
 package dataset
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/google/renameio/v2"
+
+	"ebsscgo/internal/cache"
 )
 
 // The constants of the paper's preprocessing, as Goodfellow 2013 (pylearn2) sets them for CIFAR-10.
@@ -19,11 +31,14 @@ const (
 	ZCABias = 0.1
 )
 
-// minNorm is the norm below which contrast normalisation leaves an image as it is: one without any contrast.
-const minNorm = 1e-8
-
-// chunk is how many images go through the backend at once.
-const chunk = 2000
+const (
+	// minNorm is the norm below which an image counts as one without contrast, and is not divided by its norm.
+	minNorm = 1e-8
+	// chunk is how many images go through the backend at once.
+	chunk = 2000
+	// whiteningVersion is raised by every change after which the same images give another whitening.
+	whiteningVersion = 1
+)
 
 // Whitening is the preprocessing of the paper, fitted on training images by [Fit]: for an image x as a vector of
 // D = H·W·C values,
@@ -36,6 +51,63 @@ type Whitening struct {
 	height, width, channels int
 	mean                    []float32 // μ, [D]
 	matrix                  []float32 // W, [D, D], symmetric
+}
+
+// Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, so the cache keeps the result for the
+// next time that everything which decides it is the same.
+func Fit(ctx context.Context, backend compute.Backend, train Images) (*Whitening, error) {
+	if train.Len() == 0 {
+		return nil, errors.New("no images to fit a whitening on")
+	}
+	load := func(file string) *Whitening { return loadWhitening(file, train) }
+	return loadOrMake(ctx, "whitening", whiteningKey(backend, train, ZCABias), load, func(file string) (*Whitening, error) {
+		w, err := fit(ctx, backend, train, ZCABias)
+		if err != nil {
+			return nil, err
+		}
+		return w, cache.Explain(w.save(file))
+	})
+}
+
+// whiteningKey is the hash of everything that decides a whitening.
+func whiteningKey(backend compute.Backend, train Images, bias float64) string {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, bias %v, backend %s\n",
+		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, ContrastNorm, bias, backend.Name())
+	hash.Write(train.Pixels)
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// save writes a whitening: the SHA-256 of what follows, then the mean and the matrix in little-endian.
+func (w *Whitening) save(file string) error {
+	var values bytes.Buffer
+	if err := binary.Write(&values, binary.LittleEndian, slices.Concat(w.mean, w.matrix)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(values.Bytes())
+	return renameio.WriteFile(file, append(sum[:], values.Bytes()...), 0o644)
+}
+
+// loadWhitening reads what save wrote for images of the size of train's. It returns nil if the file is missing or damaged.
+func loadWhitening(file string, train Images) *Whitening {
+	size := train.Size()
+	values := make([]float32, size+size*size)
+	content, err := readPlain(file, int64(sha256.Size+4*len(values)))
+	if err != nil || len(content) != sha256.Size+4*len(values) {
+		return nil
+	}
+	if sum := sha256.Sum256(content[sha256.Size:]); !bytes.Equal(sum[:], content[:sha256.Size]) {
+		return nil
+	}
+	if _, err := binary.Decode(content[sha256.Size:], binary.LittleEndian, values); err != nil {
+		return nil
+	}
+	return &Whitening{
+		height: train.Height, width: train.Width, channels: train.Channels, mean: values[:size], matrix: values[size:],
+	}
 }
 
 // Apply whitens images, which are of the size of those it was fitted on: float32 [N, H, W, C]. It computes in float64,

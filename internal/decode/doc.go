@@ -1,4 +1,3 @@
-// Package decode looks into trained networks as Sec. 4.2 of the paper does: it carries their codes and class
-// thresholds down to images, measures how faithful these are and how much a class hypothesis changes them, and draws the
-// paper's figures.
+// Package decode visualises trained networks as Sec. 4.2 of the paper: it decodes their codes and class biases to images,
+// measures the fidelity of reconstructions and the effect of the class hypothesis, and draws the paper's figures.
 package decode

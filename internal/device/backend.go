@@ -14,31 +14,35 @@ import (
 	"ebsscgo/internal/device/quiet"
 )
 
-// Choice is a backend that was decided on, and why.
+// Choice is the backend that was chosen, and why.
 type Choice struct {
-	// Config is what compute.NewWithConfig takes. Plugins are given in it by their absolute path, so that GoMLX
-	// never searches for or installs one itself.
+	// Config is the argument of compute.NewWithConfig. It names plugins by their absolute path, so that GoMLX neither searches
+	// for one nor installs it.
 	Config string
 
-	// Name is recorded in results: "xla-cpu", "xla-cuda", "xla-cuda-float32" (without TF32), "go", or "xla" for a plugin whose
-	// kind is unknown.
+	// Name is recorded in results: "xla-cpu", "xla-cuda", "xla-cuda-float32" (without TF32), "go", or "xla" for a plugin of
+	// unknown kind.
 	Name string
 
 	// Plugin is the absolute path of the PJRT plugin; empty for the Go backend.
 	Plugin string
 
-	// Why says in a few words what decided.
+	// Why is the reason for the choice in a few words.
 	Why string
 
-	// Warning is one line that the user should see; empty if all is as it should be.
+	// Warning is one line for the user; empty if there is nothing to warn of.
 	Warning string
+
+	// Fallback is true if nobody asked for the Go backend, and it computes only because XLA could not be installed: Warning
+	// says why. A program whose results must have the backend that was planned should refuse it.
+	Fallback bool
 }
 
 // The names recorded in results.
 const (
 	nameCPU  = "xla-cpu"
 	nameCUDA = "xla-cuda"
-	// Products of TF32 have another result than those of float32.
+	// Products in TF32 differ from those in float32.
 	nameCUDAFloat32 = "xla-cuda-float32"
 	nameGo          = "go"
 	nameXLA         = "xla"
@@ -46,24 +50,23 @@ const (
 
 func init() {
 	quiet.End()
-	// Plugins are resolved here and given by their paths. Code that asks GoMLX for a backend by name shall not make
-	// it download one behind the user's back either.
+	// Code that asks GoMLX for a backend by name must not download a plugin either.
 	xla.EnableAutoInstall(false)
 }
 
-// Resolve decides on the backend, installing the CPU plugin if it is needed and missing.
+// Resolve chooses the backend, and installs the CPU plugin if that is needed and missing.
 //
 // spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as "xla:/path/plugin.so" or
-// "xla:cuda,tf32=false". If it is empty, $GOMLX_BACKEND is taken; if that is empty too, the best that is there.
+// "xla:cuda,tf32=false". If it is empty, $GOMLX_BACKEND counts; if that is empty too, Resolve takes the fastest available.
 //
-// What was asked for is had or is an error; the fall-back to the Go backend happens only if nothing was asked for, and not
-// where it is the cache folder that cannot be used.
+// A backend that was asked for and is not available is an error. Resolve falls back to the Go backend only if nothing was asked
+// for, and not if the reason is that the cache folder cannot be used.
 func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine().resolve(ctx, spec)
 }
 
-// Open resolves spec (see Resolve) and starts the backend, which the caller finalizes. It has at least that many devices: of
-// XLA on the CPU as many as are asked for, which share its cores, and of all others those that are there.
+// Open resolves spec (see [Resolve]) and starts the backend, which the caller finalizes. The backend has at least that many
+// devices: XLA on the CPU makes as many as needed, which share its cores; other backends have those of the machine.
 func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choice, error) {
 	choice, err := Resolve(ctx, spec)
 	if err != nil {
@@ -94,7 +97,7 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 	return opened, choice, nil
 }
 
-// start starts the backend. For one device nothing is said of their number, and the CPU's plugin has four.
+// start starts the backend. For one device the CPU plugin's own default, four, is left as it is.
 func (c Choice) start(devices int) (compute.Backend, error) {
 	if c.Name != nameCPU || devices <= 1 {
 		return compute.NewWithConfig(c.Config)
@@ -103,8 +106,8 @@ func (c Choice) start(devices int) (compute.Backend, error) {
 	return xla.NewWithOptions(config, pjrt.NamedValuesMap{"cpu_device_count": int64(devices)})
 }
 
-// try runs f and returns its error, or the error that it panicked with: GoMLX panics about a backend that it does
-// not know, and go-xla about a plugin that it cannot load.
+// try runs f and returns its error, or the error that it panicked with: GoMLX panics if it does not know a backend, and go-xla
+// if it cannot load a plugin.
 func try(f func() error) (err error) {
 	if panicked := exceptions.TryCatch[error](func() { err = f() }); panicked != nil {
 		return panicked

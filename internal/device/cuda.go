@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,17 +16,17 @@ import (
 
 const (
 	xlaFlags = "XLA_FLAGS"
-	// tf32Override is NVIDIA's own variable; their libraries read it.
+	// tf32Override is read by NVIDIA's libraries.
 	tf32Override = "NVIDIA_TF32_OVERRIDE"
-	// goXLAChecks switches off a warning of go-xla's about the layout of pip's packages, which it does not know.
+	// goXLAChecks switches off go-xla's warning about the layout of pip's packages, which it does not know.
 	goXLAChecks = "GOPJRT_CUDA_CHECKS"
 )
 
-// CUDA says whether an NVIDIA GPU computes.
+// CUDA reports whether an NVIDIA GPU computes.
 func (c Choice) CUDA() bool { return c.Name == nameCUDA || c.Name == nameCUDAFloat32 }
 
-// nameOfCUDA is the name of a CUDA plugin with GoMLX's options, among them "tf32=false" and "notf32".
-func nameOfCUDA(options string) string {
+// cudaName is the name of a CUDA plugin with GoMLX's options, among them "tf32=false" and "notf32".
+func cudaName(options string) string {
 	for option := range strings.SplitSeq(options, ",") {
 		name, value, _ := strings.Cut(option, "=")
 		on, err := strconv.ParseBool(value)
@@ -38,31 +37,31 @@ func nameOfCUDA(options string) string {
 	return nameCUDA
 }
 
-// prepareCUDA sets the environment in which the CUDA plugin of a choice starts, and says in a line what is not as it should be.
-// It must be called before the plugin compiles anything: XLA reads its flags once.
+// prepareCUDA sets the environment variables with which the CUDA plugin of a choice starts, and returns what to warn of in one
+// line. It must be called before the plugin compiles anything: XLA reads its flags once.
 func prepareCUDA(ctx context.Context, choice Choice) (warning string, err error) {
 	if err := setCUDAFolder(choice.Plugin); err != nil {
 		return "", err
 	}
 	if choice.Name == nameCUDAFloat32 && os.Getenv(tf32Override) == "" {
-		// GoMLX's option is for matrix products alone: go-xla gives convolutions XLA's default precision, which is TF32.
+		// GoMLX's option changes matrix products only: convolutions have XLA's default precision, TF32.
 		if err := os.Setenv(tf32Override, "0"); err != nil {
 			return "", err
 		}
 	}
 	var warnings []string
-	if missing, do := missingPieces(ctx, choice.Plugin); missing != "" {
+	if missing, do := missingLibraries(ctx, choice.Plugin); missing != "" {
 		warnings = append(warnings, missing+"; "+do)
 	}
 	if err := setCUDACache(ctx, choice.Plugin); err != nil {
-		warnings = append(warnings, fmt.Sprintf("compiled programs are not kept for the next start: %v", err))
+		warnings = append(warnings, fmt.Sprintf("compiled programs are not cached for the next start: %v", err))
 	}
 	return strings.Join(warnings, "; "), nil
 }
 
-// setCUDAFolder tells XLA, through the environment, where the CUDA tools and device library are that pip installed
-// beside the plugin: site-packages/nvidia/cu13 for site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so. go-xla
-// does this for a plugin in its own folder only, and warns about any other. Flags of the user are left as they are.
+// setCUDAFolder tells XLA, by a flag, where pip installed the CUDA tools and device library: site-packages/nvidia/cu13 for
+// site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so. go-xla does this for plugins in its own folder only, and warns about
+// others. The user's flags take precedence.
 func setCUDAFolder(plugin string) error {
 	if filepath.Base(plugin) != wheelPlugin {
 		return nil
@@ -77,14 +76,14 @@ func setCUDAFolder(plugin string) error {
 		}
 		break
 	}
-	return os.Setenv(goXLAChecks, "no") // missingPieces says what go-xla would
+	return os.Setenv(goXLAChecks, "no") // missingLibraries reports what go-xla would
 }
 
-// setCUDACache has XLA keep compiled kernels, and which variants of them were fastest, in the cache folder. Flags of the user
-// are left as they are.
+// setCUDACache has XLA cache compiled kernels, and which variants of them were fastest, in the cache folder. The user's flags
+// take precedence.
 //
-// The folder is one for each plugin and GPU: XLA's keys name neither its own version nor, for kernels, the GPU.
-// Processes may share it: XLA replaces its files by renaming.
+// Each plugin and GPU has its own folder: XLA's keys name neither its own version nor, for kernels, the GPU. Processes may share
+// a folder: XLA replaces its files by renaming.
 func setCUDACache(ctx context.Context, plugin string) error {
 	info, err := os.Stat(plugin)
 	if err != nil {
@@ -107,44 +106,22 @@ func setCUDACache(ctx context.Context, plugin string) error {
 	flags := []string{
 		"--xla_gpu_per_fusion_autotune_cache_dir=" + fastest,
 		"--xla_gpu_kernel_cache_file=" + filepath.Join(folder, "kernels"),
-		"--xla_gpu_enable_llvm_module_compilation_parallelism=true", // else XLA has no kernels by themselves to keep
+		"--xla_gpu_enable_llvm_module_compilation_parallelism=true", // else XLA has no separate kernels to cache
+	}
+	content, err := os.ReadFile(plugin)
+	if err != nil {
+		return err
 	}
 	for _, flag := range flags {
 		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
-		// XLA ends the program at a flag that it does not know.
-		if known, err := mentions(plugin, name); err != nil || !known {
-			return errors.Join(err, fmt.Errorf("%s has no flag %s; a newer one has", plugin, name))
+		if !bytes.Contains(content, []byte(name)) { // XLA ends the program at a flag that it does not know
+			return fmt.Errorf("%s has no flag %s; install a newer one", plugin, name)
 		}
 	}
 	return addFlags(flags...)
 }
 
-// mentions says whether a file has the text somewhere; text is far shorter than a chunk.
-func mentions(path, text string) (bool, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return false, err
-	}
-	defer file.Close()
-	chunk := make([]byte, 1<<20)
-	kept := 0 // the end of the last chunk, in which text may begin
-	for {
-		n, err := file.Read(chunk[kept:])
-		if bytes.Contains(chunk[:kept+n], []byte(text)) {
-			return true, nil
-		}
-		if err == io.EOF {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		end := kept + n
-		kept = copy(chunk, chunk[max(0, end-len(text)):end])
-	}
-}
-
-// addFlags adds flags, each "--name=value", to those of XLA, but for names that are among these.
+// addFlags adds flags, each "--name=value", to XLA's, except those that are set already.
 func addFlags(flags ...string) error {
 	all := os.Getenv(xlaFlags)
 	for _, flag := range flags {
@@ -159,7 +136,7 @@ func addFlags(flags ...string) error {
 // wheelPlugin is the plugin's file in pip's packages.
 const wheelPlugin = "xla_cuda_plugin.so"
 
-// nvidiaFolder is where the plugin looks for NVIDIA's libraries before the system's: site-packages/nvidia, or go-xla's own folder.
+// nvidiaFolder is where the plugin looks first for NVIDIA's libraries: site-packages/nvidia, or go-xla's own folder.
 func nvidiaFolder(plugin string) string {
 	folder := filepath.Dir(filepath.Dir(plugin))
 	if filepath.Base(plugin) == wheelPlugin {
@@ -168,63 +145,31 @@ func nvidiaFolder(plugin string) string {
 	return filepath.Join(folder, "nvidia")
 }
 
-// pieces of NVIDIA's that XLA loads or calls when it compiles and runs this project's networks, by their names without versions:
-// libraries, and files in the folder of CUDA's tools.
-var (
-	libraries = []string{"libcudart.so", "libcublas.so", "libcublasLt.so", "libcudnn.so"}
-	tools     = []string{filepath.Join("bin", "ptxas"), filepath.Join("nvvm", "libdevice", "libdevice.10.bc")}
-)
+// needed are the files of NVIDIA's that XLA opens when it compiles and runs this project's networks, without versions.
+var needed = []string{"libcudart.so", "libcublas.so", "libcublasLt.so", "libcudnn.so", "ptxas", "libdevice.10.bc"}
 
-// missingPieces names in a line the parts of CUDA that are found neither beside the plugin nor in the system, and says what to do
-// about it; both are empty if all are there. XLA itself finds out one at a time, some only when a network is compiled.
-func missingPieces(ctx context.Context, plugin string) (missing, do string) {
-	system := systemLibraries(ctx)
-	if !strings.Contains(system, "libcuda.so.1") {
+// missingLibraries names, in one line, the parts of CUDA that are neither beside the plugin nor in the system, and says how to
+// install them; both are empty if nothing is missing. XLA reports them one at a time, some only when it compiles a network.
+func missingLibraries(ctx context.Context, plugin string) (missing, do string) {
+	linker, _ := ask(ctx, "/sbin/ldconfig", "-p") // empty on a system without it: $LD_LIBRARY_PATH counts then
+	folders := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
+	for _, root := range []string{nvidiaFolder(plugin), filepath.Join(nvidiaFolder(plugin), "*"), "/usr/local/cuda*"} {
+		for _, below := range []string{"lib", "bin", "nvvm/libdevice"} {
+			folders = append(folders, filepath.Join(root, below))
+		}
+	}
+	isMissing := func(file string) bool {
+		return !strings.Contains(linker, file) && !slices.ContainsFunc(folders, func(folder string) bool {
+			found, err := filepath.Glob(filepath.Join(folder, file+"*"))
+			return err == nil && len(found) > 0
+		})
+	}
+	if isMissing("libcuda.so.1") {
 		return "libcuda.so.1 of the NVIDIA driver is missing", "install the driver, or give the container the host's"
 	}
-	var names []string
-	for _, library := range libraries {
-		if !hasFile(nvidiaFolder(plugin), "lib", library+".*") && !strings.Contains(system, library+".") {
-			names = append(names, library)
-		}
-	}
-	for _, file := range tools {
-		if !hasFile(nvidiaFolder(plugin), file) && !hasFile("/usr/local/cuda*", file) {
-			names = append(names, filepath.Base(file))
-		}
-	}
-	if names == nil {
+	files := slices.DeleteFunc(slices.Clone(needed), func(file string) bool { return !isMissing(file) })
+	if len(files) == 0 {
 		return "", ""
 	}
-	return strings.Join(names, ", ") + " missing for " + plugin, installCUDA
-}
-
-// hasFile says whether there is a file of that name, a pattern, in a folder or one level below it.
-func hasFile(folder string, name ...string) bool {
-	for _, between := range []string{"", "*"} {
-		found, err := filepath.Glob(filepath.Join(folder, between, filepath.Join(name...)))
-		if err == nil && len(found) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// systemLibraries lists the libraries that the dynamic linker knows, and those in $LD_LIBRARY_PATH, a line each.
-func systemLibraries(ctx context.Context) string {
-	var list strings.Builder
-	for _, program := range []string{"ldconfig", "/sbin/ldconfig"} { // users often have no /sbin on their PATH
-		if known, err := ask(ctx, program, "-p"); err == nil {
-			list.WriteString(known)
-			break
-		}
-	}
-	for _, folder := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
-		if files, err := os.ReadDir(folder); err == nil {
-			for _, file := range files {
-				list.WriteString("\n" + file.Name())
-			}
-		}
-	}
-	return list.String()
+	return strings.Join(files, ", ") + " missing for " + plugin, installCUDA
 }

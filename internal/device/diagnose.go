@@ -4,60 +4,69 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/go-xla/pjrt"
 
 	"ebsscgo/internal/cache"
-	"ebsscgo/internal/wheel"
 )
 
-// Status says how a thing that the experiments need stands.
+// Status is the state of something that the experiments need.
 type Status string
 
 // The values of Status.
 const (
-	OK      Status = "ok"      // there and usable
-	Warn    Status = "warn"    // there, but something about it should be seen to
-	Missing Status = "missing" // not there
+	OK      Status = "ok"      // usable
+	Warn    Status = "warn"    // usable, but needs attention
+	Missing Status = "missing" // not available
 )
 
-// Finding is what Diagnose found out about one thing.
+// Finding is the result of checking one thing.
 type Finding struct {
 	What   string // a noun: "XLA CPU plugin"
 	Status Status
-	Detail string // one line: what is there, or what is wrong
+	Detail string // one line: what was found, or what is wrong
 	Do     string // what to do about it; empty if nothing
 }
 
-// minFree is the room in the cache folder, in bytes, below which Diagnose warns: the CPU plugin, its wheel and
-// CIFAR-10 with its archive take about one gigabyte.
+// minFree is the disk space for the cache folder, in bytes, below which Diagnose warns: the CPU plugin, its wheel and CIFAR-10
+// with its archive take about one gigabyte.
 const minFree = 2 << 30
 
-// Diagnose looks at what the backends need on this machine. It installs nothing and never fails: what cannot be
-// found out is a Finding too.
+// Diagnose checks what the backends need on this machine. It installs nothing and never fails: what cannot be determined is a
+// Finding too.
 func Diagnose(ctx context.Context) []Finding {
 	return []Finding{
 		chosen(ctx),
 		{What: "Go backend", Status: OK, Detail: "built in; about 100 times slower than XLA"},
-		cpuPlugin(),
+		cpuPlugin(ctx),
 		gpu(ctx),
 		cudaPlugin(ctx),
-		compiler(ctx),
 		python(ctx),
 		cacheFolder(),
-		disk(),
 	}
 }
 
-// chosen says which backend a run takes if nothing else is asked for.
-func chosen(ctx context.Context) Finding {
-	f := Finding{What: "a run takes"}
+// inspect is this machine, on which a missing CPU plugin is not installed but has an empty path.
+func inspect() machine {
 	m := thisMachine()
-	m.installCPU = func(context.Context) (string, error) { return "to be installed", nil }
-	choice, err := m.resolve(ctx, "")
+	if hasCPUWheel {
+		m.installCPU = func(context.Context) (string, error) {
+			path, ok, err := cache.Installed(cpuWheel)
+			if !ok {
+				path = ""
+			}
+			return path, err
+		}
+	}
+	return m
+}
+
+// chosen reports which backend a run takes by default.
+func chosen(ctx context.Context) Finding {
+	f := Finding{What: "default backend"}
+	choice, err := inspect().resolve(ctx, "")
 	switch {
 	case err != nil:
 		return f.missing(err.Error(), "give --backend, or change $"+compute.ConfigEnvVar)
@@ -68,25 +77,14 @@ func chosen(ctx context.Context) Finding {
 }
 
 // cpuPlugin looks for the XLA plugin for the CPU.
-func cpuPlugin() Finding {
+func cpuPlugin(ctx context.Context) Finding {
 	f := Finding{What: "XLA CPU plugin"}
-	found, err := findPlugins()
-	if err != nil {
-		return f.warn(err, "")
-	}
-	if path, ok := pick(found, "cpu"); ok {
-		return f.plugin(path)
-	}
-	if !hasCPUWheel {
-		return f.missing("not where go-xla looks", bringCPU)
-	}
-	path, ok, err := wheel.Installed(cpuWheel)
-	if err != nil {
+	path, err := inspect().find(ctx, "cpu")
+	switch {
+	case err != nil:
 		return f.missing(err.Error(), "")
-	}
-	if !ok {
-		return f.missing("neither where go-xla looks nor in the cache folder",
-			"nothing: pip downloads "+cpuWheel.Requirement+" on the first run")
+	case path == "":
+		return f.missing("not installed yet", "nothing: pip downloads "+cpuWheel.Requirement+" on the first run")
 	}
 	return f.plugin(path)
 }
@@ -104,35 +102,20 @@ func gpu(ctx context.Context) Finding {
 	return f.ok(strings.ReplaceAll(listed, "\n", "; "))
 }
 
-// cudaPlugin looks for the XLA plugin for CUDA.
+// cudaPlugin looks for the XLA plugin for CUDA and the libraries that it needs.
 func cudaPlugin(ctx context.Context) Finding {
 	f := Finding{What: "CUDA plugin"}
 	if !hasGPU(ctx) {
 		return f.missing("not needed without a GPU", "")
 	}
-	choice, err := thisMachine().cuda(ctx, "")
+	path, err := inspect().find(ctx, "cuda")
 	if err != nil {
-		return f.missing("neither where go-xla looks nor among Python's packages", installCUDA)
+		return f.missing("neither in a folder that go-xla searches nor among Python's packages", installCUDA)
 	}
-	if missing, do := missingPieces(ctx, choice.Plugin); missing != "" {
+	if missing, do := missingLibraries(ctx, path); missing != "" {
 		return f.missing(missing, do)
 	}
-	return f.plugin(choice.Plugin)
-}
-
-// compiler looks for the C compiler with which cgo builds the bridge to XLA.
-func compiler(ctx context.Context) Finding {
-	f := Finding{What: "C compiler"}
-	for _, name := range []string{os.Getenv("CC"), "gcc", "clang"} {
-		if name == "" {
-			continue
-		}
-		if version, err := ask(ctx, name, "--version"); err == nil {
-			first, _, _ := strings.Cut(version, "\n")
-			return f.ok(first)
-		}
-	}
-	return f.missing("needed to build this program (cgo)", "install gcc or clang, or set CC")
+	return f.plugin(path)
 }
 
 // python looks for Python and pip, which download plugins and the data sets that come as wheels.
@@ -140,42 +123,29 @@ func python(ctx context.Context) Finding {
 	f := Finding{What: "Python and pip"}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	cmd, err := wheel.Pip(ctx, "--version")
+	version, err := output(cache.Pip(ctx, "--version"))
 	if err != nil {
-		return f.missing(err.Error(), "")
-	}
-	version, err := output(cmd)
-	if err != nil {
-		return f.missing(err.Error(), "install pip (Debian and Ubuntu: apt-get install python3-pip)")
+		return f.missing(err.Error(), "install Python 3 with pip (Debian and Ubuntu: apt-get install python3-pip)")
 	}
 	return f.ok(version)
 }
 
-// cacheFolder checks that the cache folder can be written to.
+// cacheFolder checks that the cache folder can be written to, and its disk space.
 func cacheFolder() Finding {
 	f := Finding{What: "cache folder"}
-	if _, err := cache.Locate(); err != nil {
-		return f.missing(err.Error(), "")
-	}
-	dir, err := cache.Dir()
-	if err != nil {
-		return f.warn(err, "")
-	}
-	return f.ok(dir)
-}
-
-// disk checks the free room in the cache folder.
-func disk() Finding {
-	f := Finding{What: "free disk, cache"}
 	dir, err := cache.Locate()
 	if err != nil {
-		return f.missing("no cache folder", "")
+		return f.missing(err.Error(), "")
 	}
-	free, err := FreeDisk(dir)
-	return f.enough(free, err, dir, minFree, "the XLA plugin with CIFAR-10", "free some, or set "+cache.EnvVar+" to a folder on another disk")
+	if _, err := cache.Dir(); err != nil {
+		return f.warn(err, "")
+	}
+	free, err := freeDisk(dir)
+	return f.enough(free, err, "free in "+dir, minFree, "the XLA plugin with CIFAR-10",
+		"free some, or set "+cache.EnvVar+" to a folder on another disk")
 }
 
-// plugin completes f for the plugin at path, which it loads to ask for the version of its interface.
+// plugin completes f for the plugin at path, which it loads to read the version of its API.
 func (f Finding) plugin(path string) Finding {
 	var loaded *pjrt.Plugin
 	err := try(func() (err error) {
@@ -195,7 +165,7 @@ func (f Finding) ok(detail string) Finding {
 }
 
 func (f Finding) warn(err error, do string) Finding {
-	f.Status, f.Detail, f.Do = Warn, err.Error(), do
+	f.Status, f.Detail, f.Do = Warn, OneLine(err), do
 	return f
 }
 

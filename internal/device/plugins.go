@@ -12,11 +12,11 @@ import (
 
 	"github.com/gomlx/go-xla/pjrt"
 
-	"ebsscgo/internal/wheel"
+	"ebsscgo/internal/cache"
 )
 
 // cpuWheel is the CPU plugin for linux/amd64, 273,768,800 bytes, PJRT API 0.106.
-var cpuWheel = wheel.File{
+var cpuWheel = cache.WheelFile{
 	Requirement:  "fastatomstruct-xla-cpu==2026.6.23",
 	WheelSHA256:  "88b1c430b341b4bea40a37420311c9c75db6e22b46d2ff95b6986577bee6afe9",
 	Member:       "fastatomstruct_xla_cpu/libpjrt_cpu.so",
@@ -26,16 +26,16 @@ var cpuWheel = wheel.File{
 // hasCPUWheel says whether cpuWheel is built for this system.
 const hasCPUWheel = runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
 
-// bringCPU is what to do about a missing CPU plugin where none is pinned.
-const bringCPU = "put one that you trust into a folder that go-xla searches, or give its path: xla:/path/plugin.so"
+// What to do about a missing plugin: for the CPU where none is pinned, and for CUDA.
+const (
+	provideCPU  = "put one that you trust into a folder that go-xla searches, or give its path: xla:/path/plugin.so"
+	installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
+)
 
-// installCUDA is what to do about a missing CUDA plugin.
-const installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
-
-// askTimeout bounds the questions to other programs; nvidia-smi hangs when a driver does.
+// askTimeout limits how long other programs may take to answer; nvidia-smi hangs when a driver does.
 const askTimeout = 20 * time.Second
 
-// findPlugins returns the absolute paths of the plugins where go-xla looks, by name. It installs nothing.
+// findPlugins returns the absolute paths of the plugins that go-xla finds, by name. It installs nothing.
 func findPlugins() (map[string]string, error) {
 	var found map[string]string
 	err := try(func() error {
@@ -43,7 +43,7 @@ func findPlugins() (map[string]string, error) {
 		return nil
 	})
 	if err != nil {
-		// go-xla has written which one to standard error.
+		// go-xla has written the plugin's name to standard error.
 		return nil, fmt.Errorf("a plugin in the folders that go-xla searches cannot be loaded; remove it, or set "+
 			"PJRT_PLUGIN_LIBRARY_PATH to another folder (%w)", err)
 	}
@@ -55,20 +55,19 @@ func findPlugins() (map[string]string, error) {
 	return found, nil
 }
 
-// installCPU returns the path of the CPU plugin, installing it if it is not there yet. Only what is pinned is installed: the
-// package's documentation says from where, and why.
+// installCPU returns the path of the pinned CPU plugin, which it installs if it is missing.
 func installCPU(ctx context.Context) (string, error) {
 	if !hasCPUWheel {
-		return "", fmt.Errorf("no XLA CPU plugin is pinned for %s/%s; %s", runtime.GOOS, runtime.GOARCH, bringCPU)
+		return "", fmt.Errorf("no XLA CPU plugin is pinned for %s/%s; %s", runtime.GOOS, runtime.GOARCH, provideCPU)
 	}
-	path, err := wheel.Fetch(ctx, cpuWheel)
+	path, err := cache.Fetch(ctx, cpuWheel)
 	if err != nil {
 		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
 	}
 	return path, nil
 }
 
-// hasGPU reports whether there is an NVIDIA GPU: its device file, or nvidia-smi (under WSL there is no such file).
+// hasGPU reports whether the machine has an NVIDIA GPU: its device file, or nvidia-smi (WSL has no such file).
 func hasGPU(ctx context.Context) bool {
 	nodes, err := filepath.Glob("/dev/nvidia[0-9]*")
 	if err == nil && len(nodes) > 0 {
@@ -89,20 +88,13 @@ for name in "xla_cuda13", "xla_cuda12":
             print(os.path.abspath(path))
 `
 
-// findCUDAWheel returns the path of the CUDA plugin that pip installed for the python3 on the PATH, if there is one.
+// findCUDAWheel returns the path of the CUDA plugin that pip installed for the python3 on the PATH, if any.
 func findCUDAWheel(ctx context.Context) (path string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	cmd, err := wheel.Python(ctx, listCUDAWheels)
-	if err != nil {
-		return "", false
-	}
-	listed, err := output(cmd)
-	if err != nil {
-		return "", false
-	}
+	listed, err := output(cache.Python(ctx, listCUDAWheels))
 	path, _, _ = strings.Cut(listed, "\n")
-	return path, path != ""
+	return path, err == nil && path != ""
 }
 
 // ask runs a program and returns what it wrote to standard output, trimmed. The error is one line.

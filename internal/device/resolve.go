@@ -16,11 +16,10 @@ import (
 	"ebsscgo/internal/cache"
 )
 
-// machine is what the decision depends on; tests put a made-up one in its place.
+// machine is what the choice depends on; tests replace it by a made-up one.
 type machine struct {
-	getenv     func(string) string
-	plugins    func() (map[string]string, error)            // plugins where go-xla looks: name to absolute path
-	gpu        func(context.Context) bool                   // whether there is an NVIDIA GPU
+	plugins    func() (map[string]string, error)            // plugins that go-xla finds: name to absolute path
+	gpu        func(context.Context) bool                   // whether the machine has an NVIDIA GPU
 	cudaWheel  func(context.Context) (path string, ok bool) // the CUDA plugin installed by pip
 	installCPU func(context.Context) (path string, err error)
 }
@@ -28,7 +27,6 @@ type machine struct {
 // thisMachine is the machine that the program runs on.
 func thisMachine() machine {
 	return machine{
-		getenv:     os.Getenv,
 		plugins:    findPlugins,
 		gpu:        hasGPU,
 		cudaWheel:  findCUDAWheel,
@@ -40,7 +38,7 @@ func thisMachine() machine {
 func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	why := "asked for"
 	if spec == "" {
-		spec, why = m.getenv(compute.ConfigEnvVar), "$"+compute.ConfigEnvVar
+		spec, why = os.Getenv(compute.ConfigEnvVar), "$"+compute.ConfigEnvVar
 	}
 	if spec == "" {
 		return m.best(ctx)
@@ -53,41 +51,39 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	return choice, nil
 }
 
-// best is the choice where nothing was asked for. A cache folder that cannot be used is an error: that is mended by setting
-// a variable, while the Go backend would take days for hours.
+// best is the choice if nothing was asked for. A cache folder that cannot be used is an error: setting a variable mends that,
+// while the Go backend would take days instead of hours.
 func (m machine) best(ctx context.Context) (Choice, error) {
 	choice, err := m.bestXLA(ctx, "")
 	if err == nil || ctx.Err() != nil || errors.Is(err, cache.ErrUnusable) {
 		return choice, err
 	}
 	return Choice{
-		Config:  nameGo,
-		Name:    nameGo,
-		Why:     "XLA cannot be had",
-		Warning: fmt.Sprintf("the Go backend will compute, about 100 times slower than XLA, because: %v", err),
+		Config:   nameGo,
+		Name:     nameGo,
+		Why:      "XLA is not available",
+		Warning:  fmt.Sprintf("the Go backend will compute, about 100 times slower than XLA, because: %v", err),
+		Fallback: true,
 	}, nil
 }
 
-// bestXLA is CUDA if a GPU and its plugin are there, else the CPU.
+// bestXLA is CUDA if the machine has a GPU and its plugin, else the CPU.
 func (m machine) bestXLA(ctx context.Context, options string) (Choice, error) {
-	if !m.gpu(ctx) {
-		choice, err := m.cpu(ctx, options)
-		choice.Why = "no NVIDIA GPU"
-		return choice, err
+	why, warning := "no NVIDIA GPU", ""
+	if m.gpu(ctx) {
+		choice, err := m.xla(ctx, "cuda", options)
+		if err == nil {
+			choice.Why = "a GPU and its plugin found"
+			return choice, nil
+		}
+		why, warning = "a GPU found, but no plugin for it", fmt.Sprintf("the CPU will compute although there is a GPU: %v", err)
 	}
-	choice, err := m.cuda(ctx, options)
-	if err == nil {
-		choice.Why = "a GPU and its plugin are there"
-		return choice, nil
-	}
-	missing := err
-	choice, err = m.cpu(ctx, options)
-	choice.Why = "a GPU without its plugin"
-	choice.Warning = fmt.Sprintf("the CPU will compute although there is a GPU: %v", missing)
+	choice, err := m.xla(ctx, "cpu", options)
+	choice.Why, choice.Warning = why, warning
 	return choice, err
 }
 
-// named is the choice that spec, which is not empty, asks for.
+// named is the choice that a non-empty spec asks for.
 func (m machine) named(ctx context.Context, spec string) (Choice, error) {
 	if spec == "cpu" || spec == "cuda" {
 		spec = "xla:" + spec
@@ -98,77 +94,67 @@ func (m machine) named(ctx context.Context, spec string) (Choice, error) {
 		return Choice{Config: spec, Name: nameGo}, nil
 	case nameXLA, "stablehlo", "shlo", "hlo": // GoMLX's names of one backend
 		plugin, options, _ := strings.Cut(config, ",")
+		if plugin == "" {
+			return m.bestXLA(ctx, options)
+		}
 		return m.xla(ctx, plugin, options)
 	}
 	return Choice{}, errors.New("unknown; want cpu, cuda, go, or a GoMLX configuration such as xla:/path/to/plugin.so")
 }
 
-// xla is the choice of XLA with a plugin that is given by name, by absolute path, or not at all.
+// xla is the choice of XLA with a plugin (see find) and GoMLX's options, if any.
 func (m machine) xla(ctx context.Context, plugin, options string) (Choice, error) {
+	path, err := m.find(ctx, plugin)
+	if err != nil {
+		return Choice{}, err
+	}
+	choice := Choice{Config: "xla:" + path, Name: nameXLA, Plugin: path}
+	if options != "" {
+		choice.Config += "," + options
+	}
+	// go-xla, too, derives the kind of other plugins from their paths.
 	switch {
-	case plugin == "":
-		return m.bestXLA(ctx, options)
-	case plugin == "cpu":
-		return m.cpu(ctx, options)
-	case plugin == "cuda":
-		return m.cuda(ctx, options)
-	case filepath.IsAbs(plugin):
+	case plugin == "cuda", plugin != "cpu" && pjrt.IsCUDAName(path):
+		choice.Name = cudaName(options)
+	case plugin == "cpu", strings.Contains(strings.ToUpper(path), "CPU"):
+		choice.Name = nameCPU
+	}
+	return choice, nil
+}
+
+// find returns the absolute path of a plugin: "cpu", which it installs if it is missing, "cuda", which may be installed by pip,
+// any other name that go-xla finds, or an absolute path.
+func (m machine) find(ctx context.Context, plugin string) (string, error) {
+	if filepath.IsAbs(plugin) {
 		if _, err := os.Stat(plugin); err != nil {
-			return Choice{}, fmt.Errorf("no plugin: %w", err)
+			return "", fmt.Errorf("no plugin: %w", err)
 		}
-		return xlaChoice(plugin, options), nil
+		return plugin, nil
+	}
+	if plugin == "cuda" && !m.gpu(ctx) {
+		return "", errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists none)")
 	}
 	found, err := m.plugins()
 	if err != nil {
-		return Choice{}, err
+		return "", err
 	}
-	path, ok := pick(found, plugin)
-	if !ok {
-		return Choice{}, fmt.Errorf("no plugin of this name; found %q (a file is given by its absolute path)",
-			slices.Sorted(maps.Keys(found)))
+	if path, ok := pick(found, plugin); ok {
+		return path, nil
 	}
-	return xlaChoice(path, options), nil
-}
-
-// cpu finds the CPU plugin or installs it.
-func (m machine) cpu(ctx context.Context, options string) (Choice, error) {
-	found, err := m.plugins()
-	if err != nil {
-		return Choice{}, err
-	}
-	path, ok := pick(found, "cpu")
-	if !ok {
-		if path, err = m.installCPU(ctx); err != nil {
-			return Choice{}, err
+	switch plugin {
+	case "cpu":
+		return m.installCPU(ctx)
+	case "cuda":
+		if path, ok := m.cudaWheel(ctx); ok {
+			return path, nil
 		}
+		return "", errors.New("no CUDA plugin; " + installCUDA)
 	}
-	choice := xlaChoice(path, options)
-	choice.Name = nameCPU
-	return choice, nil
+	return "", fmt.Errorf("no plugin of this name; found %q (a file is given by its absolute path)",
+		slices.Sorted(maps.Keys(found)))
 }
 
-// cuda finds the CUDA plugin: where go-xla looks, then among pip's packages.
-func (m machine) cuda(ctx context.Context, options string) (Choice, error) {
-	if !m.gpu(ctx) {
-		return Choice{}, errors.New("no NVIDIA GPU here (no /dev/nvidia*, and nvidia-smi lists none)")
-	}
-	found, err := m.plugins()
-	if err != nil {
-		return Choice{}, err
-	}
-	path, ok := pick(found, "cuda")
-	if !ok {
-		path, ok = m.cudaWheel(ctx)
-	}
-	if !ok {
-		return Choice{}, fmt.Errorf("no CUDA plugin; %s", installCUDA)
-	}
-	choice := xlaChoice(path, options)
-	choice.Name = nameOfCUDA(options)
-	return choice, nil
-}
-
-// pick returns the plugin called name among those found, whose names may carry a version ("cpu_v0.114.0"): the last.
+// pick returns the plugin called name, or else the last whose name is that with a version ("cpu_v0.114.0").
 func pick(found map[string]string, name string) (path string, ok bool) {
 	if path, ok := found[name]; ok {
 		return path, true
@@ -179,20 +165,4 @@ func pick(found map[string]string, name string) (path string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// xlaChoice is XLA with the plugin at an absolute path, and GoMLX's options if not empty.
-func xlaChoice(plugin, options string) Choice {
-	choice := Choice{Config: "xla:" + plugin, Name: nameXLA, Plugin: plugin}
-	if options != "" {
-		choice.Config += "," + options
-	}
-	// go-xla, too, knows a plugin's kind by its path.
-	switch {
-	case pjrt.IsCUDAName(plugin):
-		choice.Name = nameOfCUDA(options)
-	case strings.Contains(strings.ToUpper(plugin), "CPU"):
-		choice.Name = nameCPU
-	}
-	return choice
 }

@@ -1,2 +1,3 @@
-// Package plot turns numbers into pictures: each function makes a [Figure] of one kind, which is then written to files.
+// Package plot turns numbers into figures: line charts ([Chart]), dot plots ([Dots]) and grids of images ([Grid]). A [Figure]
+// renders as SVG and PNG.
 package plot

@@ -11,16 +11,16 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Value is a measured number and the interval in which it may lie. An interval of no length is not drawn.
+// Value is a measured number with its interval. An empty interval is not drawn.
 type Value struct{ Value, Low, High float64 }
 
-// Series is a value for each of some things, NaN where there is none.
+// Series is a named series of values, one for each row of a dot plot; NaN is a missing value.
 type Series struct {
 	Name   string
 	Values []Value
 }
 
-// Dots is the figure of values of the same things, one below the other by name, each series in a colour.
+// Dots returns a dot plot: a row for each name, a colour for each series.
 func Dots(title, axis string, names []string, series ...Series) (Figure, error) {
 	p := Plot(title, axis, "")
 	for i, s := range series {
@@ -29,7 +29,7 @@ func Dots(title, axis string, names []string, series ...Series) (Figure, error) 
 			if math.IsNaN(value.Value) {
 				continue
 			}
-			// Things are told from the top, and series of one thing stand a little apart.
+			// Rows run from the top; series in a row are offset.
 			y := float64(len(names)-1-j) + 0.22*(float64(len(series)-1)/2-float64(i))
 			points = append(points, plotter.XY{X: value.Value, Y: y})
 			if value.Low < value.High {
@@ -63,10 +63,10 @@ func Dots(title, axis string, names []string, series ...Series) (Figure, error) 
 			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
 		}
 	}
-	return FromPlot(p, 480, vg.Length(110+24*rows)), nil // a title of two lines, the axis and its name take 100
+	return FromPlot(p, 480, vg.Length(110+24*rows)), nil // the title in two lines, the axis and its label take 100
 }
 
-// AddLine draws a line of that width in points.
+// AddLine adds a line of that width in points to a plot.
 func AddLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length) error {
 	line, err := plotter.NewLine(points)
 	if err != nil {

@@ -3,69 +3,79 @@ package plot
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 
+	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
-
-	"ebsscgo/internal/files"
 )
 
-// Figure is a picture that can be drawn in any format.
+// Figure is a picture that renders as SVG and PNG. The same figure renders to the same bytes.
 type Figure struct {
 	// Width and Height in points, 1/72 inch.
 	Width, Height vg.Length
-	// Draw draws the picture, filling the canvas.
+	// Draw draws the picture on a canvas of that size.
 	Draw func(canvas draw.Canvas)
 }
 
-// pngDPI is the resolution of PNG files: two pixels a point, for screens that show them at half the size.
+// pngDPI is the resolution of PNG files: two pixels a point, for screens of double density.
 const pngDPI = 144
 
-// PNG is the figure in pixels.
+// PNG renders the figure as pixels.
 func (f Figure) PNG() ([]byte, error) {
 	canvas := vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(pngDPI))
 	f.Draw(draw.New(canvas))
-	var picture bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&picture); err != nil {
-		return nil, fmt.Errorf("drawing a PNG: %w", err)
+	var content bytes.Buffer
+	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&content); err != nil {
+		return nil, fmt.Errorf("rendering a PNG: %w", err)
 	}
-	return picture.Bytes(), nil
+	return content.Bytes(), nil
 }
 
-// SVG is the figure in lines.
+// SVG renders the figure as vectors.
 func (f Figure) SVG() ([]byte, error) {
 	canvas := vgsvg.New(f.Width, f.Height)
 	f.Draw(draw.New(canvas))
-	var picture bytes.Buffer
-	if _, err := canvas.WriteTo(&picture); err != nil {
-		return nil, fmt.Errorf("drawing an SVG: %w", err)
+	var content bytes.Buffer
+	if _, err := canvas.WriteTo(&content); err != nil {
+		return nil, fmt.Errorf("rendering an SVG: %w", err)
 	}
-	// Few readers have these fonts; letters of the others are as wide.
-	return bytes.ReplaceAll(picture.Bytes(), []byte("font-family:Liberation Sans;"),
+	// Most readers lack the Liberation fonts; the fallbacks have the same metrics.
+	return bytes.ReplaceAll(content.Bytes(), []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), nil
 }
 
-// Write writes the figure to path.svg and path.png, each in one step.
+// Write writes the figure to path.svg and path.png.
 func (f Figure) Write(path string) error {
-	for suffix, render := range map[string]func() ([]byte, error){".svg": f.SVG, ".png": f.PNG} {
-		picture, err := render()
-		if err != nil {
-			return fmt.Errorf("%s%s: %w", path, suffix, err)
-		}
-		if err := files.Write(path+suffix, picture); err != nil {
-			return err
-		}
+	content, err := f.SVG()
+	if err != nil {
+		return fmt.Errorf("%s.svg: %w", path, err)
 	}
-	return nil
+	if err := write(path+".svg", content); err != nil {
+		return err
+	}
+	return f.WritePNG(path)
 }
 
-// WritePNG writes a figure that is made of images to path.png in one step: as SVG it would be no smaller, nor sharper.
+// WritePNG writes the figure to path.png. It suits figures made of images: as SVG they are neither smaller nor sharper.
 func (f Figure) WritePNG(path string) error {
-	picture, err := f.PNG()
+	content, err := f.PNG()
 	if err != nil {
 		return fmt.Errorf("%s.png: %w", path, err)
 	}
-	return files.Write(path+".png", picture)
+	return write(path+".png", content)
+}
+
+// write replaces a file atomically and creates its folder.
+func write(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("creating the folder of %s: %w", path, err)
+	}
+	if err := renameio.WriteFile(path, content, 0o644); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }

@@ -12,25 +12,25 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Tile is a small picture with a caption above it. One without a picture is an empty place.
+// Tile is a small picture with a caption above it. A nil picture leaves the cell empty.
 type Tile struct {
 	Caption string
 	Picture image.Image
-	// Strong tiles have a frame.
+	// Strong tiles have a coloured frame.
 	Strong bool
 }
 
-// Grid is pictures in rows and columns.
+// Grid arranges tiles in rows and columns.
 type Grid struct {
-	// Title above them, may have several lines.
+	// Title above the grid, in one or more lines.
 	Title string
-	// Columns is how many tiles are in a row.
+	// Columns is the number of tiles in a row.
 	Columns int
-	// Side of a tile in points. Pictures stay sharp, and files small, where it is a multiple of half their side in pixels.
+	// Side of a tile in points. Pictures stay sharp and files small if it is a multiple of half their side in pixels.
 	Side vg.Length
-	// Rows are the rows' names, left of them; none for rows without names.
+	// Rows are the names left of the rows; empty for rows without names.
 	Rows []string
-	// Scale, if not empty, explains the colours of Map: what 0 and the colours at both ends stand for.
+	// Scale, if not empty, labels a colour bar of [Map]: the lower end, 0 and the upper end.
 	Scale [3]string
 	// Tiles row by row.
 	Tiles []Tile
@@ -39,11 +39,11 @@ type Grid struct {
 // Measures of a grid in points.
 const (
 	gridGap    = vg.Length(6)  // between tiles
-	gridText   = vg.Length(15) // a caption, or the scale's
+	gridText   = vg.Length(15) // height of a caption or of the colour bar
 	scaleWidth = vg.Length(180)
 )
 
-// Draw makes the figure.
+// Draw lays out and draws the grid.
 func (g Grid) Draw() Figure {
 	title := text.Style{Color: color.Black, Font: sans(13), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
 	small := text.Style{Color: color.Black, Font: sans(10), XAlign: draw.XCenter, YAlign: draw.YBottom, Handler: plot.DefaultTextHandler}
@@ -52,15 +52,15 @@ func (g Grid) Draw() Figure {
 
 	head, foot, left := gridGap, vg.Length(0), vg.Length(0)
 	if g.Title != "" {
-		head += whole(title.Height(g.Title)) + gridGap
+		head += roundUp(title.Height(g.Title)) + gridGap
 	}
 	if g.Scale != [3]string{} {
 		foot = 2*gridText + gridGap
 	}
 	for _, name := range g.Rows {
-		left = max(left, whole(names.Width(name))+2*gridGap)
+		left = max(left, roundUp(names.Width(name))+2*gridGap)
 	}
-	// A row has room for captions if one of its tiles has one.
+	// A row is higher if one of its tiles has a caption.
 	rows := slices.Collect(slices.Chunk(g.Tiles, g.Columns))
 	captioned := func(row []Tile) bool { return slices.ContainsFunc(row, func(t Tile) bool { return t.Caption != "" }) }
 	height := head + foot
@@ -71,7 +71,7 @@ func (g Grid) Draw() Figure {
 		}
 	}
 	grid := left + vg.Length(g.Columns)*(g.Side+gridGap) + gridGap
-	width := max(grid, whole(title.Width(g.Title))+2*gridGap)
+	width := max(grid, roundUp(title.Width(g.Title))+2*gridGap)
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.SetColor(color.White)
 		canvas.Fill(canvas.Rectangle.Path())
@@ -82,7 +82,7 @@ func (g Grid) Draw() Figure {
 				bottom -= gridText
 			}
 			bottom -= g.Side
-			at := vg.Point{X: whole((width-grid)/2) + left + gridGap, Y: bottom}
+			at := vg.Point{X: roundUp((width-grid)/2) + left + gridGap, Y: bottom}
 			if i < len(g.Rows) {
 				canvas.FillText(names, vg.Point{X: at.X - gridGap, Y: at.Y + g.Side/2}, g.Rows[i])
 			}
@@ -98,7 +98,7 @@ func (g Grid) Draw() Figure {
 	}}
 }
 
-// draw puts a tile with its lower left corner at that place.
+// draw draws a tile with its lower left corner at a point.
 func (t Tile) draw(canvas draw.Canvas, at vg.Point, side vg.Length, caption text.Style) {
 	canvas.FillText(caption, vg.Point{X: at.X + side/2, Y: at.Y + side + 3}, t.Caption)
 	if t.Picture == nil {
@@ -113,7 +113,7 @@ func (t Tile) draw(canvas draw.Canvas, at vg.Point, side vg.Length, caption text
 	canvas.StrokeLines(frame, []vg.Point{place.Min, {X: place.Max.X, Y: place.Min.Y}, place.Max, {X: place.Min.X, Y: place.Max.Y}, place.Min})
 }
 
-// drawScale draws the colours of Map from end to end, with what they stand for above them.
+// drawScale draws the colour bar of Map with its labels above.
 func (g Grid) drawScale(canvas draw.Canvas, at vg.Point, caption text.Style) {
 	const steps = 255
 	var values []float64
@@ -127,10 +127,10 @@ func (g Grid) drawScale(canvas draw.Canvas, at vg.Point, caption text.Style) {
 	}
 }
 
-// whole rounds up to whole points, so that the pixels of tiles fall on pixels of the figure.
-func whole(length vg.Length) vg.Length { return vg.Length(math.Ceil(float64(length))) }
+// roundUp rounds up to full points, to align the pixels of tiles with those of the figure.
+func roundUp(length vg.Length) vg.Length { return vg.Length(math.Ceil(float64(length))) }
 
-// enlarge repeats pixels until the picture is at least that wide, so that they stay squares.
+// enlarge scales a picture up by an integer factor to at least that width, without interpolation.
 func enlarge(picture image.Image, width int) image.Image {
 	bounds := picture.Bounds()
 	factor := max((width+bounds.Dx()-1)/bounds.Dx(), 1)

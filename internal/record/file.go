@@ -16,8 +16,11 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Folder is the folder of records in a profile's results.
-const Folder = "runs"
+// Folders in a profile's results: of records, and of the figures that records and reports name.
+const (
+	Folder        = "runs"
+	FiguresFolder = "figures"
+)
 
 // suffix of a record's file.
 const suffix = ".json"

@@ -3,260 +3,258 @@ package report
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
-	"ebsscgo/internal/files"
-	"ebsscgo/internal/table"
+	"ebsscgo/internal/decode"
+	"ebsscgo/internal/record"
 )
 
-// claimsLayout is that of claims.csv, the ledger: a line for each expectation of each claim, see [experiments.Claim]. of and
-// beside are experiments, with a block of theirs behind a slash; measured is the quantity of one less that of the other, or
-// the quantity itself where beside is empty, in percentage points, nats, or without a unit. It is claimed to lie between low
-// and high, and the paper measured the number in paper. The interval is at 95 %, by that method over so many (count) images or
-// seeds; p_value is of [McNemar]'s test. verdict is the line's and claim_verdict the whole claim's; to_decide is what it would
-// take where it is undecided. Errors of training are of train_images, those of tests and decodings of test_images.
-var claimsLayout = table.Layout{Keys: 4, Columns: []string{
-	"claim", "quantity", "of", "beside", "low", "high", "paper", "measured", "interval_low", "interval_high", "method", "count", "p_value",
-	"verdict", "to_decide", "claim_verdict", "says", "where",
-	"dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "train_images", "test_images", "commit",
-}}
-
-// What is known of a claim.
+// Verdicts about a claim, and about each of its expectations.
 const (
-	Reproduced   = "reproduced"   // What is claimed holds for the whole interval.
-	Contradicted = "contradicted" // It holds nowhere in the interval.
-	Open         = "undecided"    // Neither, or it was not measured.
+	Reproduced   = "reproduced"   // The whole interval lies within the claimed bounds.
+	Contradicted = "contradicted" // The whole interval lies outside.
+	Undecided    = "undecided"    // Neither, or nothing was measured.
 )
 
-// ClaimsFile is the name of the ledger for reading, in a profile's folder.
-const ClaimsFile = "claims.md"
+// ClaimRow is a claim of the paper with what was measured for it.
+type ClaimRow struct {
+	experiments.Claim
+	// Number in the ledger, from 1.
+	Number int
+	// Verdict about the claim: all its expectations must hold.
+	Verdict string
+	// Findings, one for each expectation.
+	Findings []Finding
+}
 
-// writeClaims writes the ledger, claims.csv and claims.md. What was not measured by recorded runs stays as it was. Where
-// nothing ever was, it writes nothing.
-func writeClaims(folder, profile string, groups []Group) error {
-	path := filepath.Join(folder, "claims.csv")
-	old, err := claimsLayout.Read(path)
-	if err != nil {
-		return err
-	}
-	decodings, err := readDecodings(folder)
-	if err != nil {
-		return err
-	}
-	ledger := ledger{groups, decodings}
-	var lines []Line
-	measured := len(old) > 0
-	for _, claim := range experiments.Claims {
-		var ofClaim []Line
-		for _, expectation := range claim.Expect {
-			l, err := ledger.line(claim, expectation)
-			if err != nil {
-				return fmt.Errorf("claim %s: %w", claim.Name, err)
+// Finding is an expectation of a claim with what was measured for it.
+type Finding struct {
+	experiments.Expectation
+	// Group holds the records that the measurement rests on; it is empty where nothing was measured.
+	Group
+	// Measured is the quantity of the subject minus that of the baseline, or of the subject alone.
+	Measured Measured
+	// Seeds of each side, and Images that decodings were measured on; 0 for other quantities.
+	Seeds, Images int
+	// Paper is what the paper measured, NaN where it says nothing.
+	Paper float64
+	// Verdict about the expectation, and ToDecide, what would decide it where it is undecided.
+	Verdict, ToDecide string
+}
+
+// Claims measures and judges all claims of the suite in its order.
+func (p *Profile) Claims() (rows []ClaimRow, err error) {
+	for _, study := range p.suite {
+		for _, claim := range study.Claims {
+			row := ClaimRow{Claim: claim, Number: len(rows) + 1}
+			for _, expectation := range claim.Expect {
+				finding, err := p.measure(expectation)
+				if err != nil {
+					return nil, fmt.Errorf("claim %s: %w", claim.Name, err)
+				}
+				finding.judge(p.command(study, ""))
+				row.Findings = append(row.Findings, finding)
 			}
-			if l["measured"] == "" {
-				l = keep(old, l)
-			}
-			measured = measured || l["measured"] != ""
-			judge(l, expectation)
-			ofClaim = append(ofClaim, l)
+			row.Verdict = conjunction(row.Findings)
+			rows = append(rows, row)
 		}
-		for _, l := range ofClaim {
-			l["claim_verdict"] = conjunction(ofClaim)
-		}
-		lines = append(lines, ofClaim...)
 	}
-	if !measured {
-		return nil
-	}
-	if err := claimsLayout.Write(path, lines); err != nil {
-		return err
-	}
-	return files.Write(filepath.Join(folder, ClaimsFile), []byte(claimsMarkdown(profile, lines)))
+	return rows, nil
 }
 
-// ledger is what claims are measured by.
-type ledger struct {
-	groups    []Group
-	decodings map[experiments.Subject]Line
+// measure measures an expectation, as far as its runs are recorded.
+func (p *Profile) measure(e experiments.Expectation) (f Finding, err error) {
+	f = Finding{Expectation: e, Paper: math.NaN()}
+	subject, baseline := p.Group(e.Subject.Experiment), p.Group(e.Baseline.Experiment)
+	compared := e.Baseline != experiments.Source{}
+	if len(subject) == 0 || compared && len(baseline) == 0 {
+		return f, nil
+	}
+	if e.Subject.Block != "" {
+		f.measureDecodings(subject, baseline, compared)
+		return f, nil
+	}
+	if quantities[e.Quantity] == nil {
+		return f, fmt.Errorf("%s is measured in a block: name one of %s in the declaration", e.Quantity, e.Subject)
+	}
+	f.Group, f.Seeds = slices.Concat(subject, baseline), len(subject)
+	if besidePaper(subject[0].Run.Dataset) {
+		f.Paper = p.paperValue(e, compared)
+	}
+	if !compared {
+		f.Measured = alone(e.Quantity, subject)
+		return f, nil
+	}
+	f.Seeds = min(len(subject), len(baseline))
+	f.Measured, err = difference(e.Quantity, subject, baseline)
+	return f, err
 }
 
-// line is the line of an expectation, measured if that can be done.
-func (g ledger) line(claim experiments.Claim, e experiments.Expectation) (Line, error) {
-	l := Line{}
-	m, ok := Measured{}, false
-	var err error
-	if e.Of.Block != "" {
-		m, ok = g.decoded(e, l)
-	} else {
-		m, ok, err = g.trained(e, l)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if ok {
-		l["measured"], l["interval_low"], l["interval_high"] = decimals(m.Value, 6), decimals(m.Interval.Low, 6), decimals(m.Interval.High, 6)
-		l["method"], l["count"] = string(m.Method), strconv.Itoa(m.Count)
-		l["p_value"] = pValue(m.P)
-	}
-	l["claim"], l["says"], l["where"] = claim.Name, claim.Says, claim.Where
-	l["quantity"], l["of"], l["beside"] = string(e.Quantity), subject(e.Of), subject(e.Beside)
-	l["low"], l["high"] = bound(e.Low), bound(e.High)
-	return l, nil
-}
-
-// trained measures what recorded runs have, and says in a line how they were got; ok is false where they cannot be compared.
-func (g ledger) trained(e experiments.Expectation, l Line) (m Measured, ok bool, err error) {
-	of, beside := Latest(g.groups, e.Of.Experiment), Latest(g.groups, e.Beside.Experiment)
-	if of == nil || beside == nil || !alike(of, beside) {
-		return Measured{}, false, nil
-	}
-	m, err = difference(e.Quantity, of, beside)
-	if err != nil {
-		return Measured{}, false, err
-	}
-	both := origin(slices.Concat(of, beside))
-	for _, column := range []string{"dataset", "dataset_sha256", "profile", "backend", "epochs", "train_images", "test_images", "commit"} {
-		l[column] = both[column]
-	}
-	l["seeds"] = strconv.Itoa(min(len(of), len(beside)))
-	if claimed, ok := paperDifference(e); ok && !strings.HasPrefix(l["dataset"], dataset.MNIST32Name) {
-		l["paper"] = percent(claimed)
-	}
-	return m, true, nil
-}
-
-// paperDifference is what the paper measured, where it has both numbers.
-func paperDifference(e experiments.Expectation) (value float64, known bool) {
-	number := func(s experiments.Subject) float64 {
-		_, declared, _ := experiments.StudyOf(s.Experiment)
+// paperValue is what the paper measured, NaN unless it has all numbers.
+func (p *Profile) paperValue(e experiments.Expectation, compared bool) float64 {
+	number := func(s experiments.Source) float64 {
+		_, declared, _ := p.suite.Experiment(s.Experiment)
 		switch e.Quantity {
 		case experiments.TestErr:
-			return declared.Paper.TestErr
+			return known(declared.Paper.TestErr)
 		case experiments.TrainErr:
-			return declared.Paper.TrainErr
+			return known(declared.Paper.TrainErr)
 		default:
-			return 0
+			return math.NaN()
 		}
 	}
-	of, beside := number(e.Of), number(e.Beside)
-	return of - beside, of != 0 && beside != 0
+	if !compared {
+		return number(e.Subject)
+	}
+	return number(e.Subject) - number(e.Baseline)
 }
 
-// decoded measures what decoding.csv has.
-func (g ledger) decoded(e experiments.Expectation, l Line) (m Measured, ok bool) {
-	column := map[experiments.Quantity]string{experiments.Cosine: "cosine", experiments.ClassDifference: "difference"}[e.Quantity]
-	of, ok := decodingSample(g.decodings[e.Of], column)
+// measureDecodings measures a quantity of decodings over the test images.
+func (f *Finding) measureDecodings(subject, baseline Group, compared bool) {
+	of, ok := decodingSample(subject, f.Subject.Block, f.Quantity)
 	if !ok {
-		return Measured{}, false
+		return
 	}
-	m = meanOf(of)
-	if e.Beside != (experiments.Subject{}) {
-		beside, ok := decodingSample(g.decodings[e.Beside], column)
+	m := meanOf(of)
+	if compared {
+		other, ok := decodingSample(baseline, f.Baseline.Block, f.Quantity)
 		if !ok {
-			return Measured{}, false
+			return
 		}
-		m = differenceOf(of, beside)
+		m = differenceOf(of, other)
 	}
-	source := g.decodings[e.Of]
-	for _, column := range []string{"dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "commit"} {
-		l[column] = source[column]
-	}
-	l["test_images"] = source["images"]
-	return m, true
+	r, _ := subject.decodedRecord()
+	f.Measured, f.Group, f.Seeds, f.Images = m, Group{r}, 1, r.Decodings.Images
 }
 
-// readDecodings reads what was measured on decodings of trained networks, by experiment and block.
-func readDecodings(folder string) (map[experiments.Subject]Line, error) {
-	lines, err := decodingLayout.Read(filepath.Join(folder, decodingFile))
-	found := map[experiments.Subject]Line{}
-	for _, l := range lines {
-		if l["trained"] == "true" {
-			found[experiments.Subject{Experiment: l["experiment"], Block: l["block"]}] = l
+// decodingSample is a quantity of a block over the test images; ok is false where it was not measured.
+func decodingSample(g Group, blockName string, quantity experiments.Quantity) (s Sample, ok bool) {
+	r, ok := g.decodedRecord()
+	if !ok {
+		return s, false
+	}
+	i := slices.IndexFunc(r.Decodings.Trained, func(f decode.Fidelity) bool { return f.Block == blockName })
+	if i < 0 {
+		return s, false
+	}
+	f := r.Decodings.Trained[i]
+	switch quantity {
+	case experiments.Cosine:
+		s = Sample{f.Cosine, f.CosineStd, r.Decodings.Images}
+	case experiments.ClassDifference:
+		if f.Difference == nil || f.DifferenceStd == nil {
+			return s, false
 		}
-	}
-	return found, err
-}
-
-// decodingSample is a quantity over the images that a line of decoding.csv is about.
-func decodingSample(l Line, column string) (s Sample, ok bool) {
-	images, err := strconv.Atoi(l["images"])
-	s = Sample{l.Number(column), l.Number(column + "_std"), images}
-	return s, err == nil && !math.IsNaN(s.Mean) && !math.IsNaN(s.Std)
-}
-
-// keep is the old line of the same key, with what is declared now; or the line itself where there is none.
-func keep(old []Line, l Line) Line {
-	for _, before := range old {
-		if claimsLayout.Same(before, l) {
-			for column, value := range l {
-				before[column] = value
-			}
-			return before
-		}
-	}
-	return l
-}
-
-// judge puts the verdict into a line, from its measurement.
-func judge(l Line, e experiments.Expectation) {
-	m := lineMeasured(l)
-	l["verdict"], l["to_decide"] = Open, ""
-	switch {
-	case l["measured"] == "":
-		study, _, _ := experiments.StudyOf(e.Of.Experiment)
-		l["to_decide"] = "ebssc run " + study.Name
-	case !m.Interval.known():
-		l["to_decide"] = m.toDecide(math.NaN())
-	case m.Interval.Low > e.Low && m.Interval.High < e.High:
-		l["verdict"] = Reproduced
-	case m.Interval.High <= e.Low || m.Interval.Low >= e.High:
-		l["verdict"] = Contradicted
+		s = Sample{*f.Difference, *f.DifferenceStd, r.Decodings.Images}
 	default:
-		// Of a bound that lies within the interval, the nearer one is the harder to decide.
-		l["to_decide"] = m.toDecide(min(math.Abs(m.Value-e.Low), math.Abs(m.Value-e.High)))
+		return s, false
 	}
+	return s, !math.IsNaN(s.Mean) && !math.IsNaN(s.Std)
 }
 
-// lineMeasured reads the measurement in a line.
-func lineMeasured(l Line) Measured {
-	count, _ := strconv.Atoi(l["count"]) // 0 where nothing was measured
-	return Measured{
-		Value: l.Number("measured"), Interval: Interval{l.Number("interval_low"), l.Number("interval_high")},
-		Method: Method(l["method"]), Count: count, P: l.Number("p_value"),
+// judge sets the verdict. command measures what was not measured.
+func (f *Finding) judge(command string) {
+	m := f.Measured
+	f.Verdict = Undecided
+	switch {
+	case m.Method == "":
+		f.ToDecide = command
+	case !m.Interval.known():
+		f.ToDecide = m.toDecide(math.NaN())
+	case m.Interval.Low > f.Low && m.Interval.High < f.High:
+		f.Verdict = Reproduced
+	case m.Interval.High <= f.Low || m.Interval.Low >= f.High:
+		f.Verdict = Contradicted
+	default:
+		// Where both bounds lie within the interval, the nearer one is the harder to decide.
+		f.ToDecide = m.toDecide(min(math.Abs(m.Value-f.Low), math.Abs(m.Value-f.High)))
 	}
 }
 
 // conjunction is the verdict of a claim, all of whose expectations must hold.
-func conjunction(lines []Line) string {
+func conjunction(findings []Finding) string {
 	verdict := Reproduced
-	for _, l := range lines {
-		switch l["verdict"] {
+	for _, f := range findings {
+		switch f.Verdict {
 		case Contradicted:
 			return Contradicted
-		case Open:
-			verdict = Open
+		case Undecided:
+			verdict = Undecided
 		}
 	}
 	return verdict
 }
 
-// ReadClaims reads the ledger of a profile: a line for each expectation of each claim. A file that is not there is an empty
-// ledger.
-func ReadClaims(results, profile string) ([]Line, error) {
-	return claimsLayout.Read(filepath.Join(results, profile, "claims.csv"))
+// ledgerRow is a line of the ledger: a finding, with its claim.
+type ledgerRow struct {
+	Finding
+	claim ClaimRow
+	title func(experiment string) string
 }
 
-// subject writes a subject as one word.
-func subject(s experiments.Subject) string {
-	if s.Block == "" {
-		return s.Experiment
+// ledgerColumns are those of claims.csv, a line for each expectation of each claim, see [experiments.Claim], and of the table of all
+// measurements in claims.md. subject and baseline are experiments, with a block of theirs behind a slash; measured is the quantity of
+// the subject minus that of the baseline, or of the subject itself where there is no baseline, in percentage points, nats, or without a
+// unit. It is claimed to lie between low and high, and the paper measured the number in paper. The interval is at 95 %, by that method over
+// so many (count) images or seeds; p_value is of [McNemar]'s test. verdict is the line's and claim_verdict the whole claim's; to_decide
+// says what would decide it. Errors of
+// training are of train_images, those of tests of test_images, and decodings are those of decoded_images.
+var ledgerColumns = slices.Concat(
+	Columns[ledgerRow]{
+		{Heading: "No.", Number: true, Cell: func(r ledgerRow) string { return strconv.Itoa(r.claim.Number) }},
+		{Name: "claim", Cell: func(r ledgerRow) string { return r.claim.Name }},
+		{Name: "quantity", Heading: "Quantity", Cell: func(r ledgerRow) string { return string(r.Quantity) }},
+		{Heading: "of", Cell: ledgerRow.sources},
+		{Name: "subject", Cell: func(r ledgerRow) string { return r.Subject.String() }},
+		{Name: "baseline", Cell: func(r ledgerRow) string { return r.Baseline.String() }},
+		{Heading: "claimed", Cell: ledgerRow.claimed},
+		{Name: "low", Cell: func(r ledgerRow) string { return bound(r.Low) }},
+		{Name: "high", Cell: func(r ledgerRow) string { return bound(r.High) }},
+		{Heading: "measured", Number: true, Cell: ledgerRow.withInterval},
+		{Name: "paper", Cell: func(r ledgerRow) string { return percent(r.Paper) }},
+		{Heading: "paper", Number: true, Cell: func(r ledgerRow) string { return r.inUnit(r.Paper) }},
+		ofMeasured("measured", func(m Measured) string { return decimals(m.Value, 6) }),
+		ofMeasured("interval_low", func(m Measured) string { return decimals(m.Interval.Low, 6) }),
+		ofMeasured("interval_high", func(m Measured) string { return decimals(m.Interval.High, 6) }),
+		ofMeasured("method", func(m Measured) string { return string(m.Method) }),
+		ofMeasured("count", func(m Measured) string { return strconv.Itoa(m.Count) }),
+		ofMeasured("p_value", Measured.pValue),
+		{Name: "verdict", Heading: "verdict", Cell: func(r ledgerRow) string { return r.Verdict }},
+		{Heading: "by", Cell: ledgerRow.by},
+		{Name: "to_decide", Cell: func(r ledgerRow) string { return r.ToDecide }},
+		{Name: "claim_verdict", Cell: func(r ledgerRow) string { return r.claim.Verdict }},
+		{Name: "says", Cell: func(r ledgerRow) string { return r.claim.Says }},
+		{Name: "where", Cell: func(r ledgerRow) string { return r.claim.Where }},
+	},
+	originColumns[ledgerRow]()[:4], // seeds are those of each side
+	Columns[ledgerRow]{
+		{Name: "seeds", Cell: func(r ledgerRow) string { return counted(r.Seeds) }},
+		of[ledgerRow]("epochs", func(r record.Record) string { return strconv.Itoa(r.Run.Epochs) }),
+		of[ledgerRow]("train_images", func(r record.Record) string { return strconv.Itoa(r.Run.TrainImages) }),
+		of[ledgerRow]("test_images", func(r record.Record) string { return strconv.Itoa(r.Run.TestImages) }),
+		{Name: "decoded_images", Cell: func(r ledgerRow) string { return counted(r.Images) }},
+		{Name: "commit", Cell: func(r ledgerRow) string { return r.commits() }},
+	},
+)
+
+// ofMeasured is a column about the measurement, empty where there is none.
+func ofMeasured(name string, cell func(Measured) string) Column[ledgerRow] {
+	return Column[ledgerRow]{Name: name, Cell: func(r ledgerRow) string {
+		if r.Measured.Method == "" {
+			return ""
+		}
+		return cell(r.Measured)
+	}}
+}
+
+// counted writes a number, and nothing for 0.
+func counted(number int) string {
+	if number == 0 {
+		return ""
 	}
-	return s.Experiment + "/" + s.Block
+	return strconv.Itoa(number)
 }
 
 // bound writes a bound, and nothing for none.

@@ -4,65 +4,94 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ebsscgo/experiments"
 )
 
-// claimsMarkdown is the ledger for reading: first claim by claim, then all that was measured for them.
-func claimsMarkdown(profile string, lines []Line) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# What the paper claims, and what was measured at profile `%s`\n\n", profile)
-	b.WriteString("| | The paper says | Measured here | Verdict |\n|---:|---|---|---|\n")
-	for i, claim := range experiments.Claims {
-		ofClaim := inOrder(lines, "claim", []string{claim.Name})
-		fmt.Fprintf(&b, "| %d | %s (%s) | %s | %s |\n", i+1, claim.Says, claim.Where, finding(ofClaim), ofClaim[0]["claim_verdict"])
+// reportClaims adds the ledger, claims.csv and claims.md. Where nothing was measured there is none.
+func (p *Profile) reportClaims(out output) error {
+	claims, err := p.Claims()
+	if err != nil {
+		return err
 	}
-	b.WriteString("\n## Each measurement\n\n")
-	b.WriteString("| | Quantity | of | claimed | measured | paper | verdict | by |\n|---:|---|---|---|---:|---:|---|---|\n")
-	for i, claim := range experiments.Claims {
-		for _, l := range inOrder(lines, "claim", []string{claim.Name}) {
-			fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s |\n", i+1, l["quantity"], subjects(l), claimed(l),
-				orDash(withInterval(l)), orDash(inUnit(l, "paper")), l["verdict"], by(l))
+	var lines []ledgerRow
+	measured := false
+	for _, claim := range claims {
+		for _, finding := range claim.Findings {
+			lines = append(lines, ledgerRow{finding, claim, p.title})
+			measured = measured || finding.Measured.Method != ""
 		}
 	}
-	b.WriteString("\n")
-	writeNotes(&b, slices.Concat(readings(), claimsNotes, claimsProvenance(lines)))
-	return b.String()
+	if measured {
+		out[claimsCSV], out[ClaimsFile] = ledgerColumns.CSV(lines), p.claimsMarkdown(claims, lines)
+	}
+	return nil
 }
 
-// finding sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
-func finding(lines []Line) string {
-	holding := len(inOrder(lines, "verdict", []string{Reproduced}))
-	deciding := findIn(lines, "verdict", lines[0]["claim_verdict"])
-	if deciding["measured"] == "" {
-		return fmt.Sprintf("not measured: `%s`", deciding["to_decide"])
+// claimsMarkdown is the ledger for reading: first claim by claim, then each measurement.
+func (p *Profile) claimsMarkdown(claims []ClaimRow, lines []ledgerRow) []byte {
+	summary := Columns[ClaimRow]{
+		{Heading: "No.", Number: true, Cell: func(c ClaimRow) string { return strconv.Itoa(c.Number) }},
+		{Heading: "The paper says", Cell: func(c ClaimRow) string { return fmt.Sprintf("%s (%s)", c.Says, c.Where) }},
+		{Heading: "Measured here", Cell: func(c ClaimRow) string { return c.sum(p.title) }},
+		{Heading: "Verdict", Cell: func(c ClaimRow) string { return c.Verdict }},
+	}
+	return fmt.Appendf(nil, "# What the paper claims, and what was measured at profile `%s`\n\n%s\n## Each measurement\n\n%s\n%s",
+		p.Name, summary.Markdown(claims), ledgerColumns.Markdown(lines), list(slices.Concat(readings(claims), claimsNotes, claimsProvenance(lines))...))
+}
+
+// sum sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
+func (c ClaimRow) sum(title func(string) string) string {
+	holding := 0
+	for _, f := range c.Findings {
+		if f.Verdict == Reproduced {
+			holding++
+		}
+	}
+	i := slices.IndexFunc(c.Findings, func(f Finding) bool { return f.Verdict == c.Verdict })
+	deciding := ledgerRow{c.Findings[i], c, title}
+	if deciding.Measured.Method == "" {
+		return fmt.Sprintf("not measured: `%s`", deciding.ToDecide)
 	}
 	var text string
-	switch {
-	case len(lines) == 1:
-	case holding == len(lines):
-		text = fmt.Sprintf("all %d hold; ", holding)
-	case deciding["verdict"] == Open:
-		text = fmt.Sprintf("%d of %d are decided; ", holding, len(lines))
+	switch all := len(c.Findings); {
+	case all == 1:
+	case holding == all:
+		text = fmt.Sprintf("all %d hold; ", all)
+	case deciding.Verdict == Undecided:
+		text = share(holding, all, "is settled", "are settled") + "; "
 	default:
-		text = fmt.Sprintf("%d of %d hold; ", holding, len(lines))
+		text = share(holding, all, "holds", "hold") + "; "
 	}
-	text += fmt.Sprintf("%s of %s: %s", deciding["quantity"], subjects(deciding), withInterval(deciding))
-	if deciding["paper"] != "" {
-		text += ", in the paper " + inUnit(deciding, "paper")
+	text += fmt.Sprintf("%s of %s: %s", deciding.Quantity, deciding.sources(), deciding.withInterval())
+	if paper := deciding.inUnit(deciding.Paper); paper != "" {
+		text += ", in the paper " + paper
 	}
-	if deciding["to_decide"] != "" {
-		text += "; " + deciding["to_decide"] + " would decide it"
+	if deciding.ToDecide != "" {
+		text += "; " + deciding.ToDecide + " would decide it"
 	}
 	return text
+}
+
+// share says of how many of all something is true: "none of 4 is settled", "3 of 4 hold".
+func share(some, all int, one, several string) string {
+	switch some {
+	case 0:
+		return fmt.Sprintf("none of %d %s", all, one)
+	case 1:
+		return fmt.Sprintf("1 of %d %s", all, one)
+	default:
+		return fmt.Sprintf("%d of %d %s", some, all, several)
+	}
 }
 
 // claimsNotes say how verdicts come about.
 var claimsNotes = []string{
 	"A claim is reproduced if all that it predicts is: the whole 95 % interval lies within what is claimed. It is contradicted if one " +
-		"interval lies outside, and else undecided. The number of seeds or images that would decide it assumes that what was measured " +
-		"is what there is.",
+		"interval lies outside, and else undecided. The number of seeds or images that would decide it assumes that the measured value " +
+		"is the true one.",
 	"Test errors of a single seed are compared on the same test images (interval of Bonett and Price; p of McNemar's exact test), train " +
 		"errors by Newcombe's interval. Neither knows how much seeds vary: another seed may decide otherwise. With several seeds the " +
 		"interval is Welch's over seeds. Decodings are compared over test images. Of 20 comparisons that differ by chance alone, about " +
@@ -71,113 +100,101 @@ var claimsNotes = []string{
 }
 
 // readings say how words of the paper became numbers.
-func readings() (notes []string) {
-	for i, claim := range experiments.Claims {
+func readings(claims []ClaimRow) (notes []string) {
+	for _, claim := range claims {
 		if claim.Reading != "" {
-			notes = append(notes, fmt.Sprintf("%d is read as: %s.", i+1, claim.Reading))
+			notes = append(notes, fmt.Sprintf("%d is read as: %s.", claim.Number, claim.Reading))
 		}
 	}
 	return notes
 }
 
-// claimsProvenance says how what was measured was got.
-func claimsProvenance(lines []Line) (notes []string) {
-	var subjects [][]string
+// claimsProvenance says how the measured runs were trained.
+func claimsProvenance(lines []ledgerRow) []string {
+	var runs []provenance
 	for _, l := range lines {
-		if l["measured"] == "" {
-			continue
-		}
-		note := provenanceOf(l)
-		i := slices.Index(notes, note)
-		if i < 0 {
-			i = len(notes)
-			notes, subjects = append(notes, note), append(subjects, nil)
-		}
-		if !slices.Contains(subjects[i], l["claim"]) {
-			subjects[i] = append(subjects[i], l["claim"])
+		if len(l.Group) > 0 {
+			runs = append(runs, provenance{l.Group, l.Seeds, l.claim.Name})
 		}
 	}
-	for i := range notes {
-		notes[i] += ": " + strings.Join(subjects[i], ", ") + "."
-	}
-	return notes
-}
-
-// subjectTitle names what a quantity is measured of, as the paper does.
-func subjectTitle(subject string) string {
-	name, block, _ := strings.Cut(subject, "/")
-	text := title(name)
-	if block != "" {
-		text += ", " + block
-	}
-	return text
+	return provenanceNotes(runs)
 }
 
 // claimed are the bounds of a line.
-func claimed(l Line) string {
-	switch low, high := l["low"], l["high"]; {
-	case low == "":
-		return "below " + inUnit(l, "high")
-	case high == "":
-		return "above " + inUnit(l, "low")
+func (r ledgerRow) claimed() string {
+	switch {
+	case math.IsInf(r.Low, -1):
+		return "below " + r.inUnit(r.High)
+	case math.IsInf(r.High, 1):
+		return "above " + r.inUnit(r.Low)
 	default:
-		return inUnit(l, "low") + " to " + inUnit(l, "high")
+		return r.inUnit(r.Low) + " to " + r.inUnit(r.High)
 	}
 }
 
-// subjects are what a line's quantity is of, and less that of what.
-func subjects(l Line) string {
-	if l["beside"] == "" {
-		return subjectTitle(l["of"])
+// sources name the subject and the baseline as the paper does.
+func (r ledgerRow) sources() string {
+	name := func(s experiments.Source) string {
+		if s.Block == "" {
+			return r.title(s.Experiment)
+		}
+		return r.title(s.Experiment) + ", " + s.Block
 	}
-	return subjectTitle(l["of"]) + " less that of " + subjectTitle(l["beside"])
+	if r.Baseline == (experiments.Source{}) {
+		return name(r.Subject)
+	}
+	return name(r.Subject) + " minus " + name(r.Baseline)
 }
 
 // units are those of the quantities that have one.
 var units = map[experiments.Quantity]string{experiments.TestErr: " points", experiments.TrainErr: " points", experiments.TrainObjective: " nats"}
 
-// withInterval prints what was measured, with its interval where one is known.
-func withInterval(l Line) string {
-	if l["measured"] == "" {
+// withInterval is the measured value with its interval, where one is known.
+func (r ledgerRow) withInterval() string {
+	m := r.Measured
+	if m.Method == "" {
 		return ""
 	}
-	text := inUnit(l, "measured") + units[experiments.Quantity(l["quantity"])]
-	if l["interval_low"] != "" {
-		text += " (" + inUnit(l, "interval_low") + " to " + inUnit(l, "interval_high") + ")"
+	text := r.inUnit(m.Value) + units[r.Quantity]
+	if m.Interval.known() {
+		text += " (" + r.inUnit(m.Interval.Low) + " to " + r.inUnit(m.Interval.High) + ")"
 	}
 	return text
 }
 
-// inUnit prints the number in a column with as many digits as its quantity has.
-func inUnit(l Line, column string) string {
-	value := l.Number(column)
-	if math.IsNaN(value) {
-		return ""
-	}
-	format := map[experiments.Quantity]string{
-		experiments.TestErr: "%.2f", experiments.TrainErr: "%.2f", experiments.TrainObjective: "%.4f", experiments.Cosine: "%.3f",
-	}[experiments.Quantity(l["quantity"])]
-	if format == "" || value == 0 {
-		format = "%.3g"
-	}
-	return strings.ReplaceAll(fmt.Sprintf(format, value), "-", "−")
+// formats print as many digits of a quantity as it has.
+var formats = map[experiments.Quantity]string{
+	experiments.TestErr: "%.2f", experiments.TrainErr: "%.2f", experiments.TrainObjective: "%.4f", experiments.Cosine: "%.3f",
+	experiments.ClassDifference: "%.3g",
 }
 
-// by says how a line's interval was got, and what would decide it.
-func by(l Line) string {
-	var parts []string
-	if name, counted, ok := strings.Cut(l["method"], ", "); ok {
-		parts = append(parts, fmt.Sprintf("%s, %s %s", name, l["count"], counted))
-	}
-	switch p := pText(l); {
-	case p == "":
-	case strings.HasPrefix(p, "<"):
-		parts = append(parts, "p "+p)
+// inUnit prints a value of the line's quantity, and nothing for NaN.
+func (r ledgerRow) inUnit(value float64) string {
+	switch {
+	case math.IsNaN(value):
+		return ""
+	case value == 0:
+		return "0"
 	default:
-		parts = append(parts, "p = "+p)
+		return minus(fmt.Sprintf(formats[r.Quantity], value))
 	}
-	if l["to_decide"] != "" {
-		parts = append(parts, "to decide: "+l["to_decide"])
+}
+
+// by says which method gave the interval, and what would decide the line.
+func (r ledgerRow) by() string {
+	var parts []string
+	if name, counted, ok := strings.Cut(string(r.Measured.Method), ", "); ok {
+		parts = append(parts, fmt.Sprintf("%s, %d %s", name, r.Measured.Count, counted))
+		switch p := r.Measured.pValue(); {
+		case p == "":
+		case strings.HasPrefix(p, "<"):
+			parts = append(parts, "p < "+p[1:])
+		default:
+			parts = append(parts, "p = "+p)
+		}
 	}
-	return orDash(strings.Join(parts, "; "))
+	if r.ToDecide != "" {
+		parts = append(parts, "to decide: "+r.ToDecide)
+	}
+	return strings.Join(parts, "; ")
 }

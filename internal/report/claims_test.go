@@ -1,77 +1,32 @@
 package report_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/decode"
+	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
-	"ebsscgo/internal/train"
 )
 
-// Every claim has a name of its own and is about experiments that are declared, in blocks that their networks have, and that
-// are of one scale.
-func TestClaimsAreDeclared(t *testing.T) {
-	names := map[string]bool{}
-	for _, claim := range experiments.Claims {
-		require.False(t, names[claim.Name], claim.Name)
-		names[claim.Name] = true
-		require.NotEmpty(t, claim.Where, claim.Name)
-		require.NotEmpty(t, claim.Expect, claim.Name)
-		for _, e := range claim.Expect {
-			require.Less(t, e.Low, e.High, claim.Name)
-			var studies []string
-			for _, s := range []experiments.Subject{e.Of, e.Beside} {
-				if s == (experiments.Subject{}) {
-					continue
-				}
-				study, declared, ok := experiments.StudyOf(s.Experiment)
-				require.True(t, ok, "%s: %s", claim.Name, s.Experiment)
-				studies = append(studies, study.Name)
-				ofThatName := func(l ebssc.Layer) bool { return l.Block != nil && l.Name == s.Block }
-				require.Equal(t, s.Block != "", slices.ContainsFunc(declared.Network(4).Layers, ofThatName), "%s: %s", claim.Name, s)
-			}
-			require.Subset(t, studies[:1], studies, "%s is about runs of different scales", claim.Name)
+// claimed measures a claim.
+func claimed(t *testing.T, results, claim string) report.ClaimRow {
+	p := write(t, results)
+	all, err := p.Claims()
+	require.NoError(t, err)
+	for i, row := range all {
+		require.Equal(t, i+1, row.Number)
+		if row.Name == claim {
+			return row
 		}
 	}
+	t.Fatalf("no claim %s", claim)
+	return report.ClaimRow{}
 }
 
-// recordRow writes a finished run of a row of the table that errs on the last so many of 1,000 test images.
-func recordRow(t *testing.T, results, name string, seed, wrong int, change func(*train.Result)) {
-	row, err := experiments.Find(experiments.All(experiments.Studies), []string{name})
-	require.NoError(t, err)
-	record(t, results, row[0], seed, func(r *train.Result) {
-		r.Run.TestImages, r.Labels = 1000, strings.Repeat("1", 1000)
-		r.Predictions = strings.Repeat("1", 1000-wrong) + strings.Repeat("0", wrong)
-		r.TestErr, r.TrainErr = float64(wrong)/10, float64(wrong)/10
-		change(r)
-	})
-}
-
-// ledger writes the reports and returns the ledger's lines of a claim.
-func ledger(t *testing.T, results, claim string) (lines []report.Line) {
-	require.NoError(t, report.Write(results, "smoke"))
-	all, err := report.ReadClaims(results, "smoke")
-	require.NoError(t, err)
-	for _, l := range all {
-		if l["claim"] == claim {
-			lines = append(lines, l)
-		}
-	}
-	require.NotEmpty(t, lines, claim)
-	return lines
-}
-
-// The claim that CReLU is better by more than a point: reproduced where all of the interval is, contradicted where nothing of
-// it is, else undecided.
+// The claim that CReLU is better by more than a point: reproduced where the whole interval is, contradicted where none of it is, else
+// undecided.
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		wrong           int // of 1,000; ReLU errs on 300
@@ -81,165 +36,144 @@ func TestVerdicts(t *testing.T) {
 		// 20 images fixed, 1.09 to 2.91 points in favour: computed by hand.
 		{280, report.Reproduced, ""},
 		// 15 fixed: 0.8012 points to either side, and the claim half a point away: 1000 · (0.8012 / 0.5)².
-		{285, report.Open, "about 2568 images"},
-		{290, report.Open, "no number, the difference being the bound"},
+		{285, report.Undecided, "about 2568 images"},
+		{290, report.Undecided, "no number of images"},
 		{300, report.Contradicted, ""},
 		{330, report.Contradicted, ""},
 	} {
 		results := t.TempDir()
-		recordRow(t, results, "relu-lc7", 1, 300, unchanged)
-		recordRow(t, results, "crelu-lc7", 1, c.wrong, unchanged)
-		lines := ledger(t, results, "crelu")
-		require.Len(t, lines, 1)
-		l := lines[0]
-		require.Equal(t, []string{c.verdict, c.verdict, c.decide}, []string{l["verdict"], l["claim_verdict"], l["to_decide"]}, "%+v", l)
-		require.InDelta(t, float64(c.wrong-300)/10, l.Number("measured"), 1e-9)
-		require.Equal(t, []string{"Bonett-Price, images", "1000", "-1.23", "", "-1"}, []string{l["method"], l["count"], l["paper"], l["low"], l["high"]})
-		require.Equal(t, []string{"cifar10-jpeg", "smoke", "1", "3", "100", "1000", "abc"},
-			[]string{l["dataset"], l["profile"], l["seeds"], l["epochs"], l["train_images"], l["test_images"], l["commit"]})
-		require.Contains(t, read(t, results, "smoke", report.ClaimsFile), "| "+c.verdict+" |")
+		add(t, results, "relu-lc7", 1, wrong(300))
+		add(t, results, "crelu-lc7", 1, wrong(c.wrong))
+		row := claimed(t, results, "crelu")
+		require.Len(t, row.Findings, 1)
+		f := row.Findings[0]
+		require.Equal(t, []string{c.verdict, c.verdict, c.decide}, []string{f.Verdict, row.Verdict, f.ToDecide}, "%+v", f)
+		require.InDelta(t, float64(c.wrong-300)/10, f.Measured.Value, 1e-9)
+		require.Equal(t, []any{report.MethodPaired, 1000, -1.0, 1}, []any{f.Measured.Method, f.Measured.Count, f.High, f.Seeds})
+		require.InDelta(t, -1.23, f.Paper, 1e-9)
+		require.Contains(t, read(t, results, report.ClaimsFile), "| "+c.verdict+" |")
 	}
 }
 
-// All that a claim predicts must hold: one comparison that fails contradicts it, one that is open leaves it open.
+// All that a claim predicts must hold: one comparison that fails contradicts it, one that is undecided leaves it undecided.
 func TestConjunction(t *testing.T) {
 	results := t.TempDir()
-	for name, wrong := range map[string]int{"relu-lc7": 400, "crelu-lc7": 350, "crelu-sn-lc7": 350, "ssc-lc7": 300, "ssc-ebc67": 150} {
-		recordRow(t, results, name, 1, wrong, func(r *train.Result) { r.Run.TrainImages = 1000 })
+	for name, count := range map[string]int{"relu-lc7": 400, "crelu-lc7": 350, "crelu-sn-lc7": 350, "ssc-lc7": 300, "ssc-ebc67": 150} {
+		add(t, results, name, 1, wrong(count))
 	}
-	lines := ledger(t, results, "ebc-train")
-	require.Len(t, lines, 4)
-	for _, l := range lines {
-		require.Equal(t, []string{report.Reproduced, report.Reproduced, "Newcombe, images"}, []string{l["verdict"], l["claim_verdict"], l["method"]})
+	row := claimed(t, results, "ebc-train")
+	require.Len(t, row.Findings, 4)
+	require.Equal(t, report.Reproduced, row.Verdict)
+	for _, f := range row.Findings {
+		require.Equal(t, []string{report.Reproduced, string(report.MethodBinomial)}, []string{f.Verdict, string(f.Measured.Method)})
 	}
-	require.Contains(t, read(t, results, "smoke", report.ClaimsFile), "| all 4 hold; train error of SSC+EBC₆₋₇ less that of ReLU+LC₇: −25.00 points (")
+	require.Contains(t, read(t, results, report.ClaimsFile), "| all 4 hold; train error of SSC+EBC₆₋₇ minus ReLU+LC₇: −25.00 points (")
 
-	for trainErr, verdict := range map[float64]string{15.5: report.Open, 5: report.Contradicted} {
-		recordRow(t, results, "ssc-lc7", 1, 300, func(r *train.Result) { r.Run.TrainImages, r.TrainErr = 1000, trainErr })
-		lines = ledger(t, results, "ebc-train")
-		require.Equal(t, report.Reproduced, lines[0]["verdict"])
-		require.Equal(t, verdict, lines[3]["verdict"])
-		for _, l := range lines {
-			require.Equal(t, verdict, l["claim_verdict"])
-		}
+	for verdict, c := range map[string]struct {
+		trainErr float64
+		text     string
+	}{report.Undecided: {15.5, "3 of 4 are settled; "}, report.Contradicted: {5, "3 of 4 hold; "}} {
+		add(t, results, "ssc-lc7", 1, wrong(300), func(r *record.Record) { r.TrainErr = c.trainErr })
+		row = claimed(t, results, "ebc-train")
+		require.Equal(t, []string{report.Reproduced, verdict, verdict}, []string{row.Findings[0].Verdict, row.Findings[3].Verdict, row.Verdict})
+		require.Contains(t, read(t, results, report.ClaimsFile), c.text)
 	}
-	require.Contains(t, read(t, results, "smoke", report.ClaimsFile), "3 of 4 ")
 }
 
-// Over seeds the interval is of seeds, and of the objective there is none without them; as many seeds as are said to decide
-// do, if they go on as before.
+// Over seeds the interval is of seeds, and without them there is none of the objective; as many seeds as are said to decide do decide
+// if they go on as before.
 func TestVerdictsOverSeeds(t *testing.T) {
 	results := t.TempDir()
-	seeds := func(name string, objectives ...float64) {
+	first := func(objectives ...float64) report.Finding {
 		for i, objective := range objectives {
-			recordRow(t, results, name, i+1, 100, func(r *train.Result) { r.TrainObjective = objective })
+			add(t, results, "unroll-0", i+1, func(r *record.Record) { r.TrainObjective = objective })
+			add(t, results, "unroll-1", i+1, func(r *record.Record) { r.TrainObjective = objective - 0.5 })
 		}
+		return claimed(t, results, "sweeps-objective").Findings[0]
 	}
-	seeds("unroll-0", 1)
-	seeds("unroll-1", 0.5)
-	first := ledger(t, results, "sweeps-objective")[0]
-	require.Equal(t, []string{"-0.500000", "", report.Open, "at least 2 seeds", "none"},
-		[]string{first["measured"], first["interval_low"], first["verdict"], first["to_decide"], first["method"]})
-
-	seeds("unroll-0", 1, 1.4)
-	seeds("unroll-1", 0.5, 0.9)
-	first = ledger(t, results, "sweeps-objective")[0]
-	require.Equal(t, []string{"Welch, seeds", "2", report.Open, "about 4 seeds"}, []string{first["method"], first["count"], first["verdict"], first["to_decide"]})
-	seeds("unroll-0", 1, 1.4, 1)
-	seeds("unroll-1", 0.5, 0.9, 0.5)
-	require.Equal(t, report.Open, ledger(t, results, "sweeps-objective")[0]["verdict"])
-	seeds("unroll-0", 1, 1.4, 1, 1.4)
-	seeds("unroll-1", 0.5, 0.9, 0.5, 0.9)
-	require.Equal(t, report.Reproduced, ledger(t, results, "sweeps-objective")[0]["verdict"])
+	f := first(1)
+	require.Equal(t, []any{-0.5, report.Undecided, "at least 2 seeds", report.MethodNone}, []any{f.Measured.Value, f.Verdict, f.ToDecide, f.Measured.Method})
+	require.Contains(t, read(t, results, report.ClaimsFile), "none of 4 is settled; training objective of T = 1 minus T = 0: −0.5000 nats; at least 2 seeds would decide it")
+	f = first(1, 1.4)
+	require.Equal(t, []any{report.MethodWelchSeeds, 2, report.Undecided, "about 4 seeds"}, []any{f.Measured.Method, f.Measured.Count, f.Verdict, f.ToDecide})
+	require.Equal(t, report.Undecided, first(1, 1.4, 1).Verdict)
+	require.Equal(t, report.Reproduced, first(1, 1.4, 1, 1.4).Verdict)
 }
 
-// What is not measured says which command measures it; runs that differ in more than what is claimed are not compared.
+// What is not measured says which command measures it; runs of different settings are not compared, and trials not at all.
 func TestClaimsCompareLikeWithLike(t *testing.T) {
-	for name, change := range map[string]func(*train.Result){
-		"nothing":  unchanged,
-		"epochs":   func(r *train.Result) { r.Run.Epochs++ },
-		"images":   func(r *train.Result) { r.Run.TrainImages++ },
-		"data":     func(r *train.Result) { r.Run.SHA256 = "other" },
-		"settings": func(r *train.Result) { r.Run.Settings = r.Run.Settings.With(experiments.Settings{"beta": 0.01}) },
-		"labels":   func(r *train.Result) { r.Labels = strings.Repeat("2", 1000) },
+	for name, change := range map[string]change{
+		"nothing": func(*record.Record) {},
+		"epochs":  epochs(t, 9),
+		"images":  func(r *record.Record) { r.Run.TrainImages -= 31 },
+		"data":    images("cifar10-made"),
+		"machine": func(r *record.Record) { r.Run.Machine.Backend = "xla-other" },
+		"settings": func(r *record.Record) {
+			r.Run.Settings = r.Run.Settings.With(experiments.Settings{experiments.ParamLearningRate: 0.5})
+		},
 	} {
 		results := t.TempDir()
-		recordRow(t, results, "relu-lc7", 1, 300, unchanged)
-		recordRow(t, results, "crelu-lc7", 1, 200, change)
-		recordRow(t, results, "unroll-0", 1, 300, unchanged)
-		recordRow(t, results, "unroll-1", 1, 200, unchanged) // so that there is a ledger
-		l := ledger(t, results, "crelu")[0]
-		require.Equal(t, name == "nothing", l["measured"] != "", name)
-		table, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
-		require.NoError(t, err)
-		require.Equal(t, name == "nothing", table["crelu-lc7"]["delta_base"] != "", name)
-		if name == "nothing" {
-			require.Equal(t, []string{"relu-lc7", "-10.00"}, []string{table["crelu-lc7"]["base"], table["crelu-lc7"]["delta_base"]})
-			continue
+		add(t, results, "relu-lc7", 1, wrong(300))
+		add(t, results, "relu-lc7", 2, wrong(300)) // so that its setting comes first
+		add(t, results, "crelu-lc7", 1, wrong(200), func(r *record.Record) {
+			change(r)
+			for i := range r.Curve {
+				r.Curve[i].Step = (i + 1) * r.Run.StepsPerEpoch()
+			}
+		})
+		add(t, results, "unroll-0", 1, images("mnist"))
+		add(t, results, "unroll-1", 1, images("mnist")) // so that there is a ledger
+		f := claimed(t, results, "crelu").Findings[0]
+		require.Equal(t, name == "nothing", f.Measured.Method != "", name)
+		require.Equal(t, name == "nothing", f.Measured.Value != 0, name)
+		if name != "nothing" {
+			require.Equal(t, []string{report.Undecided, "ebssc run table --profile smoke"}, []string{f.Verdict, f.ToDecide}, name)
+			require.Contains(t, read(t, results, report.ClaimsFile), "not measured: `ebssc run table --profile smoke`")
+			require.NotContains(t, read(t, results, "table.md"), "| ReLU+LC₇ | −", name)
 		}
-		require.Equal(t, []string{report.Open, "ebssc run table"}, []string{l["verdict"], l["to_decide"]}, name)
-		require.Contains(t, read(t, results, "smoke", report.ClaimsFile), "not measured: `ebssc run table`")
 	}
-}
-
-// Lines whose runs are gone stay, but for what is declared; a comparison with a row that was trained anew does not.
-func TestClaimsStay(t *testing.T) {
-	results := t.TempDir()
-	recordRow(t, results, "relu-lc7", 1, 300, unchanged)
-	recordRow(t, results, "crelu-lc7", 1, 200, unchanged)
-	before := ledger(t, results, "crelu")
-	path := filepath.Join(results, "smoke", "claims.csv")
-	text := read(t, path)
-	require.NoError(t, os.RemoveAll(filepath.Join(results, "smoke", report.RunsFolder)))
-	require.Equal(t, before, ledger(t, results, "crelu"))
-	require.Equal(t, text, read(t, path))
-
-	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(text, ",reproduced,", ",contradicted,")), 0o644))
-	require.Equal(t, before, ledger(t, results, "crelu"), "a verdict is never taken from a file")
-
-	recordRow(t, results, "relu-lc7", 1, 250, unchanged)
-	require.NoError(t, report.Write(results, "smoke"))
-	table, err := report.ReadTable(filepath.Join(results, "smoke", "table.csv"))
-	require.NoError(t, err)
-	require.Empty(t, table["crelu-lc7"]["base"]+table["crelu-lc7"]["delta_base"]+table["crelu-lc7"]["p_value"])
 }
 
 // Claims on decodings are judged over images.
 func TestClaimsOnDecodings(t *testing.T) {
 	results := t.TempDir()
-	study, err := experiments.FindStudy("residuals")
-	require.NoError(t, err)
-	d := decoded("ssc-ebc17-mnist", 0.001, 0.02)
-	for i := range d.Trained {
-		d.Trained[i].DifferenceStd = 0.005
-	}
-	for number := 3; number <= 7; number++ {
-		d.Trained = append(d.Trained, decode.Fidelity{Block: fmt.Sprintf("conv%d", number), Cosine: 0.5, CosineStd: 0.1, Difference: 0.02, DifferenceStd: 0.005})
-		d.Untrained = append(d.Untrained, d.Untrained[0])
-	}
-	require.NoError(t, report.WriteDecodings(results, study, []report.Decodings{d}))
-	lines := ledger(t, results, "class-differences")
-	require.Len(t, lines, 6)
-	first, second := lines[0], lines[1]
-	require.Equal(t, []string{report.Reproduced, "0.019000", "Welch, images", "1000", "1000", "mnist"},
-		[]string{first["verdict"], first["measured"], first["method"], first["count"], first["test_images"], first["dataset"]})
-	require.InDelta(t, 0.019-1.96*0.005*0.044721, first.Number("interval_low"), 1e-5)
-	require.Equal(t, []string{report.Open, report.Open}, []string{second["verdict"], second["claim_verdict"]})
-	require.Equal(t, "ebssc run decoding", ledger(t, results, "reconstructions")[0]["to_decide"])
+	add(t, results, "ssc-ebc17-mnist", 1, images("mnist"), decodings(0), func(r *record.Record) {
+		for i := range r.Decodings.Trained {
+			r.Decodings.Trained[i].Difference = new([]float64{0.001, 0.02}[min(i, 1)])
+		}
+	})
+	row := claimed(t, results, "class-differences")
+	require.Len(t, row.Findings, 6)
+	first, second := row.Findings[0], row.Findings[1]
+	require.Equal(t, []any{report.Reproduced, report.MethodWelch, 1000, 1000}, []any{first.Verdict, first.Measured.Method, first.Measured.Count, first.Images})
+	require.InDelta(t, 0.019, first.Measured.Value, 1e-9)
+	require.InDelta(t, 0.019-1.96*0.005*0.044721, first.Measured.Interval.Low, 1e-5)
+	require.Equal(t, []string{report.Undecided, report.Undecided}, []string{second.Verdict, row.Verdict})
+	require.Equal(t, "ebssc run decoding --profile smoke", claimed(t, results, "reconstructions").Findings[0].ToDecide)
+	require.Contains(t, read(t, results, report.ClaimsFile), "1 of 6 is settled; class difference of SSC+EBC₁₋₇, conv3 minus SSC+EBC₁₋₇, conv2: 0 (")
 }
 
-// The page holds every report there is, and nothing where there is none.
-func TestWritePage(t *testing.T) {
-	results := t.TempDir()
-	require.NoError(t, report.WritePage(results, "smoke"))
-	require.NoFileExists(t, filepath.Join(results, "smoke", report.PageFile))
-	recordRow(t, results, "relu-lc7", 1, 300, unchanged)
-	recordRow(t, results, "crelu-lc7", 1, 200, unchanged)
-	require.NoError(t, report.Write(results, "smoke"))
-	require.NoError(t, report.WritePage(results, "smoke"))
-	page := read(t, results, "smoke", report.PageFile)
-	for _, text := range []string{"EB-SSC at profile smoke", "What the paper claims", "the rows of the paper's Table 2", "CReLU+LC₇", report.Reproduced, "data:image/svg+xml"} {
-		require.True(t, strings.Contains(page, text), text)
+// A claim about an experiment alone is judged over its seeds.
+func TestClaimsWithoutBaseline(t *testing.T) {
+	results, study := t.TempDir(), suite[0]
+	study.Claims = []experiments.Claim{{Name: "mine", Where: "here", Expect: []experiments.Expectation{
+		{Quantity: experiments.TestErr, Subject: experiments.Source{Experiment: "relu-lc7"}, Low: 0, High: 25},
+	}}}
+	measured := func() report.Finding {
+		p, err := report.Load(results, "smoke", experiments.Suite{experiments.Declare(study)})
+		require.NoError(t, err)
+		all, err := p.Claims()
+		require.NoError(t, err)
+		return all[0].Findings[0]
 	}
-	require.ErrorContains(t, report.WritePage(results, "smaller"), `unknown profile "smaller"`)
+	add(t, results, "relu-lc7", 1, wrong(200))
+	study.Claims[0].Expect[0].Quantity = experiments.Cosine
+	p, err := report.Load(results, "smoke", experiments.Suite{study})
+	require.NoError(t, err)
+	_, err = p.Claims()
+	require.ErrorContains(t, err, "claim mine: cosine is measured in a block")
+	study.Claims[0].Expect[0].Quantity = experiments.TestErr
+	require.Equal(t, []string{report.Undecided, "at least 2 seeds"}, []string{measured().Verdict, measured().ToDecide})
+	add(t, results, "relu-lc7", 2, wrong(201))
+	require.Equal(t, []string{report.Reproduced, string(report.MethodStudentSeeds)}, []string{measured().Verdict, string(measured().Measured.Method)})
 }

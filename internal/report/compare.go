@@ -1,64 +1,59 @@
 package report
 
 import (
-	"bytes"
-	"encoding/csv"
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/table"
+	"ebsscgo/internal/record"
 )
 
-// Comparison is a table A beside a table B of the same kind. Errors are in percent.
+// Comparison puts a study's rows in a profile's folder A beside those in B. Errors are in percent.
 type Comparison struct {
-	// Table is the name of the file, with its profile where several profiles are compared.
-	Table string
-	// Key is the column by whose value rows are matched.
-	Key string
-	// Rows that both tables have, in the order of A.
+	// Study by its name.
+	Study string
+	// Rows of both, in the order of their declaration.
 	Rows []ComparedRow
-	// OnlyA and OnlyB are the rows that the other table lacks.
+	// OnlyA and OnlyB are experiments that the other one lacks.
 	OnlyA, OnlyB []string
+	// Refused are experiments of both that are of different data sets, with what differs.
+	Refused []string
 }
 
-// ComparedRow is a row that two tables have.
+// ComparedRow is an experiment in A and in B, on the same data set.
 type ComparedRow struct {
-	// Name is the row's value in the key column.
-	Name string
-	// Train and Test are the errors in percent; those of training are NaN where there are none.
+	// Experiment by its name.
+	Experiment string
+	// Train and Test are the errors in percent.
 	Train, Test Difference
-	// Interval of the difference in test error, in percentage points, and the method that it was got by:
+	// Interval of the difference in test error, in percentage points, and its method:
 	//   - Welch, where both rows are means over several seeds that vary, see [Welch];
-	//   - else binomial, by the number of test images, see [Newcombe]. A mean over seeds counts as one model there, and how
-	//     much seeds vary is left out;
-	//   - none, where the number of test images is not known either. The interval is unknown then.
+	//   - else binomial, by the number of test images, see [Newcombe]. A mean over seeds counts as one model there, and it leaves out
+	//     how much seeds vary.
 	Interval Interval
 	Method   string
-	// Changes are the columns that say how a row was got, where they differ.
-	Changes []Change
+	// Changes says what else differs in how the rows were trained, such as "backend xla-cpu → go".
+	Changes []string
 }
 
 // Difference is a number in A and in B.
 type Difference struct{ A, B float64 }
 
-// Value is the number in B less the one in A.
+// Value is the number in B minus the one in A.
 func (d Difference) Value() float64 { return d.B - d.A }
 
-// Change is a column with different values in A and B.
-type Change struct{ Column, A, B string }
-
-// What became of a row's test error.
+// Verdicts about a row's test error in B.
 const (
-	Better    = "better"  // It is lower, beyond the interval.
-	Worse     = "worse"   // It is higher, beyond the interval.
-	Within    = "within"  // The interval holds zero.
-	Undecided = "unknown" // No interval is known.
+	Better = "better" // It is lower, beyond the interval.
+	Worse  = "worse"  // It is higher, beyond the interval.
+	Within = "within" // The interval holds zero.
 )
 
 // Verdict is one of the constants above.
@@ -68,268 +63,215 @@ func (r ComparedRow) Verdict() string {
 		return Worse
 	case r.Interval.High < 0:
 		return Better
-	case math.IsNaN(r.Interval.Low):
-		return Undecided
 	default:
 		return Within
 	}
 }
 
-// Alike says whether both rows are of the same images at the same profile. Others differ in more than what was changed.
-func (r ComparedRow) Alike() bool {
-	return !slices.ContainsFunc(r.Changes, func(c Change) bool {
-		return slices.Contains([]string{"dataset", "dataset_sha256", "profile"}, c.Column)
-	})
-}
-
-// origins are the columns that say how a line was got, as far as a table has them.
-var origins = []string{"dataset", "dataset_sha256", "profile", "backend", "epochs", "train_images", "test_images", "seeds", "alpha", "params", "commit"}
-
-// tableKind is a kind of table that can be compared.
-type tableKind struct {
-	report experiments.Report
-	layout table.Layout
-	// suffix is what follows a study's name in the name of the file.
-	suffix string
-	// percent is what an error in the table is multiplied with to be in percent.
-	percent float64
-}
-
-var tableKinds = []tableKind{
-	{experiments.Rows, tableLayout, ".csv", 1},
-	{experiments.Sweeps, sweepsLayout, "_summary.csv", 100},
-}
-
-// Compare puts results beside one another: two profiles' folders, two folders of profiles, or two CSV files of the same
-// kind, which are the tables and the sweeps' summaries of all studies. Nothing in common is an error; a table or a row that
-// only one of them has is not.
-func Compare(a, b string) ([]Comparison, error) {
-	folderA, err := isFolder(a)
+// Compare compares the own rows in the folders of one profile, A and B, from their records. It compares rows of the same data set
+// alone. Records of older versions of this program count as their profile's own where the settings are the same. It is an error
+// where the profiles differ and where no row can be compared, but none where one of the folders lacks a row.
+func Compare(a, b string, suite experiments.Suite) ([]Comparison, error) {
+	studiesA, profileA, err := loadFolder(a, suite)
 	if err != nil {
 		return nil, err
 	}
-	folderB, err := isFolder(b)
+	studiesB, profileB, err := loadFolder(b, suite)
 	if err != nil {
 		return nil, err
 	}
-	if folderA != folderB {
-		return nil, fmt.Errorf("%s and %s: compare a folder with a folder, or a file with a file", a, b)
+	if profileA != profileB {
+		return nil, fmt.Errorf("%s is of profile %s and %s of profile %s: compare two folders of one profile", a, profileA, b, profileB)
 	}
 	var all []Comparison
-	if folderA {
-		all, err = compareFolders(a, b)
-	} else {
-		all, err = compareFiles(a, b)
+	var refused []string
+	found := false
+	for _, study := range suite {
+		if len(studiesA[study.Name])+len(studiesB[study.Name]) == 0 {
+			continue
+		}
+		c := compareStudies(study, studiesA[study.Name], studiesB[study.Name])
+		all, refused, found = append(all, c), append(refused, c.Refused...), found || len(c.Rows) > 0
 	}
-	if err != nil {
-		return nil, err
+	switch {
+	case found:
+		return all, nil
+	case len(refused) > 0:
+		return nil, fmt.Errorf("%s and %s have no row of the same data set: %s", a, b, strings.Join(refused, "; "))
+	default:
+		return nil, fmt.Errorf("%s and %s have no row in common: compare two folders of one profile, such as results/quick", a, b)
 	}
-	if !slices.ContainsFunc(all, func(c Comparison) bool { return len(c.Rows) > 0 }) {
-		return nil, fmt.Errorf("%s and %s have no row in common: compare a profile's folder with a profile's folder, or a folder of profiles with another", a, b)
-	}
-	return all, nil
 }
 
-// isFolder says whether a path is a folder or a file; else it is an error.
-func isFolder(path string) (bool, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return false, fmt.Errorf("nothing to compare: %w; name a folder of results or a CSV file", err)
+// loadFolder reads the records in the folder of a profile, which may have any name, and sorts them by study and setting.
+func loadFolder(folder string, suite experiments.Suite) (settings map[string][]Setting, profile string, err error) {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return nil, "", fmt.Errorf("nothing to compare: %w; name the folder of a profile, such as results/quick", cmp.Or(err, errors.New(folder+" is not a folder")))
 	}
-	return info.IsDir(), nil
-}
-
-// compareFolders compares all tables that one of the folders has.
-func compareFolders(a, b string) (all []Comparison, err error) {
-	foldersA, err := profileFolders(a)
+	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	foldersB, err := profileFolders(b)
-	if err != nil {
-		return nil, err
+	if len(records) == 0 {
+		return nil, "", fmt.Errorf("%s has no records to compare: name the folder of a profile, such as results/quick", folder)
 	}
-	folders := slices.Compact(slices.Sorted(slices.Values(slices.Concat(foldersA, foldersB))))
-	for _, folder := range folders {
-		for _, study := range experiments.Studies {
-			for _, kind := range tableKinds {
-				name := filepath.Join(folder, study.Name+kind.suffix)
-				pathA, pathB := filepath.Join(a, name), filepath.Join(b, name)
-				if kind.report != study.Report || !exists(pathA) && !exists(pathB) {
-					continue
-				}
-				comparison, err := kind.compare(name, pathA, pathB)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, comparison)
-			}
+	profile = records[0].Run.Profile
+	for _, r := range records {
+		if r.Run.Profile != profile {
+			return nil, "", fmt.Errorf("%s holds records of profiles %s and %s (%s): give each profile a folder", folder, profile, r.Run.Profile, r.ID)
 		}
 	}
-	return all, nil
+	settings, err = sortIntoSettings(suite, newest(records), func(r record.Record) bool { return sameScale(suite, r.Run) })
+	return settings, profile, err
 }
 
-// profileFolders are the folders with tables in a folder of results: itself, or else those in it.
-func profileFolders(results string) (folders []string, err error) {
-	if hasTables(results) {
-		return []string{"."}, nil
-	}
-	entries, err := os.ReadDir(results)
+// sameScale says whether a run has its profile's own settings, whatever the version of the program and its network.
+func sameScale(suite experiments.Suite, run experiments.Run) bool {
+	_, e, err := suite.Experiment(run.Experiment)
 	if err != nil {
-		return nil, fmt.Errorf("reading results: %w", err)
+		return false
 	}
-	for _, entry := range entries {
-		if hasTables(filepath.Join(results, entry.Name())) {
-			folders = append(folders, entry.Name())
-		}
-	}
-	if len(folders) == 0 {
-		return nil, fmt.Errorf("%s has no table to compare: name the folder of a profile, such as results/quick", results)
-	}
-	return folders, nil
+	run.Version, run.Network, run.Traced = experiments.Version, e.Network(run.Width()), e.Traced
+	return len(suite.Differences(run)) == 0
 }
 
-// hasTables says whether a folder holds a table of some study.
-func hasTables(folder string) bool {
-	return slices.ContainsFunc(experiments.Studies, func(study experiments.Study) bool {
-		return slices.ContainsFunc(tableKinds, func(kind tableKind) bool {
-			return kind.report == study.Report && exists(filepath.Join(folder, study.Name+kind.suffix))
-		})
+// newest are the records without those that a newer version of the program, or a later run, replaces.
+func newest(records []record.Record) (kept []record.Record) {
+	sorted := slices.Clone(records)
+	slices.SortFunc(sorted, func(a, b record.Record) int {
+		return cmp.Or(b.Run.Version-a.Run.Version, b.Finished.Compare(a.Finished), strings.Compare(a.ID, b.ID))
 	})
+	seen := map[string]bool{}
+	for _, r := range sorted {
+		run := r.Run
+		run.Version, run.Network = 0, ebssc.Network{}
+		if !seen[run.ID()] {
+			seen[run.ID()], kept = true, append(kept, r)
+		}
+	}
+	return kept
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// compareStudies compares the rows of a study.
+func compareStudies(study experiments.Study, a, b []Setting) Comparison {
+	c := Comparison{Study: study.Name}
+	for _, e := range study.Experiments {
+		lacks := func(s Setting) bool { return s.Groups[e.Name] == nil }
+		ofA, ofB := slices.DeleteFunc(slices.Clone(a), lacks), slices.DeleteFunc(slices.Clone(b), lacks)
+		switch x, y, ok := sameDataset(ofA, ofB); {
+		case ok:
+			c.Rows = append(c.Rows, compareGroups(e.Name, x.Groups[e.Name], y.Groups[e.Name]))
+		case len(ofA) > 0 && len(ofB) > 0:
+			c.Refused = append(c.Refused, fmt.Sprintf("%s is of %s in A and of %s in B", e.Name, datasetTitle(ofA[0].Dataset), datasetTitle(ofB[0].Dataset)))
+		case len(ofA) > 0:
+			c.OnlyA = append(c.OnlyA, e.Name)
+		case len(ofB) > 0:
+			c.OnlyB = append(c.OnlyB, e.Name)
+		}
+	}
+	return c
 }
 
-// compareFiles compares two files of the same kind.
-func compareFiles(a, b string) ([]Comparison, error) {
-	kindA, err := kindOf(a)
-	if err != nil {
-		return nil, err
-	}
-	kindB, err := kindOf(b)
-	if err != nil {
-		return nil, err
-	}
-	if kindA.report != kindB.report {
-		return nil, fmt.Errorf("%s and %s are tables of different kinds (%s, %s): compare two of the same", a, b, kindA.report, kindB.report)
-	}
-	comparison, err := kindA.compare(filepath.Base(b), a, b)
-	return []Comparison{comparison}, err
-}
-
-// kindOf tells a table's kind from its heading, as a file may have any name.
-func kindOf(path string) (tableKind, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return tableKind{}, fmt.Errorf("reading a table: %w", err)
-	}
-	heading, err := csv.NewReader(bytes.NewReader(text)).Read()
-	if err == nil {
-		for _, kind := range tableKinds {
-			other := func(column string) bool { return !slices.Contains(kind.layout.Columns, column) }
-			if heading[0] == kind.layout.Columns[0] && !slices.ContainsFunc(heading, other) {
-				return kind, nil
+// sameDataset finds the first setting of A with a setting of B that has the same data set, on the same machine if there is one.
+func sameDataset(a, b []Setting) (x, y Setting, ok bool) {
+	for _, sameMachine := range []bool{true, false} {
+		for _, x := range a {
+			for _, y := range b {
+				if x.Dataset == y.Dataset && (x.Machine == y.Machine || !sameMachine) {
+					return x, y, true
+				}
 			}
 		}
-		err = errors.New("other columns")
 	}
-	return tableKind{}, fmt.Errorf("%s is no table that can be compared (%w): name a table.csv, an unroll_summary.csv or one of another study", path, err)
+	return x, y, false
 }
 
-// compare compares the tables in two files. One that is not there has no rows.
-func (k tableKind) compare(name, pathA, pathB string) (Comparison, error) {
-	c := Comparison{Table: filepath.ToSlash(name), Key: k.layout.Columns[0]}
-	namesA, linesA, err := k.read(pathA)
-	if err != nil {
-		return c, err
-	}
-	namesB, linesB, err := k.read(pathB)
-	if err != nil {
-		return c, err
-	}
-	for _, name := range namesA {
-		if b, ok := linesB[name]; ok {
-			c.Rows = append(c.Rows, k.row(name, linesA[name], b))
-		} else {
-			c.OnlyA = append(c.OnlyA, name)
-		}
-	}
-	for _, name := range namesB {
-		if linesA[name] == nil {
-			c.OnlyB = append(c.OnlyB, name)
-		}
-	}
-	return c, nil
-}
-
-// read reads a table: the names of its rows in their order, and its lines by name.
-func (k tableKind) read(path string) (names []string, lines map[string]Line, err error) {
-	all, err := k.layout.Read(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	lines = map[string]Line{}
-	for _, l := range all {
-		name := l[k.layout.Columns[0]]
-		if lines[name] != nil {
-			return nil, nil, fmt.Errorf("%s has the %s %q twice: restore it from git, or write it again with ebssc report", path, k.layout.Columns[0], name)
-		}
-		if testErr := k.percentage(l, "test_err"); !(testErr >= 0 && testErr <= 100) {
-			return nil, nil, fmt.Errorf("%s: the test_err of %q is %q, no error rate: restore it from git, or write it again with ebssc report", path, name, l["test_err"])
-		}
-		names, lines[name] = append(names, name), l
-	}
-	return names, lines, nil
-}
-
-// row compares two lines.
-func (k tableKind) row(name string, a, b Line) ComparedRow {
+// compareGroups compares the runs of an experiment on one data set.
+func compareGroups(experiment string, a, b Group) ComparedRow {
 	r := ComparedRow{
-		Name:  name,
-		Train: Difference{k.percentage(a, "train_err"), k.percentage(b, "train_err")},
-		Test:  Difference{k.percentage(a, "test_err"), k.percentage(b, "test_err")},
+		Experiment: experiment,
+		Train:      Difference{a.Sample(trainErr).Mean, b.Sample(trainErr).Mean},
+		Test:       Difference{a.Sample(testErr).Mean, b.Sample(testErr).Mean},
 	}
-	r.Interval, r.Method = k.interval(a, b)
-	for _, column := range origins {
-		if a[column] != b[column] {
-			r.Changes = append(r.Changes, Change{column, a[column], b[column]})
+	r.Interval, r.Method = compareInterval(a.Sample(testErr), b.Sample(testErr), a[0].Run.TestImages)
+	for _, origin := range []struct {
+		name string
+		of   func(Group) string
+	}{
+		{"version", func(g Group) string { return strconv.Itoa(g[0].Run.Version) }},
+		{"backend", func(g Group) string { return g[0].Run.Machine.String() }},
+		{"seeds", func(g Group) string { return strconv.Itoa(len(g)) }},
+		{"params", func(g Group) string { return strconv.Itoa(g[0].Parameters) }},
+		{"commit", Group.commits},
+	} {
+		if x, y := origin.of(a), origin.of(b); x != y {
+			r.Changes = append(r.Changes, fmt.Sprintf("%s %s → %s", origin.name, x, y))
 		}
 	}
 	return r
 }
 
-// interval is that of the difference in test error, in percentage points, with the name of the method.
-func (k tableKind) interval(a, b Line) (Interval, string) {
-	seedsA, seedsB := k.seeds(a), k.seeds(b)
-	if interval := Welch(seedsA, seedsB); !math.IsNaN(interval.Low) {
-		return interval, fmt.Sprintf("Welch, %d and %d seeds", seedsA.N, seedsB.N)
+// compareInterval is the interval of the difference in test error, in percentage points, with the name of its method.
+func compareInterval(a, b Sample, images int) (Interval, string) {
+	if interval := Welch(a, b); interval.known() {
+		return interval, fmt.Sprintf("Welch, %d and %d seeds", a.N, b.N)
 	}
-	imagesA, imagesB := testImages(a), testImages(b)
-	if imagesA == 0 || imagesB == 0 {
-		return unknown, "none"
-	}
-	method := fmt.Sprintf("binomial, %d images", imagesA)
-	if imagesA != imagesB {
-		method = fmt.Sprintf("binomial, %d and %d images", imagesA, imagesB)
-	}
-	interval := Newcombe(Proportion{seedsA.Mean / 100, imagesA}, Proportion{seedsB.Mean / 100, imagesB})
-	return Interval{100 * interval.Low, 100 * interval.High}, method
+	interval := Newcombe(Proportion{a.Mean / 100, images}, Proportion{b.Mean / 100, images})
+	return interval.scaled(100), fmt.Sprintf("binomial, %d images", images)
 }
 
-// seeds are the test errors over a line's seeds, in percent.
-func (k tableKind) seeds(l Line) Sample {
-	seeds, _ := strconv.Atoi(l["seeds"]) // 0, none to speak of, where the line does not say
-	return Sample{k.percentage(l, "test_err"), k.percentage(l, "test_err_std"), seeds}
+// comparedColumns are those of a comparison on a terminal.
+var comparedColumns = Columns[ComparedRow]{
+	{Heading: "experiment", Cell: func(r ComparedRow) string { return r.Experiment }},
+	{Heading: "train A", Cell: func(r ComparedRow) string { return percent(r.Train.A) }},
+	{Heading: "B", Cell: func(r ComparedRow) string { return percent(r.Train.B) }},
+	{Heading: "B−A", Cell: func(r ComparedRow) string { return fmt.Sprintf("%+.2f", r.Train.Value()) }},
+	{Heading: "test A", Cell: func(r ComparedRow) string { return percent(r.Test.A) }},
+	{Heading: "B", Cell: func(r ComparedRow) string { return percent(r.Test.B) }},
+	{Heading: "B−A", Cell: func(r ComparedRow) string { return fmt.Sprintf("%+.2f", r.Test.Value()) }},
+	{Heading: "interval", Cell: func(r ComparedRow) string { return fmt.Sprintf("%+.2f to %+.2f", r.Interval.Low, r.Interval.High) }},
+	{Heading: "method", Cell: func(r ComparedRow) string { return r.Method }},
+	{Heading: "verdict", Cell: ComparedRow.Verdict},
 }
 
-// testImages is the number of images that a line's test error was measured on, 0 where an older table does not say.
-func testImages(l Line) int {
-	images, _ := strconv.Atoi(l["test_images"])
-	return images
+// Text is the comparison for a terminal: its rows, then what else differs, what was refused, and what only one side has.
+func (c Comparison) Text() string {
+	text := c.Study + ": errors in percent, differences and 95 % intervals in percentage points\n"
+	if len(c.Rows) > 0 {
+		text += comparedColumns.Text(c.Rows)
+	}
+	var changes []string
+	names := map[string][]string{}
+	for _, row := range c.Rows {
+		change := strings.Join(row.Changes, ", ")
+		if change != "" && !slices.Contains(changes, change) {
+			changes = append(changes, change)
+		}
+		names[change] = append(names[change], row.Experiment)
+	}
+	for _, change := range changes {
+		text += fmt.Sprintf("changed: %s (%s)\n", change, strings.Join(names[change], ", "))
+	}
+	for _, refused := range c.Refused {
+		text += "not compared: " + refused + "\n"
+	}
+	if len(c.OnlyA) > 0 {
+		text += "only in A: " + strings.Join(c.OnlyA, ", ") + "\n"
+	}
+	if len(c.OnlyB) > 0 {
+		text += "only in B: " + strings.Join(c.OnlyB, ", ") + "\n"
+	}
+	return text
 }
 
-// percentage is an error or its deviation in percent, NaN where there is none.
-func (k tableKind) percentage(l Line, column string) float64 { return k.percent * l.Number(column) }
+// WorseRows names the rows of comparisons that are worse in B, beyond the interval.
+func WorseRows(all []Comparison) (names []string) {
+	for _, c := range all {
+		for _, row := range c.Rows {
+			if row.Verdict() == Worse {
+				names = append(names, c.Study+" "+row.Experiment)
+			}
+		}
+	}
+	return names
+}

@@ -2,13 +2,13 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/train"
+	"ebsscgo/internal/record"
 )
 
 // Measured is a measured quantity, or a difference of two.
@@ -17,71 +17,69 @@ type Measured struct {
 	Value float64
 	// Interval of the value at the level 1 − [Significance]; unknown where Method is MethodNone.
 	Interval Interval
-	// Method that the interval was got by.
+	// Method of the interval; empty where nothing was measured.
 	Method Method
-	// Count is the number of what the method counts: of images, or of the seeds of each side, the fewer of the two.
+	// Count is the number of images or seeds that the method counts; of two sides the smaller.
 	Count int
-	// P is the p value of [McNemar]'s test; NaN where the difference is not one of test errors on the same images.
-	P float64
+	// Paired is [McNemar]'s test; nil where the difference is not one of test errors on the same images.
+	Paired *Paired
 }
 
-// Method is how an interval was got, and over what.
+// pValue is the paired test's p value, as a bound where numbers of 64 bits do not hold it, and empty without the test.
+func (m Measured) pValue() string {
+	switch {
+	case m.Paired == nil:
+		return ""
+	case m.Paired.P < 1e-300:
+		return "<1e-300"
+	default:
+		return strconv.FormatFloat(m.Paired.P, 'g', 3, 64)
+	}
+}
+
+// Method is how an interval was computed, and over what.
 type Method string
 
 // The methods, see the functions of their names.
 const (
-	MethodWelchSeeds Method = "Welch, seeds"
-	MethodPaired     Method = "Bonett-Price, images"
-	MethodBinomial   Method = "Newcombe, images"
-	MethodWelch      Method = "Welch, images"
-	MethodStudent    Method = "Student, images"
-	MethodNone       Method = "none"
+	MethodWelchSeeds   Method = "Welch, seeds"
+	MethodStudentSeeds Method = "Student, seeds"
+	MethodPaired       Method = "Bonett-Price, images"
+	MethodBinomial     Method = "Newcombe, images"
+	MethodWelch        Method = "Welch, images"
+	MethodStudent      Method = "Student, images"
+	MethodNone         Method = "none"
 )
 
-// alike says whether two groups may be compared: they were trained on the same images for as long, at the same profile with the
-// same settings changed, and were tested on the same images.
-func alike(a, b Group) bool {
-	x, y := a[0].Run, b[0].Run
-	return x.Version == y.Version && x.Profile == y.Profile && x.Dataset == y.Dataset && x.SHA256 == y.SHA256 && x.TrainImages == y.TrainImages &&
-		x.HeldOut == y.HeldOut && x.Epochs == y.Epochs && maps.Equal(x.Changed(), y.Changed()) && a[0].Labels == b[0].Labels
+// quantities of a record, by their names in claims.
+var quantities = map[experiments.Quantity]func(record.Record) float64{
+	experiments.TestErr: testErr, experiments.TrainErr: trainErr, experiments.TrainObjective: trainObjective,
 }
 
-// quantities of a run.
-var quantities = map[experiments.Quantity]func(train.Result) float64{
-	experiments.TestErr:        func(r train.Result) float64 { return r.TestErr },
-	experiments.TrainErr:       func(r train.Result) float64 { return r.TrainErr },
-	experiments.TrainObjective: func(r train.Result) float64 { return r.TrainObjective },
-}
-
-// difference is that of a quantity in one group less that in another; both must be alike.
+// difference is a quantity of the subject minus that of the baseline. Both were trained in one setting.
 //   - Over several seeds of both, the interval is [Welch]'s.
 //   - Of a single seed, that of the test error is [BonettPrice]'s, as the images are the same, and that of the train error
 //     [Newcombe]'s. Neither knows how much seeds vary.
 //   - Of a single seed, that of the objective is unknown.
-func difference(quantity experiments.Quantity, of, beside Group) (Measured, error) {
-	value := quantities[quantity]
-	a, b := sample(beside, value), sample(of, value)
-	m := Measured{Value: b.Mean - a.Mean, Interval: Welch(a, b), P: math.NaN()}
-	var paired Paired
-	if quantity == experiments.TestErr {
-		var ok bool
-		var err error
-		if paired, ok, err = pairedTest(of, beside); err != nil {
-			return Measured{}, err
-		}
-		if ok {
-			m.P = paired.P
-		}
+func difference(quantity experiments.Quantity, subject, baseline Group) (Measured, error) {
+	a, b := baseline.Sample(quantities[quantity]), subject.Sample(quantities[quantity])
+	m := Measured{Value: b.Mean - a.Mean, Interval: Welch(a, b)}
+	paired, err := pairedTest(subject, baseline)
+	if err != nil {
+		return Measured{}, err
 	}
-	single := len(of) == 1 && len(beside) == 1 && of[0].Run.Seed == beside[0].Run.Seed
+	if quantity == experiments.TestErr {
+		m.Paired = paired
+	}
+	single := len(subject) == 1 && len(baseline) == 1 && paired != nil
 	switch {
 	case m.Interval.known():
 		m.Method, m.Count = MethodWelchSeeds, min(a.N, b.N)
 	case single && quantity == experiments.TestErr:
-		m.Method, m.Count = MethodPaired, len(of[0].Labels)
+		m.Method, m.Count = MethodPaired, len(subject[0].Labels)
 		m.Interval = BonettPrice(paired.Fixed, paired.Broken, m.Count).scaled(100)
 	case single && quantity == experiments.TrainErr:
-		m.Method, m.Count = MethodBinomial, of[0].Run.TrainImages
+		m.Method, m.Count = MethodBinomial, subject[0].Run.TrainImages
 		m.Interval = Newcombe(Proportion{a.Mean / 100, m.Count}, Proportion{b.Mean / 100, m.Count}).scaled(100)
 	default:
 		m.Method, m.Count = MethodNone, 1
@@ -89,54 +87,59 @@ func difference(quantity experiments.Quantity, of, beside Group) (Measured, erro
 	return m, nil
 }
 
-// sample is a quantity over the seeds of a group.
-func sample(group Group, quantity func(train.Result) float64) Sample {
-	mean, std := spread(group, quantity)
-	return Sample{mean, std, len(group)}
+// alone is a quantity of the subject itself, over its seeds. The interval of a single seed is unknown.
+func alone(quantity experiments.Quantity, subject Group) Measured {
+	s := subject.Sample(quantities[quantity])
+	m := Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudentSeeds, Count: s.N}
+	if !m.Interval.known() {
+		m.Method = MethodNone
+	}
+	return m
 }
 
-// pairedTest is [McNemar]'s of two groups, on the seeds that both have; ok is false where there are none.
-func pairedTest(of, beside Group) (paired Paired, ok bool, err error) {
+// pairedTest is [McNemar]'s of two groups, on the seeds that both have; nil where there are none.
+func pairedTest(subject, baseline Group) (*Paired, error) {
 	var before, after []string
-	for _, a := range beside {
-		i := slices.IndexFunc(of, func(b train.Result) bool { return b.Run.Seed == a.Run.Seed })
+	for _, a := range baseline {
+		i := slices.IndexFunc(subject, func(b record.Record) bool { return b.Run.Seed == a.Run.Seed })
 		if i >= 0 {
-			before, after = append(before, a.Predictions), append(after, of[i].Predictions)
+			before, after = append(before, a.Predictions), append(after, subject[i].Predictions)
 		}
 	}
 	if len(before) == 0 {
-		return Paired{}, false, nil
+		return nil, nil
 	}
-	if paired, err = McNemar(before, after, of[0].Labels); err != nil {
-		return Paired{}, false, fmt.Errorf("comparing %s with %s: %w", of[0].Run.Experiment, beside[0].Run.Experiment, err)
+	paired, err := McNemar(before, after, subject[0].Labels)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s with %s: %w", subject[0].Run.Experiment, baseline[0].Run.Experiment, err)
 	}
-	return paired, true, nil
+	return &paired, nil
 }
 
 // meanOf is a mean over images.
 func meanOf(s Sample) Measured {
-	return Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudent, Count: s.N, P: math.NaN()}
+	return Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudent, Count: s.N}
 }
 
-// differenceOf is the difference of two means over images. It takes the images of one for others than those of the other, which
-// is on the safe side where both are of the same.
-func differenceOf(of, beside Sample) Measured {
-	return Measured{Value: of.Mean - beside.Mean, Interval: Welch(beside, of), Method: MethodWelch, Count: min(of.N, beside.N), P: math.NaN()}
+// differenceOf is the difference of two means over images. It treats the images of both as different ones, which is conservative
+// where they are the same.
+func differenceOf(subject, baseline Sample) Measured {
+	return Measured{Value: subject.Mean - baseline.Mean, Interval: Welch(baseline, subject), Method: MethodWelch, Count: min(subject.N, baseline.N)}
 }
 
-// mostSeeds is where looking for a number of seeds ends.
+// mostSeeds is the largest number of seeds that toDecide tries.
 const mostSeeds = 1000
 
-// toDecide says how many seeds or images make the interval narrower than that to either side, if all else stays as it is.
+// toDecide says how many seeds or images make half the interval narrower than `half`, if the measured value and deviation stay.
 func (m Measured) toDecide(half float64) string {
+	_, unit, _ := strings.Cut(string(m.Method), ", ")
 	switch {
 	case m.Method == MethodNone:
 		return "at least 2 seeds"
-	case half == 0:
-		return "no number, the difference being the bound"
+	case half < 1e-6: // the value is the bound itself
+		return "no number of " + unit
 	}
 	now := (m.Interval.High - m.Interval.Low) / 2
-	_, unit, _ := strings.Cut(string(m.Method), ", ")
 	if m.Method != MethodWelchSeeds {
 		return fmt.Sprintf("about %.0f %s", math.Ceil(float64(m.Count)*(now/half)*(now/half)), unit)
 	}

@@ -1,6 +1,8 @@
-// Package report turns recorded runs into the tables, curves and figures in results/. It trains nothing.
+// Package report turns verified records into the tables, curves, figures and pages in results/. Reports follow from the records
+// alone: it trains nothing, reads no data, and never reads back what it wrote.
 //
 // A profile's folder holds:
+//   - runs/, the records;
 //   - claims.csv, the ledger: for each claim of the paper what was measured, its interval and a verdict, and claims.md, the
 //     same for reading;
 //   - table.csv, one line a row of the paper's table, table.md, the same beside the paper's numbers for reading, and
@@ -10,7 +12,9 @@
 //     likewise for each other study of sweeps;
 //   - decoding.csv, how faithful decodings of each block are, decoding.md and residuals.md, the same for reading with the
 //     pictures in figures/;
-//   - report.html, all of this on one page without other files;
-//   - heldout.csv, what was measured on held-out training images, for choosing hyperparameters;
-//   - runs/, the recorded runs themselves.
+//   - trials.csv, the runs with other settings than the profile's own;
+//   - report.html, all of this on one page without other files.
+//
+// A study's runs may come from several settings, a data set and a machine. Tables show them one after another, figures and the
+// ledger show the first, and runs are compared within a setting alone.
 package report

@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Interval is a confidence interval at the level 1 − [Significance]. Both ends are NaN where nothing is known.
+// Interval is a confidence interval at the level 1 − [Significance]. Both ends are NaN where it is unknown.
 type Interval struct{ Low, High float64 }
 
-// unknown is an interval of which nothing is known.
+// unknown is the unknown interval.
 var unknown = Interval{math.NaN(), math.NaN()}
 
-// Sample are values that were measured once a seed.
+// Sample sums up values, one a seed or one an image.
 type Sample struct {
 	// Mean and Std, the standard deviation with N − 1 in its denominator.
 	Mean, Std float64
@@ -20,7 +20,7 @@ type Sample struct {
 	N int
 }
 
-// Welch is the interval of b's mean less a's: Welch's t interval, whose two samples may differ in size and deviation. It is
+// Welch is the interval of b's mean minus a's: Welch's t interval, whose two samples may differ in size and deviation. It is
 // unknown where a sample has fewer than two values, and where neither deviates.
 func Welch(a, b Sample) Interval {
 	if a.N < 2 || b.N < 2 || !(a.Std+b.Std > 0) {
@@ -52,7 +52,7 @@ type Proportion struct {
 	Of int
 }
 
-// Newcombe is the interval of b's rate less a's, as of two independent binomial counts: method 10 of Newcombe,
+// Newcombe is the interval of b's rate minus a's, as of two independent binomial counts: method 10 of Newcombe,
 // "Interval estimation for the difference between independent proportions", Statistics in Medicine 17, 1998, which combines
 // Wilson's intervals of both. Unlike the normal approximation it holds close to rates of 0 and 1. It is unknown where the
 // number of images is.
@@ -88,7 +88,7 @@ func BonettPrice(fixed, broken, n int) Interval {
 // scaled is the interval in another unit.
 func (i Interval) scaled(factor float64) Interval { return Interval{factor * i.Low, factor * i.High} }
 
-// known says whether anything is.
+// known says whether the interval is known.
 func (i Interval) known() bool { return !math.IsNaN(i.Low) }
 
 // wilson is Wilson's score interval of a proportion.

@@ -26,7 +26,7 @@ func McNemar(before, after []string, labels string) (Paired, error) {
 	if len(before) != len(after) || len(before) == 0 {
 		return Paired{}, fmt.Errorf("a paired test of %d models against %d: both must be equally many", len(after), len(before))
 	}
-	errors := make([]int, len(labels)) // of the group before, less those of the group after
+	errors := make([]int, len(labels)) // of the group before, minus those of the group after
 	count := func(models []string, sign int) error {
 		for _, predictions := range models {
 			if len(predictions) != len(labels) {

@@ -2,169 +2,165 @@ package report
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/gonum/floats"
+
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
-	"ebsscgo/internal/files"
-	"ebsscgo/internal/table"
-	"ebsscgo/internal/train"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
 )
 
-// epochLayout is that of a sweeps study's learning curves, unroll.csv: a line an epoch of a run, measured after it without
-// dropout. train_objective is in nats, errors are fractions; the training columns are of the first training images. seconds
-// are those of the epoch.
-var epochLayout = table.Layout{Keys: 1, Columns: []string{
-	"sweeps", "seed", "epoch", "train_objective", "train_err", "test_err", "seconds",
-}}
+// sweepsReport reports inference with several numbers of sweeps.
+var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, notes: sweepsNotes, draw: drawSweeps}
 
-// sweepsLayout is that of its summary, unroll_summary.csv: a line a number of sweeps T, of all images after the last epoch,
-// in the same units. fixed, broken, p_value and verdict are of the paired test against T−1, see [McNemar]; they are empty
-// where no runs are recorded that differ from these in T alone. The other columns are as in table.csv.
-var sweepsLayout = table.Layout{Keys: 1, Columns: []string{
-	"sweeps", "dataset", "dataset_sha256", "profile", "backend", "seeds", "epochs", "train_images", "test_images", "alpha",
-	"train_objective", "train_objective_std", "train_err", "train_err_std", "test_err", "test_err_std", "paper_test_err",
-	"fixed", "broken", "p_value", "verdict", "seconds", "commit",
-}}
+// sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the objective in nats and
+// errors in percent. fixed, broken, p_value and verdict are of the paired test against T−1, see [McNemar]. The other columns are as
+// in a table.
+var sweepsColumns = slices.Concat(
+	Columns[Row]{
+		of[Row]("sweeps", sweepsOf),
+		{Heading: "Sweeps", Cell: func(r Row) string { return r.Experiment.Title }},
+		withStd[Row]("train objective", 5, trainObjective), withStd[Row]("train err. %", 2, trainErr), withStd[Row]("test err. %", 2, testErr),
+	},
+	originColumns[Row](),
+	Columns[Row]{of[Row]("alpha", alphaOf)},
+	meanStd[Row]("train_objective", 5, trainObjective), meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
+	Columns[Row]{
+		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
+		ofPaired("fixed", "fixed", func(p Paired) string { return strconv.Itoa(p.Fixed) }),
+		ofPaired("broken", "broken", func(p Paired) string { return strconv.Itoa(p.Broken) }),
+		ofDelta("p_value", "p", func(r Row) string { return r.Delta.pValue() }),
+		{Name: "verdict", Heading: "test err. against one sweep less", Cell: ofPaired("", "", Paired.Verdict).Cell},
+	},
+	closingColumns[Row](),
+)
 
-// writeSweeps writes a study of inference with several numbers of sweeps: its learning curves, its summary, its figures
-// and its report. Without any line it writes nothing.
-func writeSweeps(folder, profile string, study experiments.Study, groups []Group) error {
-	epochsPath, summaryPath := filepath.Join(folder, study.Name+".csv"), filepath.Join(folder, study.Name+"_summary.csv")
-	oldEpochs, err := epochLayout.Read(epochsPath)
-	if err != nil {
-		return err
-	}
-	oldSummary, err := sweepsLayout.Read(summaryPath)
-	if err != nil {
-		return err
-	}
-	newEpochs, newSummary, err := sweepsLines(folder, study, groups)
-	if err != nil {
-		return err
-	}
-	var sweeps []string
-	for _, e := range study.Experiments {
-		sweeps = append(sweeps, sweepsOf(e))
-	}
-	epochs := inOrder(epochLayout.Merge(oldEpochs, newEpochs), "sweeps", sweeps)
-	summary := inOrder(sweepsLayout.Merge(oldSummary, newSummary), "sweeps", sweeps)
-	if len(summary) == 0 {
-		return nil
-	}
-	for i := 1; i < len(sweeps); i++ {
-		before := sweeps[i-1]
-		if findIn(newSummary, "sweeps", sweeps[i]) == nil &&
-			replaced(sweepsLayout, findIn(oldSummary, "sweeps", before), findIn(newSummary, "sweeps", before)) {
-			findIn(summary, "sweeps", sweeps[i]).Drop(pairedColumns...)
+// ofPaired is a column about the paired test, empty where there is none.
+func ofPaired(name, heading string, cell func(Paired) string) Column[Row] {
+	return ofDelta(name, heading, func(r Row) string {
+		if r.Delta.Paired == nil {
+			return ""
 		}
-	}
-	if err := epochLayout.Write(epochsPath, epochs); err != nil {
-		return err
-	}
-	if err := sweepsLayout.Write(summaryPath, summary); err != nil {
-		return err
-	}
-	if err := drawSweeps(folder, study, epochs, summary); err != nil {
-		return err
-	}
-	return files.Write(filepath.Join(folder, Summary(study)), []byte(sweepsMarkdown(profile, study, summary)))
+		return cell(*r.Delta.Paired)
+	})
 }
 
-// sweepsLines are the lines of the recorded runs.
-func sweepsLines(folder string, study experiments.Study, groups []Group) (epochs, summary []Line, err error) {
-	var before Group
-	for _, e := range study.Experiments {
-		group := Latest(groups, e.Name)
-		if group != nil {
-			line, err := sweepsLine(e, group, before)
-			if err != nil {
-				return nil, nil, err
-			}
-			lines, err := epochLines(folder, e, group)
-			if err != nil {
-				return nil, nil, err
-			}
-			epochs, summary = append(epochs, lines...), append(summary, line)
-		}
-		before = group
-	}
-	return epochs, summary, nil
+// sweepsOf is T of a run.
+func sweepsOf(r record.Record) string { return strconv.Itoa(r.Run.Network.Sweeps) }
+
+// alphaOf is α of a run's training objective.
+func alphaOf(r record.Record) string { return fmt.Sprint(r.Run.Settings[ebssc.ParamAlpha]) }
+
+// epochRow is an epoch of a traced run.
+type epochRow struct {
+	Group // the run alone
+	epoch record.Epoch
 }
 
-// sweepsOf is T of an experiment, at any width.
-func sweepsOf(e experiments.Experiment) string { return strconv.Itoa(e.Network(1).Sweeps) }
+// epochColumns are those of the learning curves of a study of sweeps, such as unroll.csv: a line an epoch of a run, measured after
+// it without dropout. train_objective is in nats, errors are in percent; both training columns are of the first training images.
+// seconds are those of the epoch.
+var epochColumns = Columns[epochRow]{
+	of[epochRow]("sweeps", sweepsOf),
+	of[epochRow]("dataset", func(r record.Record) string { return r.Run.Dataset.Name }),
+	of[epochRow]("dataset_sha256", func(r record.Record) string { return r.Run.Dataset.SHA256 }),
+	of[epochRow]("backend", func(r record.Record) string { return r.Run.Machine.String() }),
+	of[epochRow]("seed", func(r record.Record) string { return strconv.Itoa(r.Run.Seed) }),
+	{Name: "epoch", Cell: func(r epochRow) string { return strconv.Itoa(r.epoch.Epoch) }},
+	{Name: "train_objective", Cell: func(r epochRow) string { return decimals(r.epoch.Trace.Objective, 5) }},
+	{Name: "train_err", Cell: func(r epochRow) string { return percent(r.epoch.Trace.TrainErr) }},
+	{Name: "test_err", Cell: func(r epochRow) string { return percent(r.epoch.Trace.TestErr) }},
+	{Name: "seconds", Cell: func(r epochRow) string { return percent(r.epoch.Seconds) }},
+}
 
-// epochLines are the learning curves of a group's runs.
-func epochLines(folder string, e experiments.Experiment, group Group) (lines []Line, err error) {
-	for _, result := range group {
-		curve, err := train.ReadCurve(filepath.Join(folder, RunsFolder, result.ID, train.CurveFile))
+// epochRows are the epochs of all runs of the rows.
+func epochRows(rows []Row) (epochs []epochRow) {
+	for _, row := range rows {
+		for _, r := range row.Group {
+			for _, epoch := range r.Curve {
+				epochs = append(epochs, epochRow{Group{r}, epoch})
+			}
+		}
+	}
+	return epochs
+}
+
+// sweepsFigures are the figures of a study of sweeps: what each shows, and how the names of its files end.
+var sweepsFigures = []struct {
+	title, axis, suffix string
+	quantity            func(record.Epoch) float64
+}{
+	{"training objective", "objective (nats)", "objective", func(e record.Epoch) float64 { return e.Trace.Objective }},
+	{"test error", "error (% of the images)", "test_error", func(e record.Epoch) float64 { return e.Trace.TestErr }},
+}
+
+// drawSweeps draws the charts of a study.
+func drawSweeps(p *Profile, out output, study experiments.Study, _ Setting, _ []Row) (figures []figure, err error) {
+	charts, err := p.SweepsCharts(study)
+	if err != nil {
+		return nil, err
+	}
+	for i, chart := range charts {
+		drawn, err := chart.Draw()
 		if err != nil {
+			return nil, fmt.Errorf("drawing the %s of %s: %w", sweepsFigures[i].title, study.Name, err)
+		}
+		if figures, err = out.draw(figures, study, sweepsFigures[i].suffix, sweepsFigures[i].title, drawn); err != nil {
 			return nil, err
 		}
-		if len(curve) == 0 {
-			return nil, fmt.Errorf("run %s has no learning curve: remove it to train it again", result.ID)
-		}
-		for _, epoch := range curve {
-			if !epoch.Measured {
-				return nil, fmt.Errorf("run %s was not measured after epoch %d: remove it to train it again", result.ID, epoch.Epoch)
-			}
-			lines = append(lines, Line{
-				"sweeps": sweepsOf(e), "seed": strconv.Itoa(result.Run.Seed), "epoch": strconv.Itoa(epoch.Epoch),
-				"train_objective": decimals(epoch.Objective, 5), "train_err": fraction(epoch.TrainErr),
-				"test_err": fraction(epoch.TestErr), "seconds": decimals(epoch.Seconds, 2),
-			})
-		}
 	}
-	return lines, nil
+	return figures, nil
 }
 
-// sweepsLine sums up the runs of an experiment; before are those of one sweep less, if any.
-func sweepsLine(e experiments.Experiment, group, before Group) (Line, error) {
-	l := origin(group)
-	objective, objectiveStd := spread(group, func(r train.Result) float64 { return r.TrainObjective })
-	trainErr, trainStd := spread(group, func(r train.Result) float64 { return r.TrainErr })
-	testErr, testStd := spread(group, func(r train.Result) float64 { return r.TestErr })
-	l["sweeps"], l["alpha"] = sweepsOf(e), fmt.Sprint(group[0].Run.Settings[ebssc.ParamAlpha])
-	l["train_objective"], l["train_objective_std"] = decimals(objective, 5), decimals(objectiveStd, 5)
-	l["train_err"], l["train_err_std"] = fraction(trainErr), fraction(trainStd)
-	l["test_err"], l["test_err_std"] = fraction(testErr), fraction(testStd)
-	// The paper's numbers are of MNIST and stand beside no other images.
-	if e.Paper.TestErr != 0 && l["dataset"] == dataset.MNISTName {
-		l["paper_test_err"] = decimals(e.Paper.TestErr/100, 4)
+// SweepsCharts are the learning curves of a study of sweeps in its first setting, a line for each number of sweeps: of the training
+// objective, and of the test error. There are none where nothing is recorded.
+func (p *Profile) SweepsCharts(study experiments.Study) (charts []plot.Chart, err error) {
+	if len(p.settings[study.Name]) == 0 {
+		return nil, nil
 	}
-	if before == nil || !alike(before, group) {
-		return l, nil
+	setting := p.settings[study.Name][0]
+	rows, err := p.Rows(study, setting)
+	if err != nil {
+		return nil, err
 	}
-	test, ok, err := pairedTest(group, before)
-	if err != nil || !ok {
-		return l, err
+	for _, f := range sweepsFigures {
+		var curves []plot.Curve
+		for _, row := range rows {
+			curves = append(curves, row.curve(row.Experiment.Title, f.quantity))
+		}
+		charts = append(charts, plot.Chart{
+			Title: fmt.Sprintf("%s: %s after each epoch\n%s", study.Name, f.title, p.subtitle(setting)),
+			X:     "epoch", Y: f.axis, Log: spansDecade(curves), Curves: curves,
+		})
 	}
-	l["fixed"], l["broken"] = strconv.Itoa(test.Fixed), strconv.Itoa(test.Broken)
-	l["p_value"], l["verdict"] = pValue(test.P), test.Verdict()
-	return l, nil
+	return charts, nil
 }
 
-// fraction prints an error rate in percent as a fraction.
-func fraction(percent float64) string { return decimals(percent/100, 5) }
-
-// pairedColumns are those of the paired test.
-var pairedColumns = []string{"fixed", "broken", "p_value", "verdict"}
-
-// findIn is the line with that value in a column, nil if there is none.
-func findIn(lines []Line, column, value string) Line {
-	for _, l := range lines {
-		if l[column] == value {
-			return l
+// spansDecade says whether a logarithmic axis shows the curves better: positive values of which one is ten times another.
+func spansDecade(curves []plot.Curve) bool {
+	var all []float64
+	for _, curve := range curves {
+		for _, point := range curve.Points {
+			all = append(all, point.Low, point.High)
 		}
 	}
-	return nil
+	low, high := floats.Min(all), floats.Max(all)
+	return low > 0 && high >= 10*low
 }
 
-// replaced says whether a line took the place of another that says something else.
-func replaced(layout table.Layout, old, line Line) bool {
-	return line != nil && slices.ContainsFunc(layout.Columns, func(column string) bool { return old[column] != line[column] })
+// sweepsNotes say what the columns mean.
+func sweepsNotes(_ string, rows []Row) []string {
+	notes := []string{
+		fmt.Sprintf("The training objective is Eq. (train_obj2) in nats with α = %s. It and the errors are of all images, without dropout, "+
+			"after the last epoch; the figures' training objective is of the first training images.", alphaOf(rows[0].Group[0])),
+		fmt.Sprintf("Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of "+
+			"McNemar's exact test of the two counts, and a difference is called one where it is below %g.", Significance),
+	}
+	if hasPaper(rows) {
+		notes = append(notes, "The paper leaves the network of this study open: its numbers are of another one.")
+	}
+	return notes
 }

@@ -260,7 +260,8 @@ func (s *session) restore() error {
 			return fmt.Errorf("reading checkpoint %s: %w", path, err)
 		}
 		found = true
-		fmt.Fprintf(s.runner.Log, "%s: checkpoint %s is not good (%s): set aside as %[2]s%s\n", s.id, filepath.Base(path), device.OneLine(err), brokenSuffix)
+		name := filepath.Base(path)
+		fmt.Fprintf(s.runner.Log, "%s: checkpoint %s is not good (%s): set aside as %s\n", s.id, name, device.OneLine(err), name+brokenSuffix)
 		if err := os.Rename(path, path+brokenSuffix); err != nil {
 			return fmt.Errorf("setting a checkpoint aside: %w", err)
 		}

@@ -122,10 +122,21 @@ var damages = map[string]struct {
 	says string
 	do   func(t *testing.T, file string)
 }{
-	"truncated":     {"zip: not a valid zip file", func(t *testing.T, file string) { truncate(t, file, 0.9) }},
-	"empty":         {"zip: not a valid zip file", func(t *testing.T, file string) { truncate(t, file, 0) }},
-	"no zip file":   {"zip: not a valid zip file", func(t *testing.T, file string) { require.NoError(t, os.WriteFile(file, []byte("null"), 0o644)) }},
-	"a bit flipped": {"checksum", func(t *testing.T, file string) { flip(t, file, 0.5) }},
+	"truncated":   {"zip: not a valid zip file", func(t *testing.T, file string) { truncate(t, file, 0.9) }},
+	"empty":       {"zip: not a valid zip file", func(t *testing.T, file string) { truncate(t, file, 0) }},
+	"no zip file": {"zip: not a valid zip file", func(t *testing.T, file string) { require.NoError(t, os.WriteFile(file, []byte("null"), 0o644)) }},
+	"a bit flipped": {"conv6/dictionary.npy: ", func(t *testing.T, file string) {
+		archive, err := zip.OpenReader(file)
+		require.NoError(t, err)
+		defer archive.Close()
+		for _, entry := range archive.File {
+			if entry.Name == "conv6/dictionary.npy" {
+				start, err := entry.DataOffset()
+				require.NoError(t, err)
+				flip(t, file, start+int64(entry.CompressedSize64)/2)
+			}
+		}
+	}},
 	"not numpy's": {"failed to read", func(t *testing.T, file string) {
 		var archive bytes.Buffer
 		w := zip.NewWriter(&archive)
@@ -181,11 +192,11 @@ func rewrite(t *testing.T, file string, change func(arrays map[string]*tensors.T
 	require.NoError(t, train.Rewrite(file, change))
 }
 
-// flip changes a bit at a share of a file's length.
-func flip(t *testing.T, file string, share float64) {
+// flip changes a bit of a byte of a file.
+func flip(t *testing.T, file string, at int64) {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	data[int(share*float64(len(data)))] ^= 1
+	data[at] ^= 1
 	require.NoError(t, os.WriteFile(file, data, 0o644))
 }
 
@@ -225,6 +236,7 @@ func TestOnlyGoodFilesAreUsed(t *testing.T) {
 			require.Len(t, lines, 2)
 			require.Contains(t, lines[0], filepath.Base(newest(run, folder))+" is not good (")
 			require.Contains(t, lines[0], damage.says)
+			require.Contains(t, lines[0], "set aside as "+filepath.Base(newest(run, folder))+".broken")
 			require.Contains(t, lines[1], "going on from checkpoint "+filepath.Base(previous(run, folder)))
 			require.FileExists(t, newest(run, folder)+".broken")
 
@@ -269,7 +281,7 @@ func TestOnlyGoodFilesAreUsed(t *testing.T) {
 		require.NoError(t, err)
 		for i := range 300 {
 			require.NoError(t, os.WriteFile(file, whole, 0o644))
-			flip(t, file, float64(i)/300)
+			flip(t, file, int64(i*len(whole)/300))
 			curve, err := train.Curve(run, file)
 			if err == nil { // a bit that numbers do not depend on, such as a file's date
 				require.Equal(t, good, curve)

@@ -7,7 +7,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
-	"ebsscgo/internal/errline"
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/plot"
 )
 
@@ -16,7 +16,7 @@ func Check(err error) {
 	if err == nil {
 		return
 	}
-	fmt.Fprintln(os.Stderr, errline.Of(err))
+	fmt.Fprintln(os.Stderr, device.OneLine(err))
 	gonbui.Sync()
 	os.Exit(1)
 }

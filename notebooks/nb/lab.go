@@ -54,9 +54,7 @@ func open() (compute.Backend, device.Choice) {
 // Images are a data set: from the folder that $EBSSC_DATA names, or else from the cache, downloaded if need be. Where CIFAR-10
 // cannot be had, MNIST padded to its size stands in.
 func Images(which experiments.Images) *dataset.Set {
-	return Must(train.FindSet(context.Background(), which, "", os.Stdout, func(error) {
-		fmt.Println("CIFAR-10 cannot be had here, so MNIST, padded to its size, stands in; for CIFAR-10 name its folder in $" + dataset.EnvVar)
-	}))
+	return Must(dataset.Find(context.Background(), which, "", os.Stdout))
 }
 
 // Lab trains networks and finds trained ones.

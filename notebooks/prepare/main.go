@@ -8,14 +8,13 @@ import (
 	"os"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
-	"ebsscgo/internal/errline"
-	"ebsscgo/internal/train"
 )
 
 func main() {
 	if err := prepare(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, errline.Of(err))
+		fmt.Fprintln(os.Stderr, device.OneLine(err))
 		os.Exit(1)
 	}
 }
@@ -30,10 +29,7 @@ func prepare(ctx context.Context) error {
 		fmt.Println("warning: " + choice.Warning)
 	}
 	for _, images := range []experiments.Images{experiments.MNIST, experiments.CIFAR10} {
-		_, err := train.FindSet(ctx, images, "", os.Stdout, func(why error) {
-			fmt.Printf("MNIST stands in for CIFAR-10: %s\n", errline.Of(why))
-		})
-		if err != nil {
+		if _, err := dataset.Find(ctx, images, "", os.Stdout); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // The convolutions of the CReLU network on CIFAR-10, at a quarter of the paper's width with large batches and at the
 // full width with small ones. Like all timings on a machine that does other things too, compare minima:
-// go test ./internal/ops -run '^$' -bench . -count 5
+// go test ./ebssc/internal/ops -run '^$' -bench . -count 5
 var networkConvolutions = []convolution{
 	{128, 32, 32, 3, 24, 3, 1, 1},
 	{128, 32, 32, 48, 24, 3, 1, 1},

@@ -12,24 +12,24 @@ import (
 // H' = (H + 2·pad − kh)/stride + 1, rounded down. It is differentiable in both.
 func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	if k.BFloat16 {
-		return rounded(x, d, func(x, d *Node) *Node { return Kernels{Plain: k.Plain}.CrossCorrelate(x, d, stride, pad) })
+		return inBFloat16(x, d, func(x, d *Node) *Node { return Kernels{Plain: k.Plain}.CrossCorrelate(x, d, stride, pad) })
 	}
-	// GoMLX has no gradient for a padding wider than the kernel's overhang: what is beyond it becomes part of an operand.
+	// GoMLX has no gradient for a padding wider than the kernel's overhang: pad an operand instead.
 	if size := d.Shape().Dim(0); pad >= size {
 		if size == 1 && stride == 1 {
-			return border(k.CrossCorrelate(x, d, 1, 0), pad)
+			return zeroPad(k.CrossCorrelate(x, d, 1, 0), pad)
 		}
-		return k.CrossCorrelate(border(x, pad), d, stride, 0)
+		return k.CrossCorrelate(zeroPad(x, pad), d, stride, 0)
 	}
 	switch {
 	case !k.Plain && isPointwise(d) && stride == 1:
 		return pointwise(x, d)
-	case !k.Plain && sideBySide(d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2)):
-		return windowed(x, d)
-	case !k.Plain && winogradFits(d, stride, pad):
+	case !k.Plain && tilesImage(d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2)):
+		return patchwise(x, d)
+	case !k.Plain && fitsWinograd(d, stride, pad):
 		return winograd(x, d)
-	case !k.Plain && fewChannels(x, d, stride, pad):
-		return inPairs(x, d)
+	case !k.Plain && fitsColumnPairs(x, d, stride, pad):
+		return columnPairs(x, d)
 	case d.Shape().Dim(0)%2 == 0 || 2*pad >= d.Shape().Dim(0):
 		// GoMLX's gradient in x is wrong for kernels of even size, and panics where the padding is wide.
 		return withConvolutionGradients(convolve(x, d, stride, pad), x, d, stride, pad)
@@ -38,13 +38,13 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	}
 }
 
-// rounded returns product(a, d) computed in bfloat16, in the type of a. Its gradients are computed so, too: those of the conversions
-// convert what arrives.
-func rounded(a, d *Node, product func(a, d *Node) *Node) *Node {
+// inBFloat16 returns product(a, d) computed in bfloat16 and converted to the type of a. The gradients of the conversions
+// convert the arriving gradients, so these are computed in bfloat16, too.
+func inBFloat16(a, d *Node, product func(a, d *Node) *Node) *Node {
 	return ConvertDType(product(ConvertDType(a, dtypes.BFloat16), ConvertDType(d, dtypes.BFloat16)), a.DType())
 }
 
-// withConvolutionGradients returns y, which is convolve(x, d, stride, pad), with gradients of this package.
+// withConvolutionGradients returns y = convolve(x, d, stride, pad) with this package's gradients.
 func withConvolutionGradients(y, x, d *Node, stride, pad int) *Node {
 	height, width := x.Shape().Dim(1), x.Shape().Dim(2)
 	return withGradients(y,
@@ -52,13 +52,13 @@ func withConvolutionGradients(y, x, d *Node, stride, pad int) *Node {
 		operand{d, func(v *Node) *Node { return kernelGradient(x, v, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1)) }})
 }
 
-// isPointwise says whether the kernel d is 1×1.
+// isPointwise reports whether the kernel d is 1×1.
 func isPointwise(d *Node) bool {
 	return d.Shape().Dim(0) == 1 && d.Shape().Dim(1) == 1
 }
 
-// pointwise replaces CrossCorrelate(x, d, 1, 0) for 1×1 kernels by one matrix product over the channels of all
-// positions: XLA's gradient of such a convolution in d is slow.
+// pointwise computes CrossCorrelate(x, d, 1, 0) for 1×1 kernels as one matrix product over the channels of all positions:
+// XLA's gradient of such a convolution with respect to d is slow.
 func pointwise(x, d *Node) *Node {
 	dims := slices.Clone(x.Shape().Dimensions)
 	c, k := d.Shape().Dim(2), d.Shape().Dim(3)
@@ -67,16 +67,16 @@ func pointwise(x, d *Node) *Node {
 	return Reshape(y, dims...)
 }
 
-// sideBySide says whether a kernel as large as the stride covers images of that size with windows that neither overlap nor leave
-// a gap: with one window, too.
-func sideBySide(d *Node, stride, pad, height, width int) bool {
+// tilesImage reports whether the windows of the kernel d cover an image exactly once: as non-overlapping patches without
+// gaps, or as one window.
+func tilesImage(d *Node, stride, pad, height, width int) bool {
 	kh, kw := d.Shape().Dim(0), d.Shape().Dim(1)
 	one := kh == height && kw == width
 	return pad == 0 && (one || kh == stride && kw == stride && height%kh == 0 && width%kw == 0)
 }
 
-// windowed replaces CrossCorrelate where the windows tile the image by one matrix product over them.
-func windowed(x, d *Node) *Node {
+// patchwise computes CrossCorrelate for windows that tile the image as one matrix product over the patches.
+func patchwise(x, d *Node) *Node {
 	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	dims := slices.Clone(x.Shape().Dimensions)
 	dims[1], dims[2], dims[3] = dims[1]/kh, dims[2]/kw, k
@@ -84,8 +84,8 @@ func windowed(x, d *Node) *Node {
 	return Reshape(Dot(Reshape(windows, -1, kh*kw*c), Reshape(d, kh*kw*c, k)).Product(), dims...)
 }
 
-// windowedTranspose is the adjoint of windowed in x.
-func windowedTranspose(z, d *Node) *Node {
+// patchwiseTranspose is the adjoint of patchwise with respect to x.
+func patchwiseTranspose(z, d *Node) *Node {
 	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	count, rows, columns := z.Shape().Dim(0), z.Shape().Dim(1), z.Shape().Dim(2)
 	windows := DotGeneral(Reshape(z, -1, k), []int{1}, nil, Reshape(d, kh*kw*c, k), []int{1}, nil)
@@ -93,35 +93,35 @@ func windowedTranspose(z, d *Node) *Node {
 	return Reshape(x, count, rows*kh, columns*kw, c)
 }
 
-// Transpose returns d * z, the exact adjoint of [Kernels.CrossCorrelate] in x: ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩ for all x
+// Transpose returns d * z, the exact adjoint of [Kernels.CrossCorrelate] with respect to x: ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩ for all x
 // [N, height, width, C]. z is [N, H', W', K], d [kh, kw, C, K], the result [N, height, width, C]. It is differentiable
 // in both.
 func (k Kernels) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 	if k.BFloat16 {
-		return rounded(z, d, func(z, d *Node) *Node { return Kernels{Plain: k.Plain}.Transpose(z, d, stride, pad, height, width) })
+		return inBFloat16(z, d, func(z, d *Node) *Node { return Kernels{Plain: k.Plain}.Transpose(z, d, stride, pad, height, width) })
 	}
 	if size := d.Shape().Dim(0); pad >= size {
 		bordered := k.Transpose(z, d, stride, 0, height+2*pad, width+2*pad)
 		return Slice(bordered, AxisRange(), AxisRange(pad, pad+height), AxisRange(pad, pad+width), AxisRange())
 	}
-	if !k.Plain && winogradFits(d, stride, pad) {
+	if !k.Plain && fitsWinograd(d, stride, pad) {
 		return winogradTranspose(z, d)
 	}
-	if !k.Plain && sideBySide(d, stride, pad, height, width) {
-		return windowedTranspose(z, d)
+	if !k.Plain && tilesImage(d, stride, pad, height, width) {
+		return patchwiseTranspose(z, d)
 	}
 	return withGradients(transpose(z, d, stride, pad, height, width),
 		operand{z, func(v *Node) *Node { return k.CrossCorrelate(v, d, stride, pad) }},
 		operand{d, func(v *Node) *Node { return kernelGradient(v, z, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1)) }})
 }
 
-// convolve is GoMLX's convolution in this package's terms.
+// convolve is GoMLX's convolution with this package's parameters.
 func convolve(x, d *Node, stride, pad int) *Node {
 	return Convolve(x, d).Strides(stride).PaddingPerDim([][2]int{{pad, pad}, {pad, pad}}).Done()
 }
 
-// transpose is the adjoint of convolve in x, for x [N, height, width, C]: the flipped kernel slides over z with
-// stride−1 zeros between its positions.
+// transpose is the adjoint of convolve with respect to x [N, height, width, C]: the flipped kernel slides over z dilated by
+// the stride.
 func transpose(z, d *Node, stride, pad, height, width int) *Node {
 	paddings := [][2]int{
 		adjointPadding(d.Shape().Dim(0), z.Shape().Dim(1), stride, pad, height),
@@ -131,22 +131,23 @@ func transpose(z, d *Node, stride, pad, height, width int) *Node {
 		InputDilationPerAxis(stride, stride).PaddingPerDim(paddings).Done()
 }
 
-// flipped returns the kernel [kh, kw, K, C] of the adjoint: d reversed along its spatial axes, its channels exchanged.
+// flipped returns the kernel [kh, kw, K, C] of the adjoint: d reversed along its spatial axes, with C and K exchanged.
 func flipped(d *Node) *Node {
 	return TransposeAllAxes(Reverse(d, 0, 1), 0, 1, 3, 2)
 }
 
-// adjointPadding returns the padding along an axis with which the flipped kernel turns `positions` of z into `size` of x.
+// adjointPadding returns the padding of the dilated z along an axis: with it the flipped kernel maps `positions` entries of z
+// to `size` entries of x.
 func adjointPadding(kernel, positions, stride, pad, size int) [2]int {
 	before := kernel - 1 - pad
-	spread := (positions-1)*stride + 1
-	return [2]int{before, size + kernel - 1 - spread - before}
+	dilated := (positions-1)*stride + 1
+	return [2]int{before, size + kernel - 1 - dilated - before}
 }
 
-// kernelGradient returns the gradient [kh, kw, C, K] with respect to the kernel of convolve, for its input x and the
-// gradient v with respect to its result.
+// kernelGradient returns the gradient [kh, kw, C, K] of convolve with respect to its kernel, for its input x and the gradient
+// v with respect to its result.
 func kernelGradient(x, v *Node, stride, pad, kh, kw int) *Node {
-	// The batch is what is summed over, so it takes the place of the channels; the stride dilates v.
+	// The sum runs over the batch, so it takes the role of the channels; the stride dilates v.
 	axes := ConvolveAxesConfig{
 		InputBatch: 3, InputSpatial: []int{1, 2}, InputChannels: 0,
 		KernelInputChannels: 0, KernelSpatial: []int{1, 2}, KernelOutputChannels: 3,
@@ -159,15 +160,15 @@ func kernelGradient(x, v *Node, stride, pad, kh, kw int) *Node {
 	return Convolve(x, v).AxesConfig(axes).DilationPerAxis(stride, stride).PaddingPerDim(paddings).Done()
 }
 
-// kernelPadding returns the padding of x along an axis with which v, spread by the stride, finds room at `kernel`
-// places. It is negative after the end where the stride does not reach x's last entries.
+// kernelPadding returns the padding of x along an axis: with it the dilated v fits at `kernel` positions. The padding at the
+// end is negative if the strided windows do not reach x's last entries.
 func kernelPadding(kernel, positions, stride, pad, size int) [2]int {
-	spread := (positions-1)*stride + 1
-	return [2]int{pad, kernel - 1 + spread - size - pad}
+	dilated := (positions-1)*stride + 1
+	return [2]int{pad, kernel - 1 + dilated - size - pad}
 }
 
-// border puts `width` zeros around the spatial axes of x [N, H, W, C].
-func border(x *Node, width int) *Node {
+// zeroPad pads the spatial axes of x [N, H, W, C] with `width` zeros on each side.
+func zeroPad(x *Node, width int) *Node {
 	for _, axis := range []int{1, 2} {
 		side := x.Shape().Clone()
 		side.Dimensions[axis] = width

@@ -8,14 +8,14 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Dropout returns x with each entry set to zero with probability rate, 0 ≤ rate < 1, independently, and the others
-// divided by 1−rate. Along the shared axes all entries are dropped together. key holds two random uint32 numbers, [2];
-// the same key and shape drop the same entries.
+// Dropout zeroes each entry of x independently with probability rate, 0 ≤ rate < 1, and divides the others by 1−rate. Entries
+// along the shared axes are dropped together. key holds two random uint32 numbers, [2]; the same key and shape drop the same
+// entries.
 //
-// It replaces layers.Dropout, whose random numbers take longer on a CPU than the convolution behind it: XLA generates
-// them one at a time. Here entry i is dropped by a hash of i and the key, which is computed in vectors along with what
-// is done to x, and anew for the gradient instead of being kept for it. The hash is the 32-bit mixing function
-// "lowbias32" (github.com/skeeto/hash-prospector), once for each number of the key.
+// It replaces layers.Dropout, whose random numbers take longer on a CPU than the next convolution: XLA generates them one at
+// a time. Here a hash of entry i and the key decides. XLA fuses the hash with the other operations on x, vectorises it, and
+// recomputes it in the backward pass instead of storing the mask. The hash is the 32-bit mixing function "lowbias32"
+// (github.com/skeeto/hash-prospector), once for each number of the key.
 func Dropout(x, key *Node, rate float64, shared ...int) *Node {
 	key.AssertDims(2)
 	if rate == 0 {
@@ -44,7 +44,7 @@ func mix(x *Node) *Node {
 	return BitwiseXor(x, BitwiseShiftRightLogicalScalar(x, 16))
 }
 
-// entryOf returns an entry of the vector x as a scalar.
+// entryOf returns entry i of the vector x as a scalar.
 func entryOf(x *Node, i int) *Node {
 	return Reshape(Slice(x, AxisElem(i)))
 }

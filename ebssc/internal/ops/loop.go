@@ -8,18 +8,18 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// overBatch runs step on one piece of the batch after the other, in a loop inside the graph: start counts up from 0 to
-// batch by piece, which divides it. The state is handed from step to step; the last one's is returned. A step sees the
-// nodes that it is given, inputs among them, and none other from outside.
+// loopOverBatch runs step on one chunk of the batch after the other, in a loop inside the graph: start counts from 0 to batch
+// by chunk, which must divide batch. Each step maps the state to the next one; the last state is returned. A step may use
+// only its arguments, no other nodes from outside the loop.
 //
-// What a step computes on the way fits into the cache and lives in the same memory in each step, which is why a loop
-// is faster than the whole batch at once: big temporaries cost more in memory traffic and page faults than their arithmetic.
+// The temporaries of a step fit into the cache and reuse the same memory. That makes the loop faster than one pass over the
+// batch: memory traffic and page faults of big temporaries cost more than their arithmetic.
 //
-// step must not use operations that take GoMLX's cached scalars (ScalarZero, MulScalar and the like): GoMLX would hand
-// the loop's scalar to the graph around it.
-func overBatch(batch, piece int, inputs []*Node, state *Node, step func(start *Node, inputs []*Node, state *Node) *Node) *Node {
+// step must not use operations with GoMLX's cached scalars (ScalarZero, MulScalar and the like): GoMLX would reuse the loop's
+// scalar in the graph outside.
+func loopOverBatch(batch, chunk int, inputs []*Node, state *Node, step func(start *Node, inputs []*Node, state *Node) *Node) *Node {
 	g := state.Graph()
-	if piece == batch {
+	if chunk == batch {
 		return step(Const(g, int32(0)), inputs, state)
 	}
 	all := append([]*Node{Const(g, int32(0)), state}, inputs...)
@@ -36,13 +36,13 @@ func overBatch(batch, piece int, inputs []*Node, state *Node, step func(start *N
 	})
 	body := NewClosure(g, func(g *Graph) []*Node {
 		start, state, inputs := parameters(g)
-		return append([]*Node{Add(start, Const(g, int32(piece))), step(start, inputs, state)}, inputs...)
+		return append([]*Node{Add(start, Const(g, int32(chunk))), step(start, inputs, state)}, inputs...)
 	})
 	return While(condition, body, all...)[1]
 }
 
-// pieceOf returns the part of x [N, ...] that begins at image `start` and holds `size` images.
-func pieceOf(x, start *Node, size int) *Node {
+// batchChunk returns `size` images of x [N, ...] from image `start` on.
+func batchChunk(x, start *Node, size int) *Node {
 	dims := slices.Clone(x.Shape().Dimensions)
 	if size == dims[0] {
 		return x
@@ -51,15 +51,15 @@ func pieceOf(x, start *Node, size int) *Node {
 	return DynamicSlice(x, batchOffset(start, x.Rank()), dims)
 }
 
-// putPiece returns x [N, ...] with the images from `start` on replaced by those of piece.
-func putPiece(x, piece, start *Node) *Node {
-	if piece.Shape().Equal(x.Shape()) {
-		return piece
+// updateBatch returns x [N, ...] with chunk in place of the images from `start` on.
+func updateBatch(x, chunk, start *Node) *Node {
+	if chunk.Shape().Equal(x.Shape()) {
+		return chunk
 	}
-	return DynamicUpdateSlice(x, piece, batchOffset(start, x.Rank()))
+	return DynamicUpdateSlice(x, chunk, batchOffset(start, x.Rank()))
 }
 
-// batchOffset returns the position of image `start` in a tensor of that rank.
+// batchOffset returns the start indices of image `start` in a tensor of that rank.
 func batchOffset(start *Node, rank int) []*Node {
 	offset := []*Node{start}
 	for len(offset) < rank {
@@ -68,9 +68,9 @@ func batchOffset(start *Node, rank int) []*Node {
 	return offset
 }
 
-// pieceSize returns the largest divisor of batch with which a piece takes at most `budget` bytes, at least 1. It is
-// the whole batch where the backend cannot take pieces, as GoMLX's Go backend.
-func pieceSize(g *Graph, batch, bytesPerImage, budget int) int {
+// chunkSize returns the largest divisor of batch for which a chunk takes at most `budget` bytes, at least 1. It returns batch
+// if the backend cannot update slices, as GoMLX's Go backend.
+func chunkSize(g *Graph, batch, bytesPerImage, budget int) int {
 	if !g.Backend().Capabilities().Operations[compute.OpTypeDynamicUpdateSlice] {
 		return batch
 	}

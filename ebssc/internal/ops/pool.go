@@ -7,59 +7,59 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// MaxPool returns the largest value of each window×window window of x [N, H, W, C], `stride` apart, with pad positions
-// of −∞ on each side: [N, H', W', C] with H' = (H + 2·pad − window)/stride + 1, rounded down. Each window must reach
-// into the image: pad < window.
+// MaxPool returns the maximum of each window×window window of x [N, H, W, C], `stride` apart, with −∞ as padding, pad on each
+// side: [N, H', W', C] with H' = (H + 2·pad − window)/stride + 1, rounded down. Each window must overlap the image:
+// pad < window.
 //
-// The gradient of an output goes to one position of its window. Where several hold the largest value, as the many zeros
-// of a sparse code do, that is the first of them in reading order.
+// The gradient of an output goes to one position of its window: at ties, as among the many zeros of a sparse code, to the
+// first maximum in reading order.
 //
-// The fast path replaces GoMLX's MaxPool: XLA's gradient of that, a search in each window and a scatter on one core,
-// takes longer than a convolution.
+// The fast path replaces GoMLX's MaxPool: its gradient in XLA, a search in each window and a scatter on one core, takes longer
+// than a convolution.
 func (k Kernels) MaxPool(x *Node, window, stride, pad int) *Node {
 	if k.Plain {
 		return MaxPool(x).Window(window).Strides(stride).PaddingPerDim([][2]int{{pad, pad}, {pad, pad}}).Done()
 	}
-	// The first of the largest in a row, then the first row that has it.
+	// The first maximum in each row, then the first row.
 	p := pooling{window, stride, pad}
-	return p.largestAlong(p.largestAlong(x, 2), 1)
+	return p.maxAlong(p.maxAlong(x, 2), 1)
 }
 
-// AvgPool is [Kernels.MaxPool] with the mean in place of the largest value. The mean runs over the positions of the
-// window that lie in the image: the padding does not count.
+// AvgPool is [Kernels.MaxPool] with the mean instead of the maximum. The mean runs over the positions of the window inside the
+// image, without the padding.
 //
-// There is but one implementation: the gradient of GoMLX's MeanPool fails on the Go backend.
+// It has one implementation: the gradient of GoMLX's MeanPool fails on the Go backend.
 func (k Kernels) AvgPool(x *Node, window, stride, pad int) *Node {
 	p := pooling{window, stride, pad}
 	return p.meanAlong(p.meanAlong(x, 2), 1)
 }
 
-// pooling holds the parameters of a pooling with square windows, which goes along one axis after the other.
+// pooling holds the parameters of separable pooling with square windows, one axis after the other.
 type pooling struct {
 	window, stride, pad int
 }
 
-// largestAlong pools x along one axis, with a gradient from comparisons.
-func (p pooling) largestAlong(x *Node, axis int) *Node {
+// maxAlong takes the maximum along one axis; its gradient compares the taps with the maximum.
+func (p pooling) maxAlong(x *Node, axis int) *Node {
 	lowest := Infinity(x.Graph(), x.DType(), -1)
-	places := p.places(x, lowest, axis)
-	y := places[0]
-	for _, place := range places[1:] {
-		y = Max(y, place)
+	taps := p.taps(x, lowest, axis)
+	y := taps[0]
+	for _, tap := range taps[1:] {
+		y = Max(y, tap)
 	}
 	return withGradients(y, operand{x, func(v *Node) *Node {
-		return p.collect(firstLargest(places, y, v), x.Shape().Dim(axis), axis)
+		return p.tapsAdjoint(routeToFirstMax(taps, y, v), x.Shape().Dim(axis), axis)
 	}})
 }
 
-// firstLargest returns, for each place of the windows, v where that place is the first that equals y, else 0.
-func firstLargest(places []*Node, y, v *Node) []*Node {
-	last := len(places) - 1
+// routeToFirstMax returns, for each tap, v where that tap is the first to equal the maximum y, else 0.
+func routeToFirstMax(taps []*Node, y, v *Node) []*Node {
+	last := len(taps) - 1
 	zeros := ZerosLike(v)
-	shares := make([]*Node, len(places))
+	shares := make([]*Node, len(taps))
 	rest := v
-	for i, place := range places[:last] {
-		isLargest := Equal(place, y)
+	for i, tap := range taps[:last] {
+		isLargest := Equal(tap, y)
 		shares[i] = Where(isLargest, rest, zeros)
 		rest = Where(isLargest, zeros, rest)
 	}
@@ -67,7 +67,7 @@ func firstLargest(places []*Node, y, v *Node) []*Node {
 	return shares
 }
 
-// meanAlong pools x along one axis.
+// meanAlong takes the mean along one axis.
 func (p pooling) meanAlong(x *Node, axis int) *Node {
 	g, size := x.Graph(), x.Shape().Dim(axis)
 	zero := ScalarZero(g, x.DType())
@@ -76,39 +76,39 @@ func (p pooling) meanAlong(x *Node, axis int) *Node {
 		ones[i] = 1
 	}
 	ones[axis] = size
-	counts := sum(p.places(Ones(g, shapes.Make(x.DType(), ones...)), zero, axis))
-	return withGradients(Div(sum(p.places(x, zero, axis)), counts), operand{x, func(v *Node) *Node {
-		return p.collect(slices.Repeat([]*Node{Div(v, counts)}, p.window), size, axis)
+	counts := sum(p.taps(Ones(g, shapes.Make(x.DType(), ones...)), zero, axis))
+	return withGradients(Div(sum(p.taps(x, zero, axis)), counts), operand{x, func(v *Node) *Node {
+		return p.tapsAdjoint(slices.Repeat([]*Node{Div(v, counts)}, p.window), size, axis)
 	}})
 }
 
-// places returns the values of x at each place of the windows along the axis, with fill beyond the border.
-func (p pooling) places(x, fill *Node, axis int) []*Node {
+// taps returns, for each position in a window along the axis, the values of x there in all windows, with fill as padding.
+func (p pooling) taps(x, fill *Node, axis int) []*Node {
 	size := x.Shape().Dim(axis)
 	count := (size+2*p.pad-p.window)/p.stride + 1
 	last := p.stride * (count - 1)
 	x = padAxis(x, fill, axis, p.pad, max(0, last+p.window-p.pad-size))
-	places := make([]*Node, p.window)
-	for i := range places {
-		places[i] = SliceAxis(x, axis, AxisRange(i, i+last+1).Stride(p.stride))
+	taps := make([]*Node, p.window)
+	for i := range taps {
+		taps[i] = SliceAxis(x, axis, AxisRange(i, i+last+1).Stride(p.stride))
 	}
-	return places
+	return taps
 }
 
-// collect is the adjoint of places: it adds up the shares of each position of an axis of that size.
-func (p pooling) collect(shares []*Node, size, axis int) *Node {
+// tapsAdjoint is the adjoint of taps: it sums the shares of each position along an axis of that size.
+func (p pooling) tapsAdjoint(shares []*Node, size, axis int) *Node {
 	zero := ScalarZero(shares[0].Graph(), shares[0].DType())
-	// Position stride·q + phase, counted from the padding's first, is at place stride·j + phase of window q − j.
+	// Position stride·q + phase of the padded axis is tap stride·j + phase of window q − j.
 	reach := (p.window + p.stride - 1) / p.stride
 	phases := make([]*Node, p.stride)
 	for phase := range phases {
 		var terms []*Node
 		for j := range reach {
-			if place := p.stride*j + phase; place < p.window {
-				terms = append(terms, padAxis(shares[place], zero, axis, j, reach-1-j))
+			if tap := p.stride*j + phase; tap < p.window {
+				terms = append(terms, padAxis(shares[tap], zero, axis, j, reach-1-j))
 			}
 		}
-		if terms == nil { // between the windows
+		if terms == nil { // a gap between windows
 			terms = []*Node{ZerosLike(phases[0])}
 		}
 		phases[phase] = sum(terms)
@@ -120,8 +120,8 @@ func (p pooling) collect(shares []*Node, size, axis int) *Node {
 	return SliceAxis(x, axis, AxisRange(p.pad, p.pad+size))
 }
 
-// padAxis puts `before` and `after` copies of fill around x along an axis. Unlike GoMLX's Pad it is differentiable in x, which
-// makes the adjoint of a pool so: unrolled inference takes its gradient.
+// padAxis pads x along an axis with `before` and `after` copies of fill. Unlike GoMLX's Pad it is differentiable with respect
+// to x, and so is the adjoint of a pool: unrolled inference differentiates it.
 func padAxis(x, fill *Node, axis, before, after int) *Node {
 	padding := make([]PadAxis, x.Rank())
 	padding[axis] = PadAxis{Start: before, End: after}

@@ -6,8 +6,8 @@ import (
 
 // Split returns the drive [u, −u] [..., 2K] of a split code for u [..., K].
 //
-// The fast path replaces the concatenation of u and −u by u times ±1 along a new axis: XLA computes what follows a
-// concatenation entry by entry, asking each where it comes from, and what follows a product in vectors.
+// The fast path multiplies u by ±1 along a new axis instead of concatenating u and −u: XLA computes operations fused with a
+// concatenation entry by entry, with a branch for each, and operations fused with a product in vectors.
 func (k Kernels) Split(u *Node) *Node {
 	if k.Plain {
 		return Concatenate([]*Node{u, Neg(u)}, -1)
@@ -26,11 +26,11 @@ func (k Kernels) Split(u *Node) *Node {
 	}})
 }
 
-// Inner returns the inner products ⟨a, b⟩ of two nodes of one shape over all axes but the first batchAxes, which the
-// result has.
+// Inner returns the inner products ⟨a, b⟩ of two nodes of one shape over all axes except the first batchAxes; the result has
+// the batch axes.
 //
-// The fast path replaces ReduceSum(Mul(a, b)) by the sum of such products of both halves of the last axis, where its size
-// is even: XLA sums up what is computed for both halves of a split code entry by entry, and each half in vectors.
+// The fast path adds the products of both halves of the last axis, if its size is even, before it sums: XLA reduces a split
+// code entry by entry, and each half in vectors.
 func (k Kernels) Inner(a, b *Node, batchAxes int) *Node {
 	var axes []int
 	for axis := batchAxes; axis < a.Rank(); axis++ {
@@ -42,22 +42,21 @@ func (k Kernels) Inner(a, b *Node, batchAxes int) *Node {
 	aPlus, aMinus := Halves(a)
 	bPlus, bMinus := Halves(b)
 	inner := ReduceSum(Add(Mul(aPlus, bPlus), Mul(aMinus, bMinus)), axes...)
-	spread := func(v *Node) *Node { return inRank(v, a.Rank()) }
 	return withGradients(inner,
-		operand{a, func(v *Node) *Node { return Mul(spread(v), b) }},
-		operand{b, func(v *Node) *Node { return Mul(spread(v), a) }})
+		operand{a, func(v *Node) *Node { return Mul(expandRight(v, a.Rank()), b) }},
+		operand{b, func(v *Node) *Node { return Mul(expandRight(v, a.Rank()), a) }})
 }
 
-// Scale returns x times one factor for each entry of its first axes, of which factor has as many.
+// Scale multiplies x by factor, which has the leading axes of x and broadcasts along the others.
 //
-// The fast path's gradient in the factor is [Kernels.Inner] in place of XLA's sum.
+// In the fast path the gradient with respect to the factor is [Kernels.Inner] instead of XLA's sum.
 func (k Kernels) Scale(x, factor *Node) *Node {
-	spread := inRank(factor, x.Rank())
+	expanded := expandRight(factor, x.Rank())
 	if k.Plain {
-		return Mul(x, spread)
+		return Mul(x, expanded)
 	}
-	return withGradients(Mul(x, spread),
-		operand{x, func(v *Node) *Node { return Mul(v, spread) }},
+	return withGradients(Mul(x, expanded),
+		operand{x, func(v *Node) *Node { return Mul(v, expanded) }},
 		operand{factor, func(v *Node) *Node { return k.Inner(v, x, factor.Rank()) }})
 }
 
@@ -67,8 +66,8 @@ func Halves(x *Node) (first, second *Node) {
 	return SliceAxis(x, -1, AxisRange(0, size)), SliceAxis(x, -1, AxisRange(size))
 }
 
-// inRank gives v further axes of size 1 at the end, up to that rank.
-func inRank(v *Node, rank int) *Node {
+// expandRight appends axes of size 1 to v, up to that rank.
+func expandRight(v *Node, rank int) *Node {
 	for v.Rank() < rank {
 		v = InsertAxes(v, -1)
 	}

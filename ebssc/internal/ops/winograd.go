@@ -5,11 +5,11 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Winograd's minimal filtering F(4×4, 3×3): a 3×3 cross-correlation with stride 1 and padding 1 takes tiles of 6×6
-// inputs to tiles of 4×4 outputs. Transformed by inputPoints on both sides, a tile is multiplied by the transformed
-// kernel at each of its 36 points, which is one matrix product over the channels a point, and outputPoints takes the
-// products to the outputs: a quarter of the multiplications (Lavin & Gray, "Fast Algorithms for Convolutional Neural
-// Networks", 2016, section 4.1, whose Bᵀ, G and Aᵀ these are).
+// Winograd's minimal filtering F(4×4, 3×3): a 3×3 cross-correlation with stride 1 and padding 1 maps tiles of 6×6 inputs to
+// tiles of 4×4 outputs. inputPoints transforms a tile on both sides. At each of its 36 points it is multiplied by the
+// transformed kernel, one matrix product over the channels a point. outputPoints transforms the products to the outputs. It
+// takes a quarter of the multiplications. The matrices are Bᵀ, G and Aᵀ of Lavin & Gray, "Fast Algorithms for Convolutional
+// Neural Networks", 2016, section 4.1.
 var (
 	inputPoints = [][]float32{
 		{4, 0, -5, 0, 1, 0},
@@ -37,33 +37,33 @@ var (
 
 const (
 	tile   = 4        // outputs of a tile along an axis
-	points = tile + 2 // inputs of a tile along an axis, and the points it is transformed to
+	points = tile + 2 // inputs of a tile along an axis, and points of its transform
 
-	// pieceBytes is about what a step of the loop over the batch holds in transformed tiles and products. Between 4 and
-	// 32 MiB the time hardly changes, below and above it rises.
-	pieceBytes = 8 << 20
+	// chunkBytes bounds the transformed tiles and products of a step of the loop over the batch. From 4 to 32 MiB the time
+	// hardly changes; outside it rises.
+	chunkBytes = 8 << 20
 )
 
-// winogradFits says whether a convolution with d and its gradients go by Winograd's transforms: 3×3 kernels on eight or
-// more channels, with stride 1 and padding 1, in float32.
+// fitsWinograd reports whether a convolution with d and its gradients use Winograd's transforms: 3×3 kernels on eight or more
+// channels, with stride 1 and padding 1, in float32.
 //
-// Measured on two cores, forward and both gradients, they take 0.2 to 0.6 of the time of XLA's own convolutions at the
-// networks' shapes (48 to 384 channels; BenchmarkStepConvolution) and 0.6 to 1 of it at 8 to 32 channels. The results
-// are off by up to 1e-5 of the largest, where XLA's own are off by 1e-6.
-func winogradFits(d *Node, stride, pad int) bool {
+// On two cores, forward and both gradients, the transforms take 0.2 to 0.6 of the time of XLA's convolutions at the networks'
+// shapes (48 to 384 channels; BenchmarkStepConvolution) and 0.6 to 1 of it at 8 to 32 channels. Their error is up to 1e-5 of
+// the largest result; XLA's is 1e-6.
+func fitsWinograd(d *Node, stride, pad int) bool {
 	dims := d.Shape().Dimensions
 	return d.DType() == dtypes.Float32 && dims[0] == 3 && dims[1] == 3 && dims[2] >= 8 && stride == 1 && pad == 1
 }
 
-// winograd replaces CrossCorrelate(x, d, 1, 1) for 3×3 kernels, with its own gradients: the one in x is the same
-// operation with the flipped kernel, the one in d is computed at the same points.
+// winograd computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one with respect to x is the same
+// operation with the flipped kernel, the one with respect to d is computed at the same points.
 func winograd(x, d *Node) *Node {
 	return withGradients(winogradValue(x, d),
 		operand{x, func(v *Node) *Node { return winogradValue(v, flipped(d)) }},
 		operand{d, func(v *Node) *Node { return winogradKernelGradient(x, v) }})
 }
 
-// winogradTranspose replaces Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
+// winogradTranspose computes Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
 func winogradTranspose(z, d *Node) *Node {
 	return withGradients(winogradValue(z, flipped(d)),
 		operand{z, func(v *Node) *Node { return winogradValue(v, d) }},
@@ -73,33 +73,34 @@ func winogradTranspose(z, d *Node) *Node {
 // winogradValue computes d ⋆ x, [N, H, W, K].
 func winogradValue(x, d *Node) *Node {
 	t := newTiles(x, d.Shape().Dim(3))
-	zero, one := unfoldable(d)
+	zero, one := opaqueScalars(d)
 	y := BroadcastToDims(zero, t.batch, t.height, t.width, t.filters)
 	inputs := []*Node{x, pointsOfKernel(d), one}
-	return overBatch(t.batch, t.piece, inputs, y, func(start *Node, inputs []*Node, y *Node) *Node {
+	return loopOverBatch(t.batch, t.chunk, inputs, y, func(start *Node, inputs []*Node, y *Node) *Node {
 		x, kernel, one := inputs[0], inputs[1], inputs[2]
-		in := t.pointsOfInput(pieceOf(x, start, t.piece), one)
+		in := t.pointsOfInput(batchChunk(x, start, t.chunk), one)
 		products := DotGeneral(in, []int{2}, []int{0}, kernel, []int{1}, []int{0})
-		return putPiece(y, t.outputsOf(products, one), start)
+		return updateBatch(y, t.outputsOf(products, one), start)
 	})
 }
 
-// winogradKernelGradient returns the gradient [3, 3, C, K] of d ⋆ x in d for the gradient v with respect to d ⋆ x.
+// winogradKernelGradient returns the gradient [3, 3, C, K] of d ⋆ x with respect to d, for the gradient v with respect to
+// d ⋆ x.
 func winogradKernelGradient(x, v *Node) *Node {
 	t := newTiles(x, v.Shape().Dim(3))
-	zero, one := unfoldable(v)
+	zero, one := opaqueScalars(v)
 	total := BroadcastToDims(zero, points*points, t.channels, t.filters)
 	inputs := []*Node{x, v, one}
-	return kernelOfPoints(overBatch(t.batch, t.piece, inputs, total, func(start *Node, inputs []*Node, total *Node) *Node {
+	return kernelOfPoints(loopOverBatch(t.batch, t.chunk, inputs, total, func(start *Node, inputs []*Node, total *Node) *Node {
 		x, v, one := inputs[0], inputs[1], inputs[2]
-		in := t.pointsOfInput(pieceOf(x, start, t.piece), one)
-		out := t.pointsOfGradient(pieceOf(v, start, t.piece), one)
+		in := t.pointsOfInput(batchChunk(x, start, t.chunk), one)
+		out := t.pointsOfGradient(batchChunk(v, start, t.chunk), one)
 		return Add(total, sumOverTiles(in, out))
 	}))
 }
 
-// sumOverTiles returns inᵀ·out at each point: [36, tiles, C] and [36, tiles, K] to [36, C, K]. It is split, for
-// XLA computes the points of one product on one core, one after the other, but several products at once.
+// sumOverTiles returns inᵀ·out at each point: [36, tiles, C] and [36, tiles, K] to [36, C, K]. It is split into several
+// products, which XLA computes in parallel; it computes the points of one batched product in sequence on one core.
 func sumOverTiles(in, out *Node) *Node {
 	const parts, size = 4, points * points / 4
 	products := make([]*Node, parts)
@@ -110,18 +111,18 @@ func sumOverTiles(in, out *Node) *Node {
 	return Concatenate(products, 0)
 }
 
-// tiles are the dimensions of a convolution cut into tiles of 4×4 outputs.
+// tiles holds the dimensions of a convolution in tiles of 4×4 outputs.
 type tiles struct {
 	batch, height, width, channels, filters int
 	rows, columns                           int // number of tiles along the spatial axes
-	piece                                   int // images in a step of the loop
+	chunk                                   int // images in a step of the loop
 }
 
 func newTiles(x *Node, filters int) tiles {
 	dims := x.Shape().Dimensions
 	t := tiles{batch: dims[0], height: dims[1], width: dims[2], channels: dims[3], filters: filters}
 	t.rows, t.columns = (t.height+tile-1)/tile, (t.width+tile-1)/tile
-	t.piece = pieceSize(x.Graph(), t.batch, 4*points*points*t.rows*t.columns*(t.channels+t.filters), pieceBytes)
+	t.chunk = chunkSize(x.Graph(), t.batch, 4*points*points*t.rows*t.columns*(t.channels+t.filters), chunkBytes)
 	return t
 }
 
@@ -132,28 +133,28 @@ func (t tiles) pointsOfInput(x, one *Node) *Node {
 	x = combine(inputPoints, windows(x, 1, t.rows), 0)
 	x = Div(x, one)
 	x = combine(inputPoints, windows(x, 3, t.columns), 1)
-	return Reshape(x, points*points, t.piece*t.rows*t.columns, t.channels)
+	return Reshape(x, points*points, t.chunk*t.rows*t.columns, t.channels)
 }
 
 // pointsOfGradient is the adjoint of outputsOf: [n, H, W, K] to [36, n·rows·columns, K].
 func (t tiles) pointsOfGradient(v, one *Node) *Node {
 	v = Pad(v, Const(v.Graph(), float32(0)), PadAxis{},
 		PadAxis{End: t.rows*tile - t.height}, PadAxis{End: t.columns*tile - t.width}, PadAxis{})
-	v = Reshape(v, t.piece, t.rows, tile, t.columns*tile, t.filters)
+	v = Reshape(v, t.chunk, t.rows, tile, t.columns*tile, t.filters)
 	v = combine(transposed(outputPoints), entries(v, 2), 0) // [6, n, rows, 4·columns, K]
 	v = Div(v, one)
-	v = Reshape(v, points, t.piece, t.rows, t.columns, tile, t.filters)
+	v = Reshape(v, points, t.chunk, t.rows, t.columns, tile, t.filters)
 	v = combine(transposed(outputPoints), entries(v, 4), 1) // [6, 6, n, rows, columns, K]
-	return Reshape(v, points*points, t.piece*t.rows*t.columns, t.filters)
+	return Reshape(v, points*points, t.chunk*t.rows*t.columns, t.filters)
 }
 
-// outputsOf takes the products at the points [36, n·rows·columns, K] to the outputs [n, H, W, K].
+// outputsOf transforms the products at the points [36, n·rows·columns, K] to the outputs [n, H, W, K].
 func (t tiles) outputsOf(products, one *Node) *Node {
-	y := Reshape(products, points, points, t.piece, t.rows, t.columns, t.filters)
+	y := Reshape(products, points, points, t.chunk, t.rows, t.columns, t.filters)
 	y = combine(outputPoints, entries(y, 0), 3) // [6, n, rows, 4, columns, K]
 	y = Div(y, one)
 	y = combine(outputPoints, entries(y, 0), 4) // [n, rows, 4, columns, 4, K]
-	y = Reshape(y, t.piece, t.rows*tile, t.columns*tile, t.filters)
+	y = Reshape(y, t.chunk, t.rows*tile, t.columns*tile, t.filters)
 	return Slice(y, AxisRange(), AxisRange(0, t.height), AxisRange(0, t.width), AxisRange())
 }
 
@@ -171,7 +172,7 @@ func kernelOfPoints(u *Node) *Node {
 	return Reshape(d, 3, 3, c, k)
 }
 
-// combine returns, stacked along a new axis, the combinations of the parts with the rows of m as their weights.
+// combine returns the linear combinations of the parts with the rows of m as weights, stacked along a new axis.
 func combine(m [][]float32, parts []*Node, axis int) *Node {
 	terms := make([]*Node, len(parts))
 	for i, weights := range transposed(m) {
@@ -186,7 +187,7 @@ func combine(m [][]float32, parts []*Node, axis int) *Node {
 	return sum(terms)
 }
 
-// windows returns the six places of windows of 6, four apart, along an axis of x.
+// windows returns the six taps of overlapping windows of 6 entries, four apart, along an axis of x.
 func windows(x *Node, axis, count int) []*Node {
 	parts := make([]*Node, points)
 	for i := range parts {
@@ -195,7 +196,7 @@ func windows(x *Node, axis, count int) []*Node {
 	return parts
 }
 
-// entries returns x at each place along an axis, without that axis.
+// entries unstacks x along an axis.
 func entries(x *Node, axis int) []*Node {
 	parts := make([]*Node, x.Shape().Dim(axis))
 	for i := range parts {
@@ -204,12 +205,13 @@ func entries(x *Node, axis int) []*Node {
 	return parts
 }
 
-// unfoldable returns the scalars 0 and 1, but such that the compiler does not know them: they hang on x's first element,
-// and where that is not a number, neither are they.
+// opaqueScalars returns the scalars 0 and 1 in a form that XLA cannot constant-fold: they depend on x's first element, and are
+// NaN if it is.
 //
-// XLA fuses a sum into each of the sums that it is part of, computing it anew for each, but not a quotient: dividing
-// by such a one keeps an intermediate result. And it copies a constant from which several loops start, but not such zeros.
-func unfoldable(x *Node) (zero, one *Node) {
+// XLA fuses a sum into each sum that uses it, and recomputes it there, but not a quotient: division by an opaque 1
+// materialises an intermediate result. It also copies a constant that is the initial state of several loops, but not an
+// opaque 0.
+func opaqueScalars(x *Node) (zero, one *Node) {
 	g, dtype := x.Graph(), x.DType()
 	first := firstElement(x)
 	isNumber := Equal(first, first)

@@ -79,15 +79,15 @@ class Dropout:
 
 
 class Level:
-    """A block with its code as it stands, and the dropout through which it reads the code below and is felt there."""
+    """A block with its current code, and the dropout of the code below: for reading it and for top-down input to it."""
 
     def __init__(self, name, block, variables, dropout):
         self.block, self.coding, self.dropout = block, block["Coding"], dropout
         self.dictionary, self.offset = variables[f"{name}/dictionary"], variables[f"{name}/offset"]
         self.thresholds = variables.get(f"{name}/thresholds")
 
-    def look(self, below):
-        """The drive less the thresholds, for the code below as it stands."""
+    def compute_drive(self, below):
+        """Computes the drive minus the thresholds from the current code below."""
         self.size = below.shape[-3:]
         u = convolve(self.dropout(below), self.dictionary, self.block["Stride"], self.block["Padding"]) + self.offset
         self.net = u if self.coding["Rectified"] else jnp.concatenate([u, -u], -1)
@@ -97,19 +97,19 @@ class Level:
             self.net = self.net - self.thresholds
 
     def update(self, r=None):
-        """The code for that drive, shifted by r from the block above, and its norm if it is spherical."""
+        """Computes the code from the drive, shifted by r from the block above, and its norm if it is spherical."""
         self.code = jax.nn.relu(self.net if r is None else hypotheses(self.net, r) + r)
         if self.coding["Spherical"]:
             self.code, self.norm = normalize(self.code)
 
     def top_down(self):
-        """r for the block below."""
+        """Top-down input r to the block below."""
         filters = self.block["Filters"]
         signed = self.code[..., :filters] - self.code[..., filters:]
         return self.dropout(adjoint(signed, self.dictionary, self.block["Stride"], self.block["Padding"], self.size))
 
     def energy(self):
-        """The energy [N] or [N, Y] of the code and the drive as they stand."""
+        """The energy [N] or [N, Y] of the current code and drive."""
         return jnp.sum(hypotheses(self.net, self.code) * self.code, (-3, -2, -1))
 
 
@@ -117,12 +117,12 @@ def sweep(levels):
     """Updates every code once, from the bottom to the top."""
     for i, level in enumerate(levels):
         if i > 0:
-            level.look(levels[i - 1].code)
+            level.compute_drive(levels[i - 1].code)
         level.update(levels[i + 1].top_down() if i + 1 < len(levels) else None)
 
 
 def forward(case, units, variables, x, key=None):
-    """Scores [N, Y] of images [N, H, W, C]; with dropout if there is a key. Finds the units of the variables' steps."""
+    """Scores [N, Y] of images [N, H, W, C]; with dropout if there is a key. Sets the units of the variables' steps."""
     step, levels = 1.0, []
     rate = case.settings["dropout_rate"]
 
@@ -144,7 +144,7 @@ def forward(case, units, variables, x, key=None):
             x, _ = normalize(x)
             step = unit(x.shape[-3:])
         level = Level(name, block, variables, dropout(x) if levels else Dropout(rate, None, x.shape))
-        level.look(x)
+        level.compute_drive(x)
         level.update()
         levels.append(level)
         units[f"{name}/offset"] = step
@@ -176,7 +176,7 @@ def adam(rate, units, state, gradients):
     return updated, first, second, count
 
 
-def main(folder):
+def main(folder, name):
     case = Case(folder)
     images, labels = jnp.asarray(case.images), jnp.asarray(case.labels)
     variables = {name: jnp.asarray(value) for name, value in case.variables.items()}
@@ -208,7 +208,7 @@ def main(folder):
         for _ in range(steps):
             jax.block_until_ready(scores(state[0], images))
 
-    serve("jax", jax.__version__, folder, scores(variables, images), {"train": train, "inference": infer})
+    serve(name, jax.__version__, folder, scores(variables, images), {"train": train, "inference": infer})
 
 
-main(sys.argv[1])
+main(sys.argv[1], sys.argv[3])

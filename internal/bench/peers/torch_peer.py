@@ -1,4 +1,4 @@
-"""The networks of package ebssc in PyTorch, eager, on the CPU.
+"""The networks of package ebssc in PyTorch, eager, on the CPU; as program torch-bf16 with bfloat16 autocast.
 
 Codes are [N, H, W, C] or, for each hypothesis, [N, Y, H, W, C], contiguous: seen as [N, C, H, W] that is channels_last,
 the layout in which PyTorch's convolutions and pools are fast, and no step between them copies. A block below which nothing
@@ -56,7 +56,7 @@ def adjoint(z, dictionary, stride, padding, size):
     if side_by_side(size, kernel, stride, padding):
         windows = F.linear(z, rows(dictionary).t()).unflatten(-1, (kernel, kernel, channels))
         return windows.transpose(-4, -3).flatten(-5, -4).flatten(-3, -2)
-    # What the last window leaves over at the end.
+    # Rows and columns that the last window does not reach.
     rest = [side + 2 * padding - kernel - stride * (places - 1) for side, places in zip(size, z.shape[-3:-1])]
     return channels_last(F.conv_transpose2d(channels_first(z), dictionary, None, stride, padding, rest), z)
 
@@ -90,15 +90,15 @@ def drop(x, mask):
 
 
 class Level:
-    """A block with its code as it stands, and the dropout mask through which it reads the code below and is felt there."""
+    """A block with its current code, and the dropout mask of the code below: for reading it and for top-down input to it."""
 
     def __init__(self, name, block, variables, mask):
         self.block, self.coding, self.mask = block, block["Coding"], mask
         self.dictionary, self.offset = variables[f"{name}/dictionary"], variables[f"{name}/offset"]
         self.thresholds = variables.get(f"{name}/thresholds")
 
-    def look(self, below):
-        """The drive less the thresholds, for the code below as it stands."""
+    def compute_drive(self, below):
+        """Computes the drive minus the thresholds from the current code below."""
         self.size = below.shape[-3:]
         u = convolve(drop(below, self.mask), self.dictionary, self.offset, self.block["Stride"], self.block["Padding"])
         self.net = u if self.coding["Rectified"] else torch.cat([u, -u], -1)
@@ -108,19 +108,19 @@ class Level:
             self.net = self.net - self.thresholds
 
     def update(self, r=None):
-        """The code for that drive, shifted by r from the block above, and its norm if it is spherical."""
+        """Computes the code from the drive, shifted by r from the block above, and its norm if it is spherical."""
         self.code = F.relu(self.net if r is None else hypotheses(self.net, r) + r)
         if self.coding["Spherical"]:
             self.code, self.norm = normalize(self.code)
 
     def top_down(self):
-        """r for the block below."""
+        """Top-down input r to the block below."""
         filters = self.block["Filters"]
         signed = self.code[..., :filters] - self.code[..., filters:]
         return drop(adjoint(signed, self.dictionary, self.block["Stride"], self.block["Padding"], self.size), self.mask)
 
     def energy(self):
-        """The energy [N] or [N, Y] of the code and the drive as they stand."""
+        """The energy [N] or [N, Y] of the current code and drive."""
         return (hypotheses(self.net, self.code) * self.code).sum((-3, -2, -1))
 
 
@@ -128,12 +128,12 @@ def sweep(levels):
     """Updates every code once, from the bottom to the top."""
     for i, level in enumerate(levels):
         if i > 0:
-            level.look(levels[i - 1].code)
+            level.compute_drive(levels[i - 1].code)
         level.update(levels[i + 1].top_down() if i + 1 < len(levels) else None)
 
 
 class Network(torch.nn.Module):
-    """A case's network. Its first pass finds the units of the variables' steps."""
+    """A case's network. Its first pass sets the units of the variables' steps."""
 
     def __init__(self, case):
         super().__init__()
@@ -170,7 +170,7 @@ class Network(torch.nn.Module):
                 x, _ = normalize(x)
                 step = unit(x.shape[-3:])
             level = Level(name, layer["Block"], self.variables, None if first else self.mask(x))
-            level.look(x)
+            level.compute_drive(x)
             level.update()
             self.units[f"{name}/offset"] = step
             self.units[f"{name}/thresholds"] = step * (self.case.settings["class_step"] if coding["Thresholds"] == "class" else 1)
@@ -199,18 +199,22 @@ class Network(torch.nn.Module):
         return torch.optim.Adam([{"params": group, "lr": rate * step} for step, group in groups.items()], eps=1e-7, fused=True)
 
 
-def main(folder):
+def main(folder, name):
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.manual_seed(0)
     case = Case(folder)
     images, labels = torch.from_numpy(case.images), torch.from_numpy(case.labels).long()
     network = Network(case)
 
+    def forward():
+        with torch.autocast("cpu", torch.bfloat16, enabled=name == "torch-bf16"):
+            return network(images).float()
+
     @torch.inference_mode()
     def infer(steps):
         network.eval()
         for _ in range(steps):
-            scores = network(images)
+            scores = forward()
         return scores
 
     scores = infer(1)
@@ -221,13 +225,13 @@ def main(folder):
         network.train()
         for _ in range(steps):
             optimizer.zero_grad(set_to_none=True)
-            F.cross_entropy(network(images), labels).backward()
+            F.cross_entropy(forward(), labels).backward()
             optimizer.step()
             with torch.no_grad():
                 for threshold in thresholds:
                     threshold.clamp_(min=0)
 
-    serve("torch", torch.__version__, folder, scores, {"train": train, "inference": infer})
+    serve(name, torch.__version__, folder, scores, {"train": train, "inference": infer})
 
 
-main(sys.argv[1])
+main(sys.argv[1], sys.argv[3])

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Disk mounts a disk of that many kilobytes, in memory, until the test ends. The test is skipped where that cannot be done.
+// Disk mounts a disk of that many kilobytes, in memory, until the test ends. It skips the test if this user cannot mount one.
 func Disk(t testing.TB, kilobytes int) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -29,7 +29,7 @@ func Disk(t testing.TB, kilobytes int) string {
 	return folder
 }
 
-// Fill leaves no room on a disk.
+// Fill fills a disk.
 func Fill(t testing.TB, folder string) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(folder, "ballast"))
@@ -38,7 +38,7 @@ func Fill(t testing.TB, folder string) {
 	require.ErrorIs(t, errors.Join(err, file.Close()), syscall.ENOSPC)
 }
 
-// ReadOnly makes a disk one that can only be read, for root too.
+// ReadOnly makes a disk read-only, for root too.
 func ReadOnly(t testing.TB, folder string) { remount(t, folder, "ro") }
 
 // Resize gives a disk another size in kilobytes.

@@ -1,4 +1,4 @@
-// Package datasettest has data sets for tests, which need no download.
+// Package datasettest makes data sets for tests, so that they need no download.
 package datasettest
 
 import (
@@ -12,16 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// CIFAR10 writes a data set in CIFAR-10's layout and size to a folder that goes with the test, and returns the folder: ten
-// classes, each a coarse pattern, under noise in the images that profile smoke reads.
-func CIFAR10(t testing.TB) string {
-	rng := rand.New(rand.NewPCG(3, 4))
-	var patterns [10][48]float64
+// drawPatterns draws a coarse pattern of that many values for each of ten classes.
+func drawPatterns(rng *rand.Rand, size int) (patterns [10][]float64) {
 	for class := range patterns {
-		for i := range patterns[class] {
-			patterns[class][i] = rng.NormFloat64()
+		for range size {
+			patterns[class] = append(patterns[class], rng.NormFloat64())
 		}
 	}
+	return patterns
+}
+
+// CIFAR10 writes a data set in CIFAR-10's layout and size to a temporary folder, which it returns: ten classes, each a coarse
+// pattern, under noise in the images that profile smoke reads.
+func CIFAR10(t testing.TB) string {
+	rng := rand.New(rand.NewPCG(3, 4))
+	patterns := drawPatterns(rng, 48)
 	record := make([]byte, 0, 3073)
 	folder := filepath.Join(t.TempDir(), "cifar-10-batches-bin")
 	require.NoError(t, os.MkdirAll(folder, 0o755))
@@ -34,7 +39,7 @@ func CIFAR10(t testing.TB) string {
 				for y := range 32 {
 					for x := range 32 {
 						value := 128 + 40*patterns[class][c*16+y/8*4+x/8]
-						// The smoke profile reads the first images alone.
+						// Profile smoke reads only the first images of each file.
 						if i < 2000 {
 							value += 5 * rng.NormFloat64()
 						}
@@ -46,21 +51,14 @@ func CIFAR10(t testing.TB) string {
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text.Bytes(), 0o644))
 	}
-	names := "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n"
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "batches.meta.txt"), []byte(names), 0o644))
 	return filepath.Dir(folder)
 }
 
-// MNIST adds files in MNIST's layout to a folder, with so many images each for training and for tests: ten classes, each a
-// coarse pattern under noise.
+// MNIST writes files in MNIST's layout to a folder, with that many images each for training and for tests: ten classes, each
+// a coarse pattern under noise.
 func MNIST(t testing.TB, folder string, images int) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	var patterns [10][49]float64
-	for class := range patterns {
-		for i := range patterns[class] {
-			patterns[class][i] = rng.NormFloat64()
-		}
-	}
+	patterns := drawPatterns(rng, 49)
 	write := func(name string, content []byte, sizes ...uint32) {
 		var text bytes.Buffer
 		require.NoError(t, binary.Write(&text, binary.BigEndian, append([]uint32{0x800 + uint32(len(sizes))}, sizes...)))

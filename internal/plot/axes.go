@@ -1,0 +1,75 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/palette/brewer"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Plot returns an empty plot with a grid, in the fonts of all figures.
+func Plot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = printable(title), x, y
+	p.Title.TextStyle.Font, p.Title.Padding = sans(13), 8
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font, axis.Label.Padding, axis.Tick.Label.Font = sans(12), 5, sans(10)
+	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(decimalTicks), plot.TickerFunc(decimalTicks)
+	p.Legend.Top, p.Legend.TextStyle.Font = true, sans(11)
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xe4}, color.Gray{0xe4}
+	p.Add(grid)
+	return p
+}
+
+// margin around plots, in points.
+const margin = 10
+
+// FromPlot returns the figure of a plot with a margin, of that size in points.
+func FromPlot(p *plot.Plot, width, height vg.Length) Figure { return Row(width, height, p) }
+
+// Row returns the figure of plots side by side with aligned axes, of that total size in points.
+func Row(width, height vg.Length, plots ...*plot.Plot) Figure {
+	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
+		canvas.SetColor(color.White)
+		canvas.Fill(canvas.Rectangle.Path())
+		inner := draw.Crop(canvas, margin, -margin, margin, -margin)
+		tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: margin}
+		for i, place := range plot.Align([][]*plot.Plot{plots}, tiles, inner)[0] {
+			plots[i].Draw(place)
+		}
+	}}
+}
+
+// Hue returns colour i of a palette of 8 distinct colours; it repeats from 8 on.
+func Hue(i int) color.Color { return hues[i%len(hues)] }
+
+// maxColours is the number of distinct colours.
+const maxColours = 8
+
+// hues is the palette of curves and dots.
+var hues = palette("Dark2", maxColours)
+
+// palette returns the colours of a ColorBrewer palette. It panics if the name or size is unknown.
+func palette(name string, count int) []color.Color {
+	colors, err := brewer.GetPalette(brewer.TypeQualitative, name, count)
+	if err != nil {
+		panic(fmt.Sprintf("palette %s: %v", name, err))
+	}
+	return colors.Colors()
+}
+
+// sans returns the sans-serif font of a size.
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+// printable replaces the subscript minus of EBC₆₋₇, which the font lacks.
+func printable(name string) string { return strings.ReplaceAll(name, "₋", "-") }

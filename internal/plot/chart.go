@@ -1,0 +1,120 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Chart is a line chart of one or more curves.
+type Chart struct {
+	// Title, in one or more lines; X and Y name the axes.
+	Title, X, Y string
+	// Log makes the vertical axis logarithmic: all values must be positive.
+	Log bool
+	// Curves, 1 to 8: there are 8 distinct colours.
+	Curves []Curve
+}
+
+// Curve is a series of points with a name.
+type Curve struct {
+	// Name in the legend.
+	Name string
+	// Points in the order of their X.
+	Points []Point
+}
+
+// Point is the mean, minimum (Low) and maximum (High) of the measurements at X.
+type Point struct {
+	X, Mean, Low, High float64
+}
+
+// At is a point with a single measurement.
+func At(x, y float64) Point { return Point{X: x, Mean: y, Low: y, High: y} }
+
+// maxMarkers is the number of points up to which a curve has markers; more would overlap.
+const maxMarkers = 20
+
+// Draw draws each curve as a line through the means and, if values differ, a translucent band from minimum to maximum.
+func (c Chart) Draw() (Figure, error) {
+	if len(c.Curves) == 0 || len(c.Curves) > maxColours {
+		return Figure{}, fmt.Errorf("a chart of %d curves: it must have 1 to %d, one for each colour", len(c.Curves), maxColours)
+	}
+	p := c.axes()
+	// All bands below all lines.
+	for _, add := range []func(Curve, *plot.Plot, color.Color) error{Curve.addBand, Curve.addLine} {
+		for i, curve := range c.Curves {
+			if err := add(curve, p, Hue(i)); err != nil {
+				return Figure{}, fmt.Errorf("drawing %s: %w", curve.Name, err)
+			}
+		}
+	}
+	if c.Log && p.Y.Min <= 0 {
+		return Figure{}, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
+	}
+	return FromPlot(p, 480, 330), nil
+}
+
+// axes returns the chart's plot without curves.
+func (c Chart) axes() *plot.Plot {
+	p := Plot(c.Title, c.X, c.Y)
+	p.X.Padding, p.Y.Padding = 0, 0
+	p.X.Tick.Marker = plot.TickerFunc(integerTicks)
+	if c.Log {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
+	}
+	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = 2, -6, -6
+	p.Legend.YPosition = draw.PosCenter
+	return p
+}
+
+// addBand adds the band from minimum to maximum.
+func (c Curve) addBand(p *plot.Plot, hue color.Color) error {
+	var lower, upper plotter.XYs
+	for _, point := range c.Points {
+		lower = append(lower, plotter.XY{X: point.X, Y: point.Low})
+		upper = append(upper, plotter.XY{X: point.X, Y: point.High})
+	}
+	if slices.Equal(lower, upper) {
+		return nil
+	}
+	slices.Reverse(upper)
+	band, err := plotter.NewPolygon(append(lower, upper...))
+	if err != nil {
+		return err
+	}
+	band.Color, band.LineStyle.Width = translucent(hue), 0
+	p.Add(band)
+	return nil
+}
+
+// addLine adds the line through the means, with markers up to maxMarkers points.
+func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
+	var means plotter.XYs
+	for _, point := range c.Points {
+		means = append(means, plotter.XY{X: point.X, Y: point.Mean})
+	}
+	line, markers, err := plotter.NewLinePoints(means)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width = hue, 1.6
+	markers.Color, markers.Shape, markers.Radius = hue, draw.CircleGlyph{}, 2.2
+	p.Add(line)
+	if len(means) <= maxMarkers {
+		p.Add(markers)
+	}
+	p.Legend.Add(printable(c.Name), line)
+	return nil
+}
+
+// translucent returns the colour with low opacity.
+func translucent(hue color.Color) color.Color {
+	solid := color.NRGBAModel.Convert(hue).(color.NRGBA)
+	solid.A = 0x40
+	return solid
+}

@@ -1,0 +1,103 @@
+package plot_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/plot"
+)
+
+// chart has one curve, with or without a spread.
+func chart(spread float64) plot.Chart {
+	return plot.Chart{Title: "first\nsecond", X: "epoch", Y: "error", Curves: []plot.Curve{{Name: "T = 0", Points: []plot.Point{
+		{X: 1, Mean: 4, Low: 4 - spread, High: 4 + spread}, {X: 2, Mean: 1, Low: 1, High: 1 + spread}, {X: 3, Mean: 0.2, Low: 0.2, High: 0.2},
+	}}}}
+}
+
+// svg renders a chart as SVG, which must be well-formed.
+func svg(t *testing.T, c plot.Chart) string {
+	figure, err := c.Draw()
+	require.NoError(t, err)
+	text, err := figure.SVG()
+	require.NoError(t, err)
+	for decoder := xml.NewDecoder(bytes.NewReader(text)); ; {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return string(text)
+		}
+		require.NoError(t, err)
+	}
+}
+
+func TestChartIsLabelled(t *testing.T) {
+	text := svg(t, chart(0))
+	for _, label := range []string{"first", "second", "epoch", "error", "T = 0", "1", "2", "3"} {
+		require.Contains(t, text, ">"+label+"</text>")
+	}
+	require.NotContains(t, text, ">1.5<", "epochs are whole")
+	require.Contains(t, text, "sans-serif")
+	require.NotContains(t, text, "Liberation Serif")
+}
+
+// Curves with a spread have a band, and those without have none.
+func TestChartBands(t *testing.T) {
+	require.Equal(t, 0, strings.Count(svg(t, chart(0)), "fill-opacity"))
+	require.Equal(t, 1, strings.Count(svg(t, chart(0.5)), "fill-opacity"))
+}
+
+func TestChartLogarithmic(t *testing.T) {
+	c := chart(0)
+	c.Log = true
+	text := svg(t, c)
+	for _, label := range []string{"0.2", "0.5", "1", "2"} {
+		require.Contains(t, text, ">"+label+"</text>")
+	}
+	c.Curves[0].Points[2].Low = 0
+	_, err := c.Draw()
+	require.ErrorContains(t, err, "logarithmic")
+}
+
+// Long trainings have few ticks, at round epochs.
+func TestChartOfManyEpochs(t *testing.T) {
+	c := chart(0)
+	c.Curves[0].Points[2].X = 200
+	text := svg(t, c)
+	for _, label := range []string{"20", "100", "200"} {
+		require.Contains(t, text, ">"+label+"</text>")
+	}
+	require.NotContains(t, text, ">30</text>")
+}
+
+// A training of one epoch has one point.
+func TestChartOfOneEpoch(t *testing.T) {
+	c := chart(0)
+	c.Curves[0].Points = c.Curves[0].Points[:1]
+	require.Contains(t, svg(t, c), ">1</text>")
+}
+
+// Curves of few points have markers.
+func TestChartMarksPoints(t *testing.T) {
+	marks := func(points int) int {
+		c := chart(0)
+		c.Curves[0].Points = nil
+		for x := range points {
+			c.Curves[0].Points = append(c.Curves[0].Points, plot.Point{X: float64(x), Mean: 1, Low: 1, High: 1})
+		}
+		return strings.Count(svg(t, c), "A2.2,2.2 0 1 1") / 2
+	}
+	require.Equal(t, 5, marks(5))
+	require.Zero(t, marks(100))
+}
+
+func TestChartRefuses(t *testing.T) {
+	_, err := plot.Chart{}.Draw()
+	require.ErrorContains(t, err, "0 curves")
+	_, err = plot.Chart{Curves: make([]plot.Curve, 9)}.Draw()
+	require.ErrorContains(t, err, "9 curves")
+}

@@ -1,0 +1,66 @@
+package plot_test
+
+import (
+	"bytes"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/plot"
+)
+
+// The same input renders to the same bytes: figures carry no time, no random names, and no order of a map.
+func TestFiguresAreDeterministic(t *testing.T) {
+	for name, draw := range map[string]func() (plot.Figure, error){
+		"chart": chart(0.1).Draw,
+		"dots": func() (plot.Figure, error) {
+			return plot.Dots("title", "axis", []string{"a", "b"}, plot.Series{Name: "first", Values: []plot.Value{{Value: 1, Low: 0, High: 2}, {Value: 3}}},
+				plot.Series{Name: "second", Values: []plot.Value{{Value: 2}, {Value: -1}}})
+		},
+		"grid": func() (plot.Figure, error) {
+			tile := plot.Tile{Caption: "caption", Picture: plot.Map([]float64{-1, 0.3, 0, 1}, 2, 2, 1), Strong: true}
+			return plot.Grid{Title: "title", Columns: 2, Side: 50, Rows: []string{"row"}, Scale: [3]string{"-1", "0", "1"}, Tiles: []plot.Tile{tile, tile}}.Draw(), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, err := draw()
+			require.NoError(t, err)
+			again, err := draw()
+			require.NoError(t, err)
+			for _, render := range []func(plot.Figure) ([]byte, error){plot.Figure.SVG, plot.Figure.PNG} {
+				want, err := render(first)
+				require.NoError(t, err)
+				require.NotEmpty(t, want)
+				for _, figure := range []plot.Figure{first, again} {
+					got, err := render(figure)
+					require.NoError(t, err)
+					require.True(t, bytes.Equal(want, got))
+				}
+			}
+		})
+	}
+}
+
+// Write writes the bytes of SVG and PNG and creates the folder; the PNG has two pixels a point.
+func TestWrite(t *testing.T) {
+	figure, err := chart(0.1).Draw()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "folder", "figure")
+	require.NoError(t, figure.Write(path))
+	for suffix, render := range map[string]func() ([]byte, error){".svg": figure.SVG, ".png": figure.PNG} {
+		want, err := render()
+		require.NoError(t, err)
+		got, err := os.ReadFile(path + suffix)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), suffix)
+	}
+	content, err := figure.PNG()
+	require.NoError(t, err)
+	picture, err := png.Decode(bytes.NewReader(content))
+	require.NoError(t, err)
+	require.Equal(t, 2*int(figure.Width), picture.Bounds().Dx())
+	require.Equal(t, 2*int(figure.Height), picture.Bounds().Dy())
+}

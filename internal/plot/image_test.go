@@ -1,0 +1,115 @@
+package plot_test
+
+import (
+	"bytes"
+	"image/color"
+	"image/png"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/plot"
+)
+
+func TestPhotoLevels(t *testing.T) {
+	photo := plot.Photo([]float64{-1, 0, 1, 9}, 1, 4, 1, -1, 1)
+	require.Equal(t, color.NRGBA{0, 0, 0, 255}, photo.At(0, 0))
+	require.Equal(t, color.NRGBA{128, 128, 128, 255}, photo.At(1, 0))
+	require.Equal(t, color.NRGBA{255, 255, 255, 255}, photo.At(2, 0))
+	require.Equal(t, photo.At(2, 0), photo.At(3, 0), "beyond white is white")
+	require.Equal(t, color.NRGBA{255, 0, 128, 255}, plot.Photo([]float64{1, -1, 0}, 1, 1, 3, -1, 1).At(0, 0))
+}
+
+// Positive numbers are red and negative ones blue, equally strong at equal distance from 0.
+func TestMapColours(t *testing.T) {
+	picture := plot.Map([]float64{0, 0.5, 2, -0.5}, 2, 2, 1)
+	at := func(x, y int) color.NRGBA { return picture.At(x, y).(color.NRGBA) }
+	require.Equal(t, color.NRGBA{255, 255, 255, 255}, at(0, 0))
+	require.Greater(t, at(1, 0).R, at(1, 0).B)
+	require.Equal(t, color.NRGBA{0xb2, 0x18, 0x2b, 255}, at(0, 1), "cut off at the limit")
+	require.Greater(t, at(1, 1).B, at(1, 1).R)
+}
+
+// drawn is a figure's picture, as wide as the figure says.
+func drawn(t *testing.T, figure plot.Figure) (share func(color.NRGBA) float64) {
+	content, err := figure.PNG()
+	require.NoError(t, err)
+	picture, err := png.Decode(bytes.NewReader(content))
+	require.NoError(t, err)
+	bounds := picture.Bounds()
+	require.InDelta(t, float64(figure.Width)*2, bounds.Dx(), 2)
+	return func(wanted color.NRGBA) float64 {
+		count := 0
+		for y := range bounds.Dy() {
+			for x := range bounds.Dx() {
+				if color.NRGBAModel.Convert(picture.At(x, y)) == wanted {
+					count++
+				}
+			}
+		}
+		return float64(count) / float64(bounds.Dx()*bounds.Dy())
+	}
+}
+
+// grid is a grid of tiles 50 points wide.
+func grid(title string, columns int, tiles ...plot.Tile) plot.Figure {
+	return plot.Grid{Title: title, Columns: columns, Side: 50, Tiles: tiles}.Draw()
+}
+
+// Each tile is drawn once, in full.
+func TestTiles(t *testing.T) {
+	red, blue := color.NRGBA{0xb2, 0x18, 0x2b, 255}, color.NRGBA{0x21, 0x66, 0xac, 255}
+	figure := grid("", 2, plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}, plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)},
+		plot.Tile{Picture: plot.Map([]float64{-1}, 1, 1, 1)})
+	share := drawn(t, figure)
+	tile := 50 * 50 / float64(figure.Width*figure.Height)
+	require.InDelta(t, 2*tile, share(red), 0.1*tile)
+	require.InDelta(t, tile, share(blue), 0.1*tile)
+}
+
+// Titles and captions enlarge the figure.
+func TestTilesGrowWithText(t *testing.T) {
+	tile := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}
+	plain := grid("", 1, tile)
+	titled := grid("a title that is wider than a tile", 1, tile)
+	require.Greater(t, titled.Width, plain.Width)
+	require.Greater(t, titled.Height, plain.Height)
+	tile.Caption = "caption"
+	require.Greater(t, grid("", 1, tile).Height, plain.Height)
+}
+
+func TestDotsOmitMissingValues(t *testing.T) {
+	ink := func(values ...plot.Value) float64 {
+		figure, err := plot.Dots("title", "axis", []string{"a", "b"}, plot.Series{Values: values})
+		require.NoError(t, err)
+		return drawn(t, figure)(color.NRGBAModel.Convert(plot.Hue(0)).(color.NRGBA))
+	}
+	both := ink(plot.Value{Value: 1}, plot.Value{Value: 2})
+	require.Positive(t, both)
+	require.InDelta(t, both/2, ink(plot.Value{Value: 1}, plot.Value{Value: math.NaN()}), 0.05*both)
+	require.Greater(t, ink(plot.Value{Value: 1, Low: 0.5, High: 1.5}, plot.Value{Value: 2}), 1.2*both, "with an interval")
+}
+
+// A single value fits under a title of two lines.
+func TestDotsOfOneRow(t *testing.T) {
+	figure, err := plot.Dots("title\nsubtitle", "axis", []string{"a"}, plot.Series{Values: []plot.Value{{Value: 1}}})
+	require.NoError(t, err)
+	require.Positive(t, drawn(t, figure)(color.NRGBAModel.Convert(plot.Hue(0)).(color.NRGBA)))
+}
+
+// Row names, a colour bar and a second title line enlarge the figure, and an empty cell is white.
+func TestGridGrows(t *testing.T) {
+	red := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}
+	plain := plot.Grid{Title: "title", Columns: 2, Side: 50, Tiles: []plot.Tile{red, red}}
+	named, scaled, twoLines, gap := plain, plain, plain, plain
+	named.Rows = []string{"conv1"}
+	scaled.Scale = [3]string{"-1", "0", "1"}
+	twoLines.Title = "title\nsubtitle"
+	gap.Tiles = []plot.Tile{red, {}}
+	require.Greater(t, named.Draw().Width, plain.Draw().Width)
+	require.Greater(t, scaled.Draw().Height, plain.Draw().Height)
+	require.Greater(t, twoLines.Draw().Height, plain.Draw().Height)
+	hue := color.NRGBA{0xb2, 0x18, 0x2b, 255}
+	require.InDelta(t, drawn(t, plain.Draw())(hue)/2, drawn(t, gap.Draw())(hue), 0.01)
+}

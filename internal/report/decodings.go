@@ -1,0 +1,157 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/decode"
+	"ebsscgo/internal/record"
+)
+
+// decodedBlock is a line of decoding.csv: a block of a network, as trained or before training.
+type decodedBlock struct {
+	Group // the run alone
+	decode.Fidelity
+	trained bool
+}
+
+// decodingColumns are those of decoding.csv: a line a block of a network, as trained and before training (trained is true or
+// false), in means over the first test images, see [decode.Fidelity]. seconds are those of the measurement.
+var decodingColumns = slices.Concat(
+	Columns[decodedBlock]{
+		of[decodedBlock]("experiment", func(r record.Record) string { return r.Run.Experiment }),
+		{Name: "trained", Cell: func(d decodedBlock) string { return strconv.FormatBool(d.trained) }},
+		{Name: "block", Cell: func(d decodedBlock) string { return d.Block }},
+	},
+	originColumns[decodedBlock]()[:6], // the images are those of the measurement
+	Columns[decodedBlock]{
+		of[decodedBlock]("images", func(r record.Record) string { return strconv.Itoa(r.Decodings.Images) }),
+		{Name: "cosine", Cell: func(d decodedBlock) string { return decimals(d.Cosine, 4) }},
+		{Name: "cosine_std", Cell: func(d decodedBlock) string { return decimals(d.CosineStd, 4) }},
+		{Name: "error", Cell: func(d decodedBlock) string { return decimals(d.Error, 4) }},
+		{Name: "difference", Cell: func(d decodedBlock) string { return optional(d.Difference, 6) }},
+		{Name: "difference_std", Cell: func(d decodedBlock) string { return optional(d.DifferenceStd, 6) }},
+		{Name: "ink_share", Cell: func(d decodedBlock) string { return optional(d.InkShare, 4) }},
+		{Name: "ink_area", Cell: func(d decodedBlock) string { return optional(d.InkArea, 4) }},
+		of[decodedBlock]("seconds", func(r record.Record) string { return decimals(r.Decodings.Seconds, 0) }),
+		of[decodedBlock]("commit", func(r record.Record) string { return r.Origin.Commit }),
+	},
+)
+
+// fidelityPair is a block's decodings by the trained network, and by the same network before training.
+type fidelityPair struct{ trained, untrained decode.Fidelity }
+
+// fidelityColumns are those of the table of a network's blocks.
+var fidelityColumns = Columns[fidelityPair]{
+	{Heading: "Block", Cell: func(p fidelityPair) string { return p.trained.Block }},
+	{Heading: "cosine", Number: true, Cell: func(p fidelityPair) string { return meanWithStd(p.trained.Cosine, p.trained.CosineStd, 3) }},
+	{Heading: "error", Number: true, Cell: func(p fidelityPair) string { return decimals(p.trained.Error, 3) }},
+	{Heading: "untrained: cosine", Number: true, Cell: func(p fidelityPair) string { return decimals(p.untrained.Cosine, 3) }},
+	{Heading: "difference", Number: true, Cell: func(p fidelityPair) string { return optional(p.trained.Difference, 5) }},
+	{Heading: "untrained: difference", Number: true, Cell: func(p fidelityPair) string { return optional(p.untrained.Difference, 5) }},
+	{Heading: "share on the ink", Number: true, Cell: func(p fidelityPair) string { return optional(p.trained.InkShare, 3) }},
+	{Heading: "ink", Number: true, Cell: func(p fidelityPair) string { return optional(p.trained.InkArea, 3) }},
+}
+
+// decodedRecord is the first of a group's records with decodings.
+func (g Group) decodedRecord() (r record.Record, ok bool) {
+	i := slices.IndexFunc(g, func(r record.Record) bool { return r.Decodings != nil })
+	if i < 0 {
+		return r, false
+	}
+	return g[i], true
+}
+
+// reportDecodings adds the Markdown and the pictures of a study of decodings, and returns its lines of decoding.csv.
+func (p *Profile) reportDecodings(out output, study experiments.Study, settings []Setting) (lines []decodedBlock, err error) {
+	var blocks []block
+	for _, setting := range settings {
+		for _, e := range study.Experiments {
+			r, ok := setting.Groups[e.Name].decodedRecord()
+			if !ok {
+				continue
+			}
+			d := r.Decodings
+			if len(d.Trained) == 0 || len(d.Trained) != len(d.Untrained) {
+				return nil, fmt.Errorf("record %s has decodings of %d blocks after training and of %d before: run %s again",
+					r.ID, len(d.Trained), len(d.Untrained), p.command(study, e.Name))
+			}
+			var pairs []fidelityPair
+			for i := range d.Trained {
+				pairs = append(pairs, fidelityPair{d.Trained[i], d.Untrained[i]})
+				lines = append(lines, decodedBlock{Group{r}, d.Trained[i], true})
+			}
+			for _, f := range d.Untrained {
+				lines = append(lines, decodedBlock{Group{r}, f, false})
+			}
+			b := block{setting: setting, title: e.Title, table: fidelityColumns.Markdown(pairs), notes: decodingNotes(r, e.Title)}
+			if b.figures, err = p.pictures(out, r); err != nil {
+				return nil, err
+			}
+			blocks = append(blocks, b)
+		}
+	}
+	if len(blocks) > 0 {
+		out[Summary(study)] = markdown(fmt.Sprintf("Decodings at profile `%s`: %s", p.Name, study.About), blocks)
+	}
+	return lines, nil
+}
+
+// pictures adds the pictures of a record's decodings, and refuses one that is not the recorded one.
+func (p *Profile) pictures(out output, r record.Record) (figures []figure, err error) {
+	for _, f := range r.Decodings.Figures {
+		name := FiguresFolder + "/" + f.File
+		path := filepath.Join(p.folder, FiguresFolder, f.File)
+		if f.File != filepath.Base(f.File) || media[filepath.Ext(f.File)] == "" {
+			return nil, fmt.Errorf("record %s names the picture %q, which is not the name of an SVG or PNG file: restore the record from git", r.ID, f.File)
+		}
+		picture, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("a picture of record %s: %w; restore it from git", r.ID, err)
+		}
+		if sum := sha256.Sum256(picture); hex.EncodeToString(sum[:]) != f.SHA256 {
+			return nil, fmt.Errorf("picture %s is not the one of record %s: its SHA-256 differs; restore it from git", path, r.ID)
+		}
+		out[name] = picture
+		figures = append(figures, figure{name, strings.ReplaceAll(f.Title, "\n", ": ")})
+	}
+	return figures, nil
+}
+
+// decodingNotes compare what the paper says of its figures with what was measured, and say what the columns mean.
+func decodingNotes(r record.Record, title string) []string {
+	trained := r.Decodings.Trained
+	first, last, worst := trained[0], trained[len(trained)-1], trained[0]
+	rises := 0
+	for i, f := range trained {
+		if f.Cosine < worst.Cosine {
+			worst = f
+		}
+		if i > 0 && f.Difference != nil && trained[i-1].Difference != nil && *f.Difference > *trained[i-1].Difference {
+			rises++
+		}
+	}
+	notes := []string{fmt.Sprintf("The paper calls reconstructions from all levels high fidelity. Here the cosine between image and "+
+		"reconstruction falls to %.3f, at %s; from the lowest block it is %.3f.", worst.Cosine, worst.Block, first.Cosine)}
+	if first.Difference != nil && last.Difference != nil {
+		notes = append(notes, fmt.Sprintf("The paper says that differences between class hypotheses grow with depth. Here they go from %.5f at %s "+
+			"to %.5f at %s, and rise in %d of %s from a block to the next.", *first.Difference, first.Block, *last.Difference, last.Block,
+			rises, plural(len(trained)-1, "step")))
+	}
+	notes = append(notes, fmt.Sprintf("The network: train error %.2f %%, test error %.2f %%, %.0f s.", r.TrainErr, r.TestErr, r.Seconds))
+	notes = append(notes, provenanceNotes([]provenance{{Group{r}, 1, fmt.Sprintf("decodings of %s in %.0f s", title, r.Decodings.Seconds)}})...)
+	return append(notes,
+		"Cosine and error are between a preprocessed image and its reconstruction from a block's code, all thresholds zero: the "+
+			"cosine of their angle (mean ± standard deviation over images), and ‖x − s x̂‖ / ‖x‖ at the best s. Untrained is the same "+
+			"network before training.",
+		"Difference is the part of a decoding, without the thresholds' own contribution, that depends on the class hypothesis: the squared "+
+			"distance from the mean over hypotheses, divided by the squared length. The share on the ink is the part of the squared "+
+			"differences between hypotheses at pixels with ink; ink is the part of the image with ink.")
+}

@@ -1,0 +1,214 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
+)
+
+// Quantities of a record.
+var (
+	trainErr       = func(r record.Record) float64 { return r.TrainErr }
+	testErr        = func(r record.Record) float64 { return r.TestErr }
+	trainObjective = func(r record.Record) float64 { return r.TrainObjective }
+	seconds        = func(r record.Record) float64 { return r.Seconds }
+)
+
+// Sample is a quantity over the group's seeds. Its deviation is NaN for a single seed.
+func (g Group) Sample(quantity func(record.Record) float64) Sample {
+	var values []float64
+	for _, r := range g {
+		values = append(values, quantity(r))
+	}
+	mean, std := stat.MeanStdDev(values, nil)
+	return Sample{mean, std, len(values)}
+}
+
+// commits that the group's runs were trained with.
+func (g Group) commits() string {
+	var commits []string
+	for _, r := range g {
+		if !slices.Contains(commits, r.Origin.Commit) {
+			commits = append(commits, r.Origin.Commit)
+		}
+	}
+	return strings.Join(commits, "+")
+}
+
+// curve is a quantity after each epoch: its mean, smallest and largest value over the seeds.
+func (g Group) curve(name string, quantity func(record.Epoch) float64) plot.Curve {
+	curve := plot.Curve{Name: name}
+	for i := range g[0].Curve {
+		var values []float64
+		for _, r := range g {
+			values = append(values, quantity(r.Curve[i]))
+		}
+		curve.Points = append(curve.Points, plot.Point{X: float64(i + 1), Mean: stat.Mean(values, nil), Low: floats.Min(values), High: floats.Max(values)})
+	}
+	return curve
+}
+
+// subtitle of a figure says of which images, profile and seeds it is.
+func (p *Profile) subtitle(setting Setting) string {
+	text := dataset.Title(setting.Dataset.Name) + ", profile " + p.Name
+	for _, group := range setting.Groups {
+		if len(group) > 1 {
+			return text + ", mean over seeds (band: smallest to largest)"
+		}
+	}
+	return text
+}
+
+// provenance is where the runs of a group come from: seeds of them on each side of a comparison, and a name for what they are about.
+type provenance struct {
+	Group
+	seeds int
+	name  string
+}
+
+// text says how the runs were trained, but for their seconds.
+func (p provenance) text() string {
+	run := p.Group[0].Run
+	return fmt.Sprintf("%s, profile `%s`, %s, %s, backend %s, commit %s",
+		datasetTitle(run.Dataset), run.Profile, plural(run.Epochs, "epoch"), plural(p.seeds, "seed"), run.Machine, p.commits())
+}
+
+// provenanceNotes say how runs were trained, once for all that share it.
+func provenanceNotes(all []provenance) (notes []string) {
+	var texts []string
+	names := map[string][]string{}
+	for _, p := range all {
+		text := p.text()
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+		if !slices.Contains(names[text], p.name) {
+			names[text] = append(names[text], p.name)
+		}
+	}
+	for _, text := range texts {
+		notes = append(notes, text+": "+strings.Join(names[text], ", ")+".")
+	}
+	return notes
+}
+
+// grouped are rows that rest on the records of a group, or on none.
+type grouped interface{ group() Group }
+
+// group makes a group a row of its own.
+func (g Group) group() Group { return g }
+
+// of is a column about the first record of a row's group, empty where the row has no records.
+func of[R grouped](name string, cell func(record.Record) string) Column[R] {
+	return Column[R]{Name: name, Cell: func(row R) string {
+		if len(row.group()) == 0 {
+			return ""
+		}
+		return cell(row.group()[0])
+	}}
+}
+
+// originColumns say where and how long the runs of a row were trained.
+func originColumns[R grouped]() Columns[R] {
+	return Columns[R]{
+		of[R]("dataset", func(r record.Record) string { return r.Run.Dataset.Name }),
+		of[R]("dataset_sha256", func(r record.Record) string { return r.Run.Dataset.SHA256 }),
+		of[R]("profile", func(r record.Record) string { return r.Run.Profile }),
+		of[R]("backend", func(r record.Record) string { return r.Run.Machine.String() }),
+		{Name: "seeds", Cell: func(row R) string { return strconv.Itoa(len(row.group())) }},
+		of[R]("epochs", func(r record.Record) string { return strconv.Itoa(r.Run.Epochs) }),
+		of[R]("train_images", func(r record.Record) string { return strconv.Itoa(r.Run.TrainImages) }),
+		of[R]("test_images", func(r record.Record) string { return strconv.Itoa(r.Run.TestImages) }),
+	}
+}
+
+// closingColumns are the seconds of all seeds together, and the commits that trained them.
+func closingColumns[R grouped]() Columns[R] {
+	return Columns[R]{
+		{Name: "seconds", Cell: func(row R) string { return allSeconds(row.group()) }},
+		{Name: "commit", Cell: func(row R) string { return row.group().commits() }},
+	}
+}
+
+// allSeconds are those of all seeds together.
+func allSeconds(g Group) string { return decimals(g.Sample(seconds).Mean*float64(len(g)), 0) }
+
+// meanStd are two columns, of a quantity's mean over seeds and its standard deviation.
+func meanStd[R grouped](name string, digits int, quantity func(record.Record) float64) Columns[R] {
+	return Columns[R]{
+		{Name: name, Cell: func(row R) string { return decimals(row.group().Sample(quantity).Mean, digits) }},
+		{Name: name + "_std", Cell: func(row R) string { return decimals(row.group().Sample(quantity).Std, digits) }},
+	}
+}
+
+// withStd is one column for reading, of a quantity's mean over seeds and its standard deviation.
+func withStd[R grouped](heading string, digits int, quantity func(record.Record) float64) Column[R] {
+	return Column[R]{Heading: heading, Number: true, Cell: func(row R) string {
+		sample := row.group().Sample(quantity)
+		return meanWithStd(sample.Mean, sample.Std, digits)
+	}}
+}
+
+// meanWithStd prints a mean with its standard deviation, where one is known.
+func meanWithStd(mean, std float64, digits int) string {
+	if math.IsNaN(std) {
+		return decimals(mean, digits)
+	}
+	return decimals(mean, digits) + " ± " + decimals(std, digits)
+}
+
+// percent prints a percentage, and nothing for one that is not known.
+func percent(value float64) string { return decimals(value, 2) }
+
+// decimals prints a number with that many decimals, and nothing for NaN, which is not known.
+func decimals(value float64, count int) string {
+	if math.IsNaN(value) {
+		return ""
+	}
+	return strconv.FormatFloat(value, 'f', count, 64)
+}
+
+// optional prints a number with that many decimals, and nothing for nil.
+func optional(value *float64, count int) string {
+	if value == nil {
+		return ""
+	}
+	return decimals(*value, count)
+}
+
+// minus prints a number for reading, with a minus in place of the hyphen.
+func minus(number string) string { return strings.ReplaceAll(number, "-", "−") }
+
+// orDash is text, or a dash for none.
+func orDash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// plural counts a thing: "1 seed", "3 seeds".
+func plural(count int, thing string) string {
+	if count != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", count, thing)
+}
+
+// list writes notes as a list in Markdown.
+func list(notes ...string) string {
+	text := ""
+	for _, note := range notes {
+		text += "- " + note + "\n"
+	}
+	return text
+}

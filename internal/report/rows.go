@@ -1,0 +1,124 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+)
+
+// Row is a row of a study's table: an experiment in one setting, compared with its base and with the paper.
+type Row struct {
+	// Group holds the row's records.
+	Group
+	Experiment experiments.Experiment
+	// Paper holds the paper's numbers; it is empty where the images are others than the paper's.
+	Paper experiments.Paper
+	// Base is the row's base, empty where it has none: of a number of sweeps, one sweep less. BaseCommand trains it.
+	Base        experiments.Experiment
+	BaseCommand string
+	// Delta is the difference in test error to the base, in percentage points; its method is empty where the base is not recorded.
+	Delta Measured
+}
+
+// Rows are the rows of a study in one of its settings, as far as they are recorded.
+func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, err error) {
+	for i, e := range study.Experiments {
+		group := setting.Groups[e.Name]
+		if group == nil {
+			continue
+		}
+		if study.Report == experiments.Sweeps && !e.Traced {
+			return nil, fmt.Errorf("study %s reports learning curves: declare its experiment %s as Traced", study.Name, e.Name)
+		}
+		row := Row{Group: group, Experiment: e}
+		if besidePaper(setting.Dataset) {
+			row.Paper = e.Paper
+		}
+		switch {
+		case study.Report == experiments.Sweeps && i > 0:
+			row.Base = study.Experiments[i-1]
+		case e.Base != "":
+			_, row.Base, _ = p.suite.Experiment(e.Base)
+		}
+		row.BaseCommand = p.command(study, row.Base.Name)
+		if base := setting.Groups[row.Base.Name]; base != nil {
+			if row.Delta, err = difference(experiments.TestErr, group, base); err != nil {
+				return nil, err
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// besidePaper says whether results on a data set may stand beside the paper's: not those on other digits, or on digits for CIFAR-10.
+func besidePaper(set experiments.Dataset) bool {
+	return set.Name != dataset.MNISTUnknownName && !strings.HasPrefix(set.Name, dataset.MNIST32Name)
+}
+
+// rowReport is how a kind of study reports its rows.
+type rowReport struct {
+	// summary ends the name of the CSV file with a line a row.
+	summary string
+	columns Columns[Row]
+	// notes say what the columns mean.
+	notes func(profile string, rows []Row) []string
+	// draw adds the figures of the study's first setting.
+	draw func(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) ([]figure, error)
+}
+
+// reportRows adds the CSV file, the figures and the Markdown of a study.
+func (p *Profile) reportRows(out output, kind rowReport, study experiments.Study, settings []Setting) error {
+	var all []Row
+	var blocks []block
+	for i, setting := range settings {
+		rows, err := p.Rows(study, setting)
+		if err != nil {
+			return err
+		}
+		var runs []provenance
+		for _, row := range rows {
+			runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %s s", row.Experiment.Title, allSeconds(row.Group))})
+		}
+		b := block{setting: setting, table: kind.columns.Markdown(rows), notes: append(provenanceNotes(runs), kind.notes(p.Name, rows)...)}
+		if i == 0 {
+			if b.figures, err = kind.draw(p, out, study, setting, rows); err != nil {
+				return err
+			}
+		}
+		all, blocks = append(all, rows...), append(blocks, b)
+	}
+	out[study.Name+kind.summary] = kind.columns.CSV(all)
+	if study.Report == experiments.Sweeps {
+		out[study.Name+".csv"] = epochColumns.CSV(epochRows(all))
+	}
+	out[Summary(study)] = markdown(fmt.Sprintf("%s: %s, at profile `%s`", study.Name, study.About, p.Name), blocks)
+	return nil
+}
+
+// hasPaper says whether a number of the paper stands in one of the rows.
+func hasPaper(rows []Row) bool {
+	return slices.ContainsFunc(rows, func(r Row) bool { return r.Paper.TestErr != 0 })
+}
+
+// ofDelta is a column about the comparison with the base, empty where there is none.
+func ofDelta(name, heading string, cell func(Row) string) Column[Row] {
+	return Column[Row]{Name: name, Heading: heading, Number: true, Cell: func(r Row) string {
+		if r.Delta.Method == "" {
+			return ""
+		}
+		return cell(r)
+	}}
+}
+
+// known is a number of the paper, NaN where it has none.
+func known(paper float64) float64 {
+	if paper == 0 {
+		return math.NaN()
+	}
+	return paper
+}

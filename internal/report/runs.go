@@ -1,0 +1,89 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
+)
+
+// RunsRow is a line of the list of runs: records that differ in their seed alone.
+type RunsRow struct {
+	// Group holds the line's records.
+	Group
+	// Differs says how the runs differ from what the profile declares, "" for the profile's own.
+	Differs string
+	// order of the experiment's declaration.
+	order int
+}
+
+// runsColumns are those of the list of runs and of trials.csv. Errors are in percent. Errors and seconds are means over the seeds.
+// The error is either of the test images or of the held-out training images.
+var runsColumns = Columns[RunsRow]{
+	{Name: "experiment", Heading: "experiment", Cell: func(r RunsRow) string { return r.Group[0].Run.Experiment }},
+	{Name: "differs", Heading: "differs", Cell: func(r RunsRow) string { return r.Differs }},
+	{Name: "dataset", Heading: "data set", Cell: func(r RunsRow) string { return r.Group[0].Run.Dataset.Name }},
+	of[RunsRow]("dataset_sha256", func(r record.Record) string { return r.Run.Dataset.SHA256 }),
+	{Name: "backend", Heading: "machine", Cell: func(r RunsRow) string { return r.Group[0].Run.Machine.String() }},
+	{Name: "epochs", Heading: "epochs", Cell: func(r RunsRow) string { return strconv.Itoa(r.Group[0].Run.Epochs) }},
+	{Name: "train_err", Heading: "train err. %", Cell: func(r RunsRow) string { return percent(r.Sample(trainErr).Mean) }},
+	{Name: "test_err", Heading: "test err. %", Cell: func(r RunsRow) string { return r.testErr(false) }},
+	{Name: "heldout_err", Heading: "held-out err. %", Cell: func(r RunsRow) string { return r.testErr(true) }},
+	{Name: "seeds", Heading: "seeds", Cell: func(r RunsRow) string { return strconv.Itoa(len(r.Group)) }},
+	{Name: "seconds", Heading: "seconds", Cell: func(r RunsRow) string { return decimals(r.Sample(seconds).Mean, 0) }},
+	{Name: "commit", Heading: "commit", Cell: func(r RunsRow) string { return r.commits() }},
+}
+
+// testErr is the mean error of the test images, or of held-out ones; empty where it was measured on the others.
+func (r RunsRow) testErr(heldOut bool) string {
+	if heldOut != (r.Group[0].Run.HeldOut > 0) {
+		return ""
+	}
+	return percent(r.Sample(testErr).Mean)
+}
+
+// Runs lists all recorded runs, the profile's own and trials, in the order of the experiments' declaration.
+func (p *Profile) Runs() (rows []RunsRow) {
+	order := map[string]int{}
+	for i, e := range p.suite.Experiments() {
+		order[e.Name] = i - len(p.suite.Experiments()) // those that are not declared come last
+	}
+	at := map[string]int{}
+	for _, r := range p.Records {
+		key := withoutSeed(r.Run)
+		i, ok := at[key]
+		if !ok {
+			i = len(rows)
+			at[key], rows = i, append(rows, RunsRow{Differs: strings.Join(p.suite.Differences(r.Run), ", "), order: order[r.Run.Experiment]})
+		}
+		rows[i].Group = append(rows[i].Group, r)
+	}
+	slices.SortFunc(rows, func(a, b RunsRow) int {
+		x, y := a.Group[0].Run, b.Group[0].Run
+		return cmp.Or(a.order-b.order, strings.Compare(x.Experiment, y.Experiment), strings.Compare(a.Differs, b.Differs),
+			strings.Compare(withoutSeed(x), withoutSeed(y)))
+	})
+	return rows
+}
+
+// withoutSeed describes all of a run but its seed.
+func withoutSeed(run experiments.Run) string {
+	run.Seed = 0
+	return run.ID()
+}
+
+// RunsText is the list of all recorded runs as a table for a terminal, with the experiments that begun studies lack below it.
+func (p *Profile) RunsText() string {
+	text := runsColumns.Text(p.Runs())
+	for _, m := range p.Missing() {
+		text += fmt.Sprintf("not trained: %s\n", m)
+	}
+	return text
+}
+
+// RunsCSV is the list of all recorded runs as CSV.
+func (p *Profile) RunsCSV() []byte { return runsColumns.CSV(p.Runs()) }

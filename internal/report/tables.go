@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
+)
+
+// tables reports rows of the paper's table, and ablations.
+var tables = rowReport{summary: ".csv", columns: rowColumns, notes: rowNotes, draw: drawRows}
+
+// rowColumns are those of a table, such as table.csv and table.md. Errors are in percent; *_std is the standard deviation over
+// seeds, empty for a single one; seconds are those of all seeds together. base is the row that one is compared with, where it
+// is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval (see [Measured]; that
+// of a single seed is over the test images alone) and the p value of [McNemar]'s test.
+var rowColumns = slices.Concat(
+	Columns[Row]{
+		{Name: "experiment", Cell: func(r Row) string { return r.Experiment.Name }},
+		{Heading: "Model", Cell: func(r Row) string { return r.Experiment.Title }},
+		withStd[Row]("train err. %", 2, trainErr), withStd[Row]("test err. %", 2, testErr),
+		{Heading: "base", Cell: Row.baseText},
+		{Heading: "test err. minus the base's (95 % interval)", Cell: Row.deltaText},
+	},
+	originColumns[Row](),
+	Columns[Row]{
+		of[Row]("params", func(r record.Record) string { return strconv.Itoa(r.Parameters) }),
+		{Heading: "# params", Number: true, Cell: func(r Row) string { return millions(r.Group[0].Parameters) }},
+		{Name: "paper_params", Cell: func(r Row) string { return r.Paper.Params }},
+	},
+	meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
+	Columns[Row]{
+		{Name: "paper_train_err", Heading: "paper: train err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TrainErr)) }},
+		{Name: "paper_test_err", Heading: "test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
+		{Heading: "# params", Number: true, Cell: func(r Row) string { return r.Paper.Params }},
+		{Name: "delta_test_err", Cell: func(r Row) string { return percent(r.Sample(testErr).Mean - known(r.Paper.TestErr)) }},
+		ofDelta("base", "", func(r Row) string { return r.Experiment.Base }),
+		ofDelta("delta_base", "", func(r Row) string { return percent(r.Delta.Value) }),
+		ofDelta("delta_base_low", "", func(r Row) string { return percent(r.Delta.Interval.Low) }),
+		ofDelta("delta_base_high", "", func(r Row) string { return percent(r.Delta.Interval.High) }),
+		ofDelta("p_value", "", func(r Row) string { return r.Delta.pValue() }),
+	},
+	closingColumns[Row](),
+)
+
+// baseText names the base, or says how to train it.
+func (r Row) baseText() string {
+	if r.Base.Name != "" && r.Delta.Method == "" {
+		return fmt.Sprintf("%s: base not trained: `%s`", r.Base.Title, r.BaseCommand)
+	}
+	return r.Base.Title
+}
+
+// deltaText is the difference to the base with its interval.
+func (r Row) deltaText() string {
+	switch {
+	case r.Delta.Method == "":
+		return ""
+	case !r.Delta.Interval.known():
+		return minus(percent(r.Delta.Value))
+	default:
+		return minus(fmt.Sprintf("%.2f (%.2f to %.2f)", r.Delta.Value, r.Delta.Interval.Low, r.Delta.Interval.High))
+	}
+}
+
+// millions prints a number of parameters as the paper does, and exactly where a tenth of a million says little.
+func millions(count int) string {
+	if count < 1e6 {
+		return strconv.Itoa(count)
+	}
+	return strconv.FormatFloat(math.Round(float64(count)/1e5)/10, 'f', 1, 64) + "M"
+}
+
+// rowNotes say what the columns mean.
+func rowNotes(profile string, rows []Row) []string {
+	notes := []string{"The interval of a single seed is over the test images (Bonett and Price, paired); it leaves out how much seeds vary."}
+	if profile != "paper" && hasPaper(rows) {
+		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and training to convergence; "+
+			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
+	}
+	return notes
+}
+
+// curveColumns are those of a learning curve: means over an epoch's batches while training, loss in nats and error in percent.
+var curveColumns = Columns[record.Epoch]{
+	{Name: "epoch", Cell: func(e record.Epoch) string { return strconv.Itoa(e.Epoch) }},
+	{Name: "step", Cell: func(e record.Epoch) string { return strconv.Itoa(e.Step) }},
+	{Name: "batch_loss", Cell: func(e record.Epoch) string { return decimals(e.BatchLoss, 5) }},
+	{Name: "batch_err", Cell: func(e record.Epoch) string { return decimals(e.BatchErr, 3) }},
+	{Name: "seconds", Cell: func(e record.Epoch) string { return decimals(e.Seconds, 2) }},
+}
+
+// The figures of a table: how the names of their files end.
+const (
+	curvesSuffix = "curves"
+	deltasSuffix = "differences"
+)
+
+// mostCurves is the number of learning curves that can be told apart in a figure: those of the first rows.
+const mostCurves = 8
+
+// drawRows draws the learning curves of a table's rows, and how much each row differs from its base. It adds the curves as CSV files, too.
+func drawRows(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) (figures []figure, err error) {
+	for _, row := range rows {
+		for _, run := range row.Group {
+			out[fmt.Sprintf("%s/%s-%d.csv", curvesFolder, run.Run.Experiment, run.Run.Seed)] = curveColumns.CSV(run.Curve)
+		}
+	}
+	var curves []plot.Curve
+	for _, row := range rows[:min(mostCurves, len(rows))] {
+		curves = append(curves, row.curve(row.Experiment.Title, func(e record.Epoch) float64 { return e.BatchErr }))
+	}
+	title := "error on the training images while training"
+	drawn, err := plot.Chart{
+		Title: study.Name + ": " + title + "\n" + p.subtitle(setting), X: "epoch", Y: "error (% of the images)", Curves: curves,
+	}.Draw()
+	if err != nil {
+		return nil, fmt.Errorf("drawing the curves of %s: %w", study.Name, err)
+	}
+	if figures, err = out.draw(figures, study, curvesSuffix, title, drawn); err != nil {
+		return nil, err
+	}
+	var names []string
+	var deltas plot.Series
+	for _, row := range rows {
+		if row.Delta.Method != "" {
+			names = append(names, row.Experiment.Title+" minus "+row.Base.Title)
+			deltas.Values = append(deltas.Values, plot.Value{Value: row.Delta.Value, Low: row.Delta.Interval.Low, High: row.Delta.Interval.High})
+		}
+	}
+	if len(names) == 0 {
+		return figures, nil
+	}
+	title = "difference in test error, with its 95% interval"
+	if drawn, err = plot.Dots(study.Name+": "+title+"\n"+p.subtitle(setting), "percentage points", names, deltas); err != nil {
+		return nil, fmt.Errorf("drawing the differences of %s: %w", study.Name, err)
+	}
+	return out.draw(figures, study, deltasSuffix, title, drawn)
+}

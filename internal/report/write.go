@@ -1,0 +1,266 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/decode"
+	"ebsscgo/internal/device"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
+)
+
+// Names of files in a profile's folder.
+const (
+	// ClaimsFile is the ledger for reading; PageFile shows all reports on one page.
+	ClaimsFile = "claims.md"
+	PageFile   = "report.html"
+	// FiguresFolder holds figures, and the pictures that records name.
+	FiguresFolder = "figures"
+
+	claimsCSV     = "claims.csv"
+	decodingCSV   = "decoding.csv"
+	trialsCSV     = "trials.csv"
+	summarySuffix = "_summary.csv"
+	shrinkage     = "shrinkage"
+	curvesFolder  = "curves"
+)
+
+// Summary is the file in a profile's folder with the report of a study for reading.
+func Summary(study experiments.Study) string { return study.Name + ".md" }
+
+// Write loads the records of a profile and writes all its reports. They follow from the records alone: the same records give the
+// same files, byte for byte. It removes reports that no record supports any more, and leaves all other files as they are. It waits while
+// another process writes the same reports.
+func Write(results, profile string, suite experiments.Suite) (*Profile, error) {
+	folder := filepath.Join(results, profile)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return Load(results, profile, suite)
+	}
+	unlock, err := lock(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	p, err := Load(results, profile, suite)
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.reports()
+	if err != nil {
+		return nil, err
+	}
+	if err := out.write(folder); err != nil {
+		return nil, err
+	}
+	return p, p.removeOthers(out)
+}
+
+// WritePaper writes results/paper.csv, the numbers that the paper reports, from the declarations.
+func WritePaper(results string, suite experiments.Suite) error {
+	columns := Columns[experiments.Number]{
+		{Name: "experiment", Cell: func(n experiments.Number) string { return n.Experiment }},
+		{Name: "quantity", Cell: func(n experiments.Number) string { return n.Quantity }},
+		{Name: "value", Cell: func(n experiments.Number) string { return n.Value }},
+		{Name: "where", Cell: func(n experiments.Number) string { return n.Where }},
+	}
+	return output{"paper.csv": columns.CSV(suite.PaperNumbers())}.write(results)
+}
+
+// lock waits until no other process writes the reports of a profile's folder, and keeps others waiting until unlock is called
+// or this process ends. Without it the slower of two could write reports that lack a record which the other has seen.
+func lock(folder string) (unlock func() error, err error) {
+	runs := filepath.Join(folder, record.Folder)
+	if err := os.MkdirAll(runs, 0o755); err != nil {
+		return nil, fmt.Errorf("a folder for records: %w", err)
+	}
+	file := flock.New(filepath.Join(runs, "report.lock"))
+	if err := file.Lock(); err != nil {
+		return nil, fmt.Errorf("locking the reports in %s: %w", folder, err)
+	}
+	return file.Unlock, nil
+}
+
+// reports are all files of the profile's reports.
+func (p *Profile) reports() (output, error) {
+	out := output{}
+	if len(p.Records) == 0 {
+		return out, nil
+	}
+	if err := drawShrinkage(out); err != nil {
+		return nil, err
+	}
+	var decoded []decodedBlock
+	for _, study := range p.suite {
+		settings := p.settings[study.Name]
+		if len(settings) == 0 {
+			continue
+		}
+		var err error
+		switch study.Report {
+		case experiments.Rows:
+			err = p.reportRows(out, tables, study, settings)
+		case experiments.Sweeps:
+			err = p.reportRows(out, sweepsReport, study, settings)
+		case experiments.Decodings:
+			var lines []decodedBlock
+			lines, err = p.reportDecodings(out, study, settings)
+			decoded = append(decoded, lines...)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(decoded) > 0 {
+		out[decodingCSV] = decodingColumns.CSV(decoded)
+	}
+	if trials := slices.DeleteFunc(p.Runs(), func(r RunsRow) bool { return r.Differs == "" }); len(trials) > 0 {
+		out[trialsCSV] = runsColumns.CSV(trials)
+	}
+	if err := p.reportClaims(out); err != nil {
+		return nil, err
+	}
+	return out, p.reportPage(out)
+}
+
+// drawShrinkage adds the paper's Fig. 2, which needs no network. The backend in pure Go computes the same bytes everywhere.
+func drawShrinkage(out output) error {
+	backend, _, err := device.Open(context.Background(), "go", 1)
+	if err != nil {
+		return fmt.Errorf("drawing the shrinkage: %w", err)
+	}
+	defer backend.Finalize()
+	drawn, err := decode.Shrinkage(backend)
+	if err != nil {
+		return err
+	}
+	return out.add(FiguresFolder+"/"+shrinkage, drawn)
+}
+
+// output holds files by their paths in a profile's folder, with slashes.
+type output map[string][]byte
+
+// figure is a picture of a report: its path in the profile's folder, and what it shows.
+type figure struct{ path, title string }
+
+// draw adds a figure of a study as SVG and PNG, and appends it to the figures of its report.
+func (o output) draw(figures []figure, study experiments.Study, suffix, title string, drawn plot.Figure) ([]figure, error) {
+	path := fmt.Sprintf("%s/%s_%s", FiguresFolder, study.Name, suffix)
+	return append(figures, figure{path + ".svg", title}), o.add(path, drawn)
+}
+
+// add adds a figure as SVG and PNG.
+func (o output) add(path string, drawn plot.Figure) (err error) {
+	if o[path+".svg"], err = drawn.SVG(); err != nil {
+		return fmt.Errorf("%s.svg: %w", path, err)
+	}
+	if o[path+".png"], err = drawn.PNG(); err != nil {
+		return fmt.Errorf("%s.png: %w", path, err)
+	}
+	return nil
+}
+
+// write writes the files that are not yet as they should be, each to a temporary name that is then renamed.
+func (o output) write(folder string) error {
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, o[name]) {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("a folder for %s: %w", path, err)
+		}
+		if err := renameio.WriteFile(path, o[name], 0o644); err != nil {
+			return fmt.Errorf("writing %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// curveFile is the name of a learning curve: experiment and seed.
+var curveFile = regexp.MustCompile(`^(.+)-[1-9][0-9]*\.csv$`)
+
+// removeOthers removes the files that [Write] could have written from other records. It knows them by their exact names.
+func (p *Profile) removeOthers(out output) error {
+	names := []string{ClaimsFile, PageFile, claimsCSV, decodingCSV, trialsCSV}
+	drawn := []string{shrinkage}
+	for _, study := range p.suite {
+		names = append(names, study.Name+".csv", study.Name+summarySuffix, Summary(study))
+		for _, suffix := range []string{curvesSuffix, deltasSuffix, sweepsFigures[0].suffix, sweepsFigures[1].suffix} {
+			drawn = append(drawn, study.Name+"_"+suffix)
+		}
+	}
+	for _, name := range drawn {
+		names = append(names, FiguresFolder+"/"+name+".svg", FiguresFolder+"/"+name+".png")
+	}
+	curves, _ := os.ReadDir(filepath.Join(p.folder, curvesFolder)) // none where the folder cannot be read
+	for _, entry := range curves {
+		if match := curveFile.FindStringSubmatch(entry.Name()); match != nil {
+			if _, _, err := p.suite.Experiment(match[1]); err == nil {
+				names = append(names, curvesFolder+"/"+entry.Name())
+			}
+		}
+	}
+	for _, name := range names {
+		if _, written := out[name]; written {
+			continue
+		}
+		if err := os.Remove(filepath.Join(p.folder, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing a report without records: %w", err)
+		}
+	}
+	return nil
+}
+
+// block is the part of a report about one setting, or about one network in it.
+type block struct {
+	setting Setting
+	// title of the network, empty where the block is about several.
+	title   string
+	table   string
+	figures []figure
+	notes   []string
+}
+
+// markdown is a report: its title, and its blocks. Headings name the settings if there are several.
+func markdown(title string, blocks []block) []byte {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# %s\n\n", title)
+	several := slices.ContainsFunc(blocks, func(b block) bool { return b.setting.name() != blocks[0].setting.name() })
+	for i, b := range blocks {
+		if several && (i == 0 || b.setting.name() != blocks[i-1].setting.name()) {
+			fmt.Fprintf(&text, "## %s\n\n", b.setting.Title())
+		}
+		switch {
+		case b.title != "" && several:
+			fmt.Fprintf(&text, "### %s\n\n", b.title)
+		case b.title != "":
+			fmt.Fprintf(&text, "## %s\n\n", b.title)
+		}
+		fmt.Fprintf(&text, "%s\n", b.table)
+		for _, f := range b.figures {
+			fmt.Fprintf(&text, "![%s](%s)\n", f.title, f.path)
+		}
+		if len(b.figures) > 0 {
+			text.WriteString("\n")
+		}
+		text.WriteString(list(b.notes...))
+		if i < len(blocks)-1 {
+			text.WriteString("\n")
+		}
+	}
+	return []byte(text.String())
+}

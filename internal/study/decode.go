@@ -1,0 +1,195 @@
+package study
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/google/renameio/v2"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/decode"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/train"
+)
+
+// decodedImages is the number of test images that decodings are measured on.
+const decodedImages = 1000
+
+// residualBlocks are the levels of the paper's Fig. 5.
+var residualBlocks = []string{"conv2", "conv5"}
+
+// decoder decodes a trained network (Sec. 4.2).
+type decoder struct {
+	session *Session
+	runner  *train.Runner
+	study   experiments.Study
+
+	run                experiments.Run
+	trained, untrained decode.Model
+	images             *tensors.Tensor // the first test images, preprocessed
+	labels             []uint8
+	figures            []record.Figure
+}
+
+// complete measures and draws the decodings of a run's trained network, and adds them to its record.
+func (d *decoder) complete(ctx context.Context, r *record.Record) error {
+	fmt.Fprintf(d.session.Out, "decoding %s from every level\n", r.Run.Experiment)
+	if err := d.load(ctx, r.Run, decodedImages); err != nil {
+		return err
+	}
+	measured, err := d.measure(ctx)
+	if err != nil {
+		return fmt.Errorf("measuring decodings: %w", err)
+	}
+	if err := d.draw(); err != nil {
+		return fmt.Errorf("drawing decodings: %w", err)
+	}
+	measured.Figures = d.figures
+	r.Decodings = measured
+	return nil
+}
+
+// DecodeImage draws the decodings of one test image from every level of a recorded run's network.
+func (s *Session) DecodeImage(ctx context.Context, study experiments.Study, run experiments.Run, image int) (plot.Figure, error) {
+	runner, err := s.Runner(ctx, study.Images)
+	if err != nil {
+		return plot.Figure{}, err
+	}
+	if image < 0 || image >= run.TestImages {
+		return plot.Figure{}, fmt.Errorf("--image %d: profile %s has %d test images, the first is 0", image, run.Profile, run.TestImages)
+	}
+	d := &decoder{session: s, runner: runner, study: study}
+	if err := d.load(ctx, run, image+1); err != nil {
+		return plot.Figure{}, err
+	}
+	_, figure, err := d.levels(image)
+	return figure, err
+}
+
+// load reads the network, makes it as it was before training, and prepares images.
+func (d *decoder) load(ctx context.Context, run experiments.Run, images int) error {
+	d.run = run
+	store, err := train.LoadModel(run, d.session.Folder())
+	if err != nil {
+		return err
+	}
+	initial, err := train.InitialModel(d.session.Backend, run)
+	if err != nil {
+		return err
+	}
+	d.trained = decode.Model{Backend: d.session.Backend, Network: run.Network, Store: store}
+	d.untrained = d.trained
+	d.untrained.Store = initial
+	d.images, d.labels, err = d.runner.TestImages(ctx, run, images)
+	return err
+}
+
+// measure measures decodings of the network, trained and untrained.
+func (d *decoder) measure(ctx context.Context) (measured *record.Decodings, err error) {
+	began := time.Now()
+	measured = &record.Decodings{Images: len(d.labels)}
+	if measured.Trained, err = d.trained.Measure(ctx, d.images); err != nil {
+		return nil, err
+	}
+	if measured.Untrained, err = d.untrained.Measure(ctx, d.images); err != nil {
+		return nil, err
+	}
+	measured.Seconds = time.Since(began).Seconds() / 2
+	return measured, nil
+}
+
+// subtitle says which network a figure shows.
+func (d *decoder) subtitle() string {
+	title := d.run.Experiment
+	if _, e, err := Suite.Experiment(title); err == nil {
+		title = e.Title
+	}
+	return fmt.Sprintf("%s, %s, profile %s", title, dataset.Title(d.run.Dataset.Name), d.run.Profile)
+}
+
+// levels draws a test image decoded from every level.
+func (d *decoder) levels(image int) (title string, figure plot.Figure, err error) {
+	classes := d.runner.Set.Classes
+	shown := dataset.Pick(d.images, image)
+	levels, err := d.trained.Decode(shown)
+	if err != nil {
+		return "", figure, err
+	}
+	title = fmt.Sprintf("Test image %d (%s) decoded from each level, and class biases\n%s", image, classes[d.labels[image]], d.subtitle())
+	return title, decode.Reconstructions(title, classes, shown, levels), nil
+}
+
+// draw writes the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
+func (d *decoder) draw() error {
+	title, figure, err := d.levels(max(0, slices.Index(d.labels, 0)))
+	if err != nil {
+		return err
+	}
+	if err := d.write("levels", title, figure); err != nil {
+		return err
+	}
+	if d.run.Network.Channels == 1 {
+		if err := d.drawResiduals(); err != nil {
+			return err
+		}
+	}
+	dictionary := d.run.Network.Layers[0].Name + "/dictionary"
+	title = "Filters of the first block\n" + d.subtitle()
+	return d.write("filters", title, decode.Dictionaries(title,
+		d.run.Network.Variables(d.untrained.Store)[dictionary], d.run.Network.Variables(d.trained.Store)[dictionary]))
+}
+
+// drawResiduals draws how hypotheses change the decodings of a digit of each class.
+func (d *decoder) drawResiduals() error {
+	classes := d.runner.Set.Classes
+	var digits []int
+	var labels []uint8
+	for class := range classes {
+		if first := slices.Index(d.labels, uint8(class)); first >= 0 {
+			digits, labels = append(digits, first), append(labels, uint8(class))
+		}
+	}
+	images := dataset.Pick(d.images, digits...)
+	levels, err := d.trained.Decode(images)
+	if err != nil {
+		return err
+	}
+	for _, level := range levels {
+		if !slices.Contains(residualBlocks, level.Block) {
+			continue
+		}
+		title := fmt.Sprintf("Changes by class hypothesis (columns) in the decoding from %s\n%s", level.Block, d.subtitle())
+		if err := d.write(level.Block, title, decode.Residuals(title, classes, images, labels, level)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a figure named after the run, and remembers its checksum for the record.
+func (d *decoder) write(suffix, title string, figure plot.Figure) error {
+	picture, err := figure.PNG()
+	if err != nil {
+		return err
+	}
+	name := d.run.ID() + "_" + suffix + ".png"
+	folder := filepath.Join(d.session.Folder(), record.FiguresFolder)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("a folder for figures: %w", err)
+	}
+	if err := renameio.WriteFile(filepath.Join(folder, name), picture, 0o644); err != nil {
+		return fmt.Errorf("writing a figure: %w", err)
+	}
+	sum := sha256.Sum256(picture)
+	d.figures = append(d.figures, record.Figure{File: name, Title: title, SHA256: hex.EncodeToString(sum[:])})
+	return nil
+}

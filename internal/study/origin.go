@@ -1,0 +1,99 @@
+package study
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"ebsscgo/internal/record"
+)
+
+// origin names the program and the computer for records.
+func (s *Session) origin() record.Origin {
+	return record.Origin{
+		Commit: Commit(), Go: runtime.Version(), GoMLX: version("github.com/gomlx/gomlx"), Plugin: plugin(s.Choice.Plugin),
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: runtime.NumCPU(),
+	}
+}
+
+// plugin names an XLA plugin by its file and the start of its SHA-256; empty for none.
+func plugin(path string) string {
+	if path == "" {
+		return ""
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return filepath.Base(path)
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return filepath.Base(path)
+	}
+	return fmt.Sprintf("%s, SHA-256 %.12x", filepath.Base(path), hash.Sum(nil))
+}
+
+// version of a module that the program was built with; empty where that is not known.
+func version(module string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, dependency := range info.Deps {
+		if dependency.Path == module {
+			return dependency.Version
+		}
+	}
+	return ""
+}
+
+// Commit is the git commit that the program was built from, with "+changes" if the sources differed from it; "unknown"
+// where neither the program nor its folder knows. Results are not sources: a run rewrites them, and git would call the
+// tree modified.
+func Commit() string {
+	stamped, modified := stamp()
+	if stamped != "" && !modified {
+		return stamped
+	}
+	if module, err := os.ReadFile("go.mod"); err != nil || !bytes.HasPrefix(module, []byte("module ebsscgo\n")) {
+		if stamped != "" {
+			return stamped + "+changes"
+		}
+		return "unknown"
+	}
+	revision, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	changes, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":!/results").Output()
+	if err != nil || len(changes) > 0 {
+		return strings.TrimSpace(string(revision)) + "+changes"
+	}
+	return strings.TrimSpace(string(revision))
+}
+
+// stamp is what the go command wrote into the program, if it did: the commit, and whether anything differed from it.
+func stamp() (revision string, modified bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", false
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			revision = setting.Value[:min(12, len(setting.Value))]
+		case "vcs.modified":
+			modified = setting.Value == "true"
+		}
+	}
+	return revision, modified
+}

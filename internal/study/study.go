@@ -1,0 +1,253 @@
+// Package study is the pipeline from declarations to results: plan runs, train them, decode the trained networks, report. The
+// command line and the notebooks both use it.
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gomlx/compute"
+	"golang.org/x/sync/errgroup"
+
+	"ebsscgo/ablations"
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/device"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/report"
+	"ebsscgo/internal/train"
+)
+
+// Suite holds all studies, in the order in which they run and are reported.
+var Suite = append(slices.Clone(experiments.Studies), ablations.Study)
+
+// Reported returns the studies that the paper reports.
+func Reported() experiments.Suite {
+	return slices.DeleteFunc(slices.Clone(Suite), func(s experiments.Study) bool { return s.Ablation })
+}
+
+// Options say what a session runs, on what, and where its results go.
+type Options struct {
+	// Profile by its name.
+	Profile string
+	// Overrides change the profile: such runs are trials.
+	experiments.Overrides
+	// Data is a folder with data sets; empty for $EBSSC_DATA, the cache, or a download.
+	Data string
+	// Backend is cpu, cuda, go or a GoMLX configuration; empty for the best available one.
+	Backend string
+	// Devices share each training batch.
+	Devices int
+	// Results is the folder of all results.
+	Results string
+	// Jobs is the number of runs that train at a time.
+	Jobs int
+	// Shard of all runs; the zero value stands for all.
+	Shard Shard
+	// Out takes messages; Terminal says that it is a terminal, which shows a progress bar.
+	Out      io.Writer
+	Terminal bool
+}
+
+// Validate names an option that cannot be, before anything is downloaded or compiled.
+func (o Options) Validate() error {
+	if _, err := experiments.FindProfile(o.Profile); err != nil {
+		return err
+	}
+	switch {
+	case o.Devices < 1:
+		return errors.New("--devices must be at least 1")
+	case o.Jobs < 1:
+		return errors.New("--jobs must be at least 1")
+	}
+	return o.Overrides.Validate()
+}
+
+// Shard is a part of all runs, for one task of an array job: run i, counted from 0, belongs to shard i mod Count + 1.
+type Shard struct {
+	// Number of the shard, from 1, of Count.
+	Number, Count int
+}
+
+// ParseShard reads "3/10". An empty text stands for all runs.
+func ParseShard(text string) (Shard, error) {
+	if text == "" {
+		return Shard{}, nil
+	}
+	number, count, ok := strings.Cut(text, "/")
+	n, err := strconv.Atoi(number)
+	c, err2 := strconv.Atoi(count)
+	if !ok || err != nil || err2 != nil || n < 1 || n > c {
+		return Shard{}, fmt.Errorf("--shard %q: give the shard and the number of shards, such as 3/10", text)
+	}
+	return Shard{n, c}, nil
+}
+
+// has says whether run i belongs to the shard.
+func (s Shard) has(i int) bool { return s.Count == 0 || i%s.Count == s.Number-1 }
+
+// Session executes studies on one backend. Close frees it.
+type Session struct {
+	Options
+	// Backend that computes, and Choice, how it was chosen.
+	Backend compute.Backend
+	Choice  device.Choice
+
+	profile experiments.Profile
+	runners map[experiments.Images]*train.Runner
+}
+
+// Start checks the options and starts the backend.
+func Start(ctx context.Context, o Options) (*Session, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	profile, err := experiments.FindProfile(o.Profile)
+	if err != nil {
+		return nil, err
+	}
+	backend, choice, err := device.Open(ctx, o.Backend, o.Devices)
+	if err != nil {
+		return nil, err
+	}
+	if choice.Fallback && o.Shard.Count > 0 {
+		backend.Finalize()
+		return nil, fmt.Errorf("%s; all shards must compute on the same backend: name it with --backend", choice.Warning)
+	}
+	o.Out = &lines{to: o.Out}
+	if choice.Warning != "" {
+		fmt.Fprintln(o.Out, "warning: "+choice.Warning)
+	}
+	return &Session{Options: o, Backend: backend, Choice: choice, profile: profile, runners: map[experiments.Images]*train.Runner{}}, nil
+}
+
+// Close frees the backend.
+func (s *Session) Close() { s.Backend.Finalize() }
+
+// lines lets several runs write, each its whole lines.
+type lines struct {
+	to    io.Writer
+	mutex sync.Mutex
+}
+
+// Write writes all of the text before any other.
+func (l *lines) Write(text []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.to.Write(text)
+}
+
+// Machine that runs are planned for.
+func (s *Session) Machine() experiments.Machine {
+	return experiments.Machine{Backend: s.Choice.Name, Devices: s.Devices}
+}
+
+// Folder of the profile's results.
+func (s *Session) Folder() string { return filepath.Join(s.Results, s.Profile) }
+
+// Runner returns the runner on images of a kind, whose data set it finds or downloads first.
+func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train.Runner, error) {
+	if runner, ok := s.runners[images]; ok {
+		return runner, nil
+	}
+	set, err := dataset.Find(ctx, images, s.Data, s.Out)
+	if err != nil {
+		return nil, err
+	}
+	// Several progress bars would write over one another.
+	runner := &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Origin: s.origin()}
+	s.runners[images] = runner
+	return runner, nil
+}
+
+// Plan returns the runs of an experiment of a study, one a seed.
+func (s *Session) Plan(study experiments.Study, e experiments.Experiment, set experiments.Dataset) ([]experiments.Run, error) {
+	return experiments.Plan(e, s.Profile, s.profile.Scale(study), set, s.Machine(), s.Overrides)
+}
+
+// Run trains the studies' runs that are not recorded yet, decodes where a study asks for it, and writes the profile's report after
+// each study. A shard writes records alone.
+func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
+	index := 0
+	for _, study := range studies {
+		runs, runner, err := s.planStudy(ctx, study, &index)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Out, "%s: %s on %s (%s), profile %s, %d runs: results in %s\n", study.Name, dataset.Title(runner.Set.Name),
+			s.Machine(), s.Choice.Why, s.Profile, len(runs), s.Folder())
+		if err := s.train(ctx, study, runner, runs); err != nil {
+			return err
+		}
+		if s.Shard.Count > 0 {
+			continue
+		}
+		if _, err := report.Write(s.Results, s.Profile, Suite); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planStudy plans the runs of a study that belong to the shard; index counts the runs of all studies.
+func (s *Session) planStudy(ctx context.Context, study experiments.Study, index *int) (runs []experiments.Run, runner *train.Runner, err error) {
+	if runner, err = s.Runner(ctx, study.Images); err != nil {
+		return nil, nil, err
+	}
+	for _, e := range study.Experiments {
+		planned, err := s.Plan(study, e, runner.Dataset())
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, run := range planned {
+			if s.Shard.has(*index) {
+				runs = append(runs, run)
+			}
+			*index++
+		}
+	}
+	return runs, runner, nil
+}
+
+// train executes runs, several at a time if asked for.
+func (s *Session) train(ctx context.Context, study experiments.Study, runner *train.Runner, runs []experiments.Run) error {
+	jobs, running := errgroup.WithContext(ctx)
+	jobs.SetLimit(s.Jobs)
+	for _, run := range runs {
+		if running.Err() != nil {
+			break // Wait returns what failed or was stopped
+		}
+		jobs.Go(func() error {
+			var complete func(context.Context, *record.Record) error
+			if study.Report == experiments.Decodings && run.HeldOut == 0 {
+				complete = (&decoder{session: s, runner: runner, study: study}).complete
+			}
+			finished, err := runner.Train(running, run, s.Folder(), complete)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(s.Out, summary(finished))
+			return nil
+		})
+	}
+	return jobs.Wait()
+}
+
+// summary is a line about a finished run.
+func summary(r record.Record) string {
+	title, measured := r.Run.Experiment, "test error"
+	if _, e, err := Suite.Experiment(title); err == nil {
+		title = e.Title
+	}
+	if r.Run.HeldOut > 0 {
+		measured = "held-out error"
+	}
+	return fmt.Sprintf("%s, seed %d: train error %.2f%%, %s %.2f%%, %.0f s", title, r.Run.Seed, r.TrainErr, measured, r.TestErr, r.Seconds)
+}
