@@ -19,15 +19,17 @@ const (
 )
 
 // linear returns the scores [N, Y] of LC from the top code.
+//
+// The weights that meet a unit-norm code of n entries are near √n, several hundred times a dictionary's, and so are their steps.
+// The variable is the weights over that factor: beside numbers of its own size float32 would round a small step away.
 func linear(scope *model.Scope, top code, classes int) *Node {
 	g := top.values.Graph()
 	top = newDropout(scope, g).apply(top)
 	// Both steps are linear: averaging first gives the same scores at less cost.
 	pooled := ReduceMean(top.values, 1, 2)
+	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes)
 	scale := model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.rms
-	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes, scale)
-	registerUpdate(scope, weights, g, scale, false)
-	return Dot(pooled, weights.NodeValue(g)).Product()
+	return Dot(MulScalar(pooled, scale), weights.NodeValue(g)).Product()
 }
 
 // energy returns the class energies [N, Y] of EBC from the energies of the layers.

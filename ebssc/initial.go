@@ -49,10 +49,10 @@ func classThresholdsVariable(scope *model.Scope, dtype dtypes.DType, dims []int)
 	})
 }
 
-// classifierVariable is the linear classifier's weights [C, Y]: orthonormal columns times gain.
-func classifierVariable(scope *model.Scope, dtype dtypes.DType, channels, classes int, gain float64) *model.Variable {
+// classifierVariable is the linear classifier's weights [C, Y], see linear: orthonormal columns.
+func classifierVariable(scope *model.Scope, dtype dtypes.DType, channels, classes int) *model.Variable {
 	return variable(scope, "weights", dtype, []int{channels, classes}, func(rng *rand.Rand, values []float64) {
-		orthogonal(rng, values, channels, classes, gain)
+		orthogonal(rng, values, channels, classes, 1)
 	})
 }
 

@@ -11,9 +11,8 @@ import (
 // nonNegative, projects the variable onto the non-negative orthant (the constraint of Eq. (train_obj2)).
 //
 // Adam's steps are about as long as the learning rate, whatever the gradient's size. The n entries of a unit-norm code are
-// near 1/√n, so thresholds and offsets must move in steps of that scale (and the linear classifier, which divides by it, in
-// steps of √n), or codes go dead within a few steps. Rescaling the variables would do the same, but this way they keep the
-// paper's units.
+// near 1/√n, so thresholds and offsets must move in steps of that scale, or codes go dead within a few steps. Rescaling the
+// variables would do the same, but this way they keep the paper's units.
 //
 // The update is compiled into the training step. Outside training nothing is registered.
 func registerUpdate(scope *model.Scope, v *model.Variable, g *Graph, stepScale float64, nonNegative bool) {
@@ -30,8 +29,8 @@ func registerUpdate(scope *model.Scope, v *model.Variable, g *Graph, stepScale f
 	})
 }
 
-// penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar: over dictionaries, thresholds and the linear classifier,
-// without the offsets. In training it is added to the trainer's loss.
+// penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar: over dictionaries, thresholds and the linear classifier (as it
+// is learned, see linear), without the offsets. In training it is added to the trainer's loss.
 func (n Network) penalty(scope *model.Scope, g *Graph, dtype dtypes.DType) *Node {
 	sum := ScalarZero(g, dtype)
 	alpha := model.GetParamOr(scope, ParamAlpha, 0.0)

@@ -30,8 +30,7 @@ const (
 	ParamBetaStep = "beta_step"
 	// ParamEnergyScale is the softmax's inverse temperature (float64): class scores are the energies times this factor.
 	ParamEnergyScale = "energy_scale"
-	// ParamClassifierScale is the scale (float64) of the linear classifier's initial weights and of its steps, relative to
-	// those of a dictionary: the counterpart of ParamEnergyScale.
+	// ParamClassifierScale is a factor (float64) on the linear classifier's scores: the counterpart of ParamEnergyScale.
 	ParamClassifierScale = "classifier_scale"
 	// ParamAlpha is α of Eq. (train_obj2) (float64).
 	ParamAlpha = "alpha"

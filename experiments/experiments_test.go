@@ -153,6 +153,8 @@ func TestBadOverrides(t *testing.T) {
 	for _, o := range []experiments.Overrides{
 		{Seeds: 2_000_000_000}, {Seeds: -1}, {Width: -1}, {Epochs: -1}, {HeldOut: -1}, {Images: -1}, {HeldOut: 50_000}, {HeldOut: 60_000},
 		{Width: 1 << 30}, {Images: 10}, {Settings: experiments.Settings{ebssc.ParamBeta: -1.0}},
+		{Settings: experiments.Settings{experiments.ParamOptimizer: "sgd"}}, {Settings: experiments.Settings{experiments.ParamOptimizer: 1}},
+		{Settings: experiments.Settings{experiments.ParamMuonRate: -0.01}}, {Settings: experiments.Settings{experiments.ParamWarmUp: 1.0}},
 	} {
 		_, err := experiments.Plan(e, "quick", profile.Table, cifar, cpu, o)
 		require.Error(t, err, "%+v", o)
@@ -160,10 +162,11 @@ func TestBadOverrides(t *testing.T) {
 }
 
 func TestParseSettings(t *testing.T) {
-	settings, err := experiments.ParseSettings("beta=0.01;batch_size=1_000;plain_ops=true;bfloat16=true")
+	settings, err := experiments.ParseSettings("beta=0.01;batch_size=1_000;plain_ops=true;bfloat16=true;optimizer=adam")
 	require.NoError(t, err)
 	require.Equal(t, experiments.Settings{
 		ebssc.ParamBeta: 0.01, experiments.ParamBatch: 1000, ebssc.ParamPlainOps: true, ebssc.ParamBFloat16: true,
+		experiments.ParamOptimizer: experiments.Adam,
 	}, settings)
 	for _, bad := range []string{"beat=1", "beta", "beta=x", "batch_size=1.5", "beta=1;beta=2", "file:/dev/zero", "file:/nowhere"} {
 		_, err := experiments.ParseSettings(bad)

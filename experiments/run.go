@@ -13,7 +13,7 @@ import (
 
 // Version stands for the code: the model and the training procedure. Raise it with every change after which the same
 // description gives other numbers, so that old runs are not taken for new ones.
-const Version = 2
+const Version = 3
 
 // MaxSeeds is the largest number of seeds of an experiment.
 const MaxSeeds = 1000

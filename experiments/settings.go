@@ -16,8 +16,15 @@ import (
 
 // Hyperparameters of training; those of the model are in package ebssc.
 const (
-	// ParamLearningRate is Adam's learning rate (float64) at the start, GoMLX's own name for it; it falls to 0 along half a cosine.
+	// ParamOptimizer is Muon or Adam (string).
+	ParamOptimizer = "optimizer"
+	// ParamLearningRate is Adam's largest learning rate (float64), GoMLX's own name for it. It rises from 0 in the warm-up and
+	// falls to 0 along half a cosine.
 	ParamLearningRate = "learning_rate"
+	// ParamMuonRate is Muon's largest learning rate (float64). It rises and falls as Adam's does.
+	ParamMuonRate = "muon_rate"
+	// ParamWarmUp is the share of all steps (float64) in which the learning rates rise.
+	ParamWarmUp = "warm_up"
 	// ParamBatch is the number of images in a batch (int).
 	ParamBatch = "batch_size"
 	// ParamCrop is how far a random crop shifts an image, at most, in each direction, in pixels (int).
@@ -29,12 +36,23 @@ const (
 	ParamWhiten = "whiten"
 )
 
-// Settings are hyperparameters by name, each a float64, int or bool. The docstring of its Param constant says what it means.
+// Optimizers, for ParamOptimizer.
+const (
+	// Muon takes steps of the dictionaries above the first block that move all their directions by as much; the rest moves by Adam.
+	Muon = "muon"
+	// Adam is the paper's.
+	Adam = "adam"
+)
+
+// Settings are hyperparameters by name, each a float64, int, bool or string. The docstring of its Param constant says what it means.
 type Settings map[string]any
 
 // Recipe holds the hyperparameters of training. Those that the paper leaves open were chosen on held-out training images.
 var Recipe = Settings{
+	ParamOptimizer:             Muon,
 	ParamLearningRate:          0.001,
+	ParamMuonRate:              0.01,
+	ParamWarmUp:                0.1,
 	ParamBatch:                 128,
 	ParamCrop:                  4,
 	ParamFlip:                  0.5,
@@ -118,11 +136,16 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 
 // Validate names a setting that no network can be trained with, before anything is compiled.
 func (s Settings) Validate() error {
+	if optimizer := s[ParamOptimizer]; optimizer != Muon && optimizer != Adam {
+		return fmt.Errorf("%s=%v is unknown: choose %s or %s", ParamOptimizer, optimizer, Muon, Adam)
+	}
 	ranges := []struct {
 		name     string
 		min, max float64
 	}{
 		{ParamLearningRate, 1e-9, 1},
+		{ParamMuonRate, 0, 1},
+		{ParamWarmUp, 0, 0.9},
 		{ParamBatch, 1, 1 << 16},
 		{ParamCrop, 0, 16},
 		{ParamFlip, 0, 1},

@@ -45,7 +45,7 @@ var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil)
 var unrollSettings = Settings{
 	// Digits are not mirrored, nor moved, and not whitened: the model sees them as they are.
 	ParamFlip: 0.0, ParamCrop: 0, ParamWhiten: false,
-	ParamLearningRate: 0.003, ebssc.ParamEnergyScale: 3.0, ebssc.ParamClassStep: 1.0,
+	ParamOptimizer: Adam, ParamLearningRate: 0.003, ParamWarmUp: 0.0, ebssc.ParamEnergyScale: 3.0, ebssc.ParamClassStep: 1.0,
 }
 
 // unrolled are experiments with 0 to 4 sweeps.

@@ -1,6 +1,8 @@
 package train_test
 
 import (
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -94,4 +96,31 @@ func (l *lineTimes) Write(text []byte) (int, error) {
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+// BenchmarkMuon compares training steps with Muon and with Adam, on made images, medians over all iterations.
+//
+//	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./internal/train -run '^$' -bench Muon -benchtime 3x
+func BenchmarkMuon(b *testing.B) {
+	for _, width := range []int{16, 48} {
+		b.Run(fmt.Sprintf("width=%d", width), func(b *testing.B) {
+			run, set := noiseRun(b, experiments.Table[1])
+			run.Network = experiments.Table[1].Network(width)
+			run.TrainImages = 20 * run.Batch()
+			runner := &train.Runner{Backend: xla, Set: set, Log: io.Discard}
+			seconds := map[any][]float64{}
+			for b.Loop() {
+				for _, optimizer := range []any{experiments.Adam, experiments.Muon} {
+					run.Settings = run.Settings.With(experiments.Settings{experiments.ParamOptimizer: optimizer})
+					seconds[optimizer] = append(seconds[optimizer], train.TimeSteps(b, runner, run)...)
+				}
+			}
+			adam, muon := median(seconds[experiments.Adam]), median(seconds[experiments.Muon])
+			b.ReportMetric(1e3*adam, "adam-ms/step")
+			b.ReportMetric(1e3*muon, "muon-ms/step")
+			b.ReportMetric(muon/adam, "muon/adam")
+			b.ReportMetric(1e3*slices.Min(seconds[experiments.Adam]), "adam-fastest-ms")
+			b.ReportMetric(1e3*slices.Min(seconds[experiments.Muon]), "muon-fastest-ms")
+		})
+	}
 }

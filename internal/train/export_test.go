@@ -29,7 +29,7 @@ func TimeSteps(t require.TestingT, runner *Runner, run experiments.Run) (seconds
 	store := newStore(run)
 	defer store.Finalize()
 	require.NoError(t, store.SetRNGStateFromSeed(1))
-	trainer := train.NewTrainer(runner.Backend, store, (&session{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
+	trainer := train.NewTrainer(runner.Backend, store, (&session{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, newOptimizer(run), nil, nil)
 	defer trainer.ResetComputationGraphs()
 	images, release, err := runner.acquireImages(context.Background(), run)
 	require.NoError(t, err)
@@ -186,3 +186,9 @@ func firstBatch(t require.TestingT, images *dataset.InMemoryDataset, size int) t
 	require.FailNow(t, "fewer images than a batch has")
 	return train.Batch{}
 }
+
+// Muon's parts.
+var (
+	NewOptimizer  = newOptimizer
+	Orthogonalize = orthogonalize
+)

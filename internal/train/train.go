@@ -127,7 +127,11 @@ func newStore(run experiments.Run) *model.Store {
 	store := model.NewStore()
 	store.SetParams(run.Settings)
 	store.SetParam(model.ParamInitialSeed, int64(run.Seed))
-	store.SetParam(cosineschedule.ParamPeriodSteps, run.Epochs*run.StepsPerEpoch())
+	steps := run.Epochs * run.StepsPerEpoch()
+	warmUp, _ := run.Settings[experiments.ParamWarmUp].(float64)
+	rising := int(warmUp * float64(steps))
+	store.SetParam(cosineschedule.ParamWarmUpSteps, rising)
+	store.SetParam(cosineschedule.ParamPeriodSteps, steps-rising)
 	return store
 }
 
@@ -166,7 +170,7 @@ func (s *session) train() error {
 // loop takes steps in training a graph.
 func (s *session) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
 	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
-		optimizer.Adam().Done(), []metric.Interface{
+		newOptimizer(s.run), []metric.Interface{
 			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
 			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
 		}, nil))
@@ -208,8 +212,11 @@ func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error
 
 // diverged is the error of a run whose numbers are not finite after a step.
 func (s *session) diverged(what string, step int) error {
-	return fmt.Errorf("%s after step %d, learning rate %v: try a smaller one with --set=%s=…",
-		what, step, s.run.Settings[experiments.ParamLearningRate], experiments.ParamLearningRate)
+	rates := experiments.Settings{experiments.ParamLearningRate: s.run.Settings[experiments.ParamLearningRate]}
+	if s.run.Settings[experiments.ParamOptimizer] == experiments.Muon {
+		rates[experiments.ParamMuonRate] = s.run.Settings[experiments.ParamMuonRate]
+	}
+	return fmt.Errorf("%s after step %d with %s: try smaller rates with --set", what, step, rates)
 }
 
 // pause saves the epoch under way.

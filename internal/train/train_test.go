@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/stretchr/testify/require"
 
@@ -153,6 +156,23 @@ func TestFailedMeasurementIsNotRecorded(t *testing.T) {
 	_, err = runner.Train(context.Background(), run, folder, nil)
 	require.NoError(t, err)
 	require.NotContains(t, log.String(), "epoch")
+}
+
+// The linear classifier's weights are of such a size that float32 takes the small steps at the end of training whole.
+func TestClassifierTakesSmallSteps(t *testing.T) {
+	set := madeSet(100, 50)
+	run := small(t, experiments.Table[3], set, 1)
+	run.Settings[experiments.ParamLearningRate], run.Settings[experiments.ParamWarmUp] = 1e-6, 0.0
+	store, err := train.InitialModel(xla, run)
+	require.NoError(t, err)
+	const name = "classifier/weights"
+	before := tensors.MustCopyFlatData[float32](run.Network.Variables(store)[name])
+	_, _, after := train.TakeSteps[float32](t, &train.Runner{Backend: xla, Set: set, Log: io.Discard}, run, 1)
+	sum := 0.0
+	for i := range before {
+		sum += math.Abs(float64(after[name][i]) - float64(before[i]))
+	}
+	require.InEpsilon(t, 1e-6, sum/float64(len(before)), 0.02, "Adam's first step is as long as its rate")
 }
 
 // variables are the values of all variables of a trained model, by name.

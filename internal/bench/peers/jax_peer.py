@@ -153,8 +153,8 @@ def forward(case, units, variables, x, key=None):
         if block["Coding"]["Spherical"]:
             step = unit(x.shape[-3:])
     if case.linear:
-        units["classifier/weights"] = case.settings["classifier_scale"] / step
-        return dropout(x)(x).mean((1, 2)) @ variables["classifier/weights"]
+        scale = case.settings["classifier_scale"] / step
+        return scale * dropout(x)(x).mean((1, 2)) @ variables["classifier/weights"]
     for _ in range(case.sweeps):
         sweep(levels)
     energies = [level.energy() if case.sweeps else level.norm for level in levels if level.code.ndim == 5]

@@ -183,8 +183,8 @@ class Network(torch.nn.Module):
                 energies.append(level.norm)
             del level  # and its drive, where there are no sweeps
         if self.case.linear:
-            self.units["classifier/weights"] = self.case.settings["classifier_scale"] / step
-            return drop(x, self.mask(x)).mean((1, 2)) @ self.variables["classifier/weights"]
+            scale = self.case.settings["classifier_scale"] / step
+            return scale * drop(x, self.mask(x)).mean((1, 2)) @ self.variables["classifier/weights"]
         for _ in range(self.case.sweeps):
             sweep(levels)
         energies += [level.energy() for level in levels if level.code.dim() == 5]

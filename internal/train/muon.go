@@ -1,0 +1,150 @@
+package train
+
+import (
+	"errors"
+	"math"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/model/initializer"
+	"github.com/gomlx/gomlx/ml/train"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
+
+	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
+)
+
+// Muon's constants are those of Jordan et al. (2024) and of torch.optim.Muon.
+const (
+	// muonMomentum is the coefficient of the gradients' moving average.
+	muonMomentum = 0.95
+	// newtonSchulzSteps is the number of steps of orthogonalize.
+	newtonSchulzSteps = 5
+	// muonEpsilon is the smallest number that a Frobenius norm is taken for.
+	muonEpsilon = 1e-7
+)
+
+// newtonSchulz are the coefficients of x, x³ and x⁵ in a step of orthogonalize. Five steps take each singular value between 0.01
+// and 1 to about 0.7 to 1.2.
+var newtonSchulz = [3]float64{3.4445, -4.7750, 2.0315}
+
+// muonScope is the scope of the momenta.
+const muonScope = "muon"
+
+// muon is Jordan et al.'s optimizer of matrices, for the dictionaries of all blocks but the first. A step is the momentum of the
+// gradients with all singular values set to about 1, so it moves a code by as much at every width. GoMLX's Adam takes all other
+// variables, among them the first dictionary.
+type muon struct {
+	network ebssc.Network
+	adam    gradientOptimizer
+}
+
+// gradientOptimizer can be handed gradients.
+type gradientOptimizer interface {
+	optimizer.Interface
+	train.OptimizeWithGradients
+}
+
+// newOptimizer returns the optimizer that the run's settings name.
+func newOptimizer(run experiments.Run) optimizer.Interface {
+	adam := optimizer.Adam().Done()
+	if run.Settings[experiments.ParamOptimizer] == experiments.Muon {
+		return &muon{run.Network, adam.(gradientOptimizer)}
+	}
+	return adam
+}
+
+// UpdateGraph adds a step of all trained variables to the graph.
+func (o *muon) UpdateGraph(scope *model.Scope, _ *Graph, loss *Node) {
+	o.UpdateGraphWithGradients(scope, scope.BuildTrainableVariablesGradientsGraph(loss), loss.DType())
+}
+
+// UpdateGraphWithGradients adds a step to the graph, for gradients in the order of the trained variables.
+func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, dtype dtypes.DType) {
+	g := gradients[0].Graph()
+	var dictionaries []*model.Variable
+	var mine, others []*Node
+	for v := range scope.IterVariables() {
+		switch {
+		case !v.Trainable || !v.InUseByGraph(g):
+			continue
+		case o.takes(v):
+			dictionaries, mine = append(dictionaries, v), append(mine, gradients[0])
+			v.SetTrainable(false) // for now: this is how Adam is told to leave it alone
+		default:
+			others = append(others, gradients[0])
+		}
+		gradients = gradients[1:]
+	}
+	o.adam.UpdateGraphWithGradients(scope, others, dtype)
+
+	// The schedule has set Adam's rate. Muon's follows it.
+	adamRate := model.GetParamOr(scope, optimizer.ParamLearningRate, optimizer.AdamDefaultLearningRate)
+	muonRate := model.GetParamOr(scope, experiments.ParamMuonRate, 0.0)
+	rate := MulScalar(optimizer.LearningRateVar(scope, dtype, adamRate).NodeValue(g), muonRate/adamRate)
+	for i, v := range dictionaries {
+		v.SetTrainable(true)
+		step(scope, v, mine[i], rate)
+	}
+}
+
+// takes says whether a variable is a dictionary of a block above the first.
+func (o *muon) takes(v *model.Variable) bool {
+	first := model.JoinPath(model.RootScopePath, o.network.Layers[0].Name)
+	return v.Name() == "dictionary" && v.Scope() != first
+}
+
+// step moves a dictionary [k, k, C, K] against its orthogonalised momentum, as far as rate says.
+func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node) {
+	g := gradient.Graph()
+	momentum := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
+		WithInitializer(initializer.Zero).VariableWithShape("momentum", dictionary.Shape()).SetTrainable(false)
+	average := lerp(gradient, momentum.NodeValue(g), muonMomentum)
+	momentum.SetNodeValue(average)
+	ahead := lerp(gradient, average, muonMomentum) // Nesterov's
+
+	shape := dictionary.Shape()
+	filters := shape.Dim(-1)
+	pixels := shape.Size() / filters
+	direction := Reshape(orthogonalize(Reshape(ahead, pixels, filters)), shape.Dimensions...)
+	direction = MulScalar(direction, math.Sqrt(max(1, float64(filters)/float64(pixels))))
+	dictionary.SetNodeValue(Sub(dictionary.NodeValue(g), Mul(ConvertDType(rate, shape.DType), direction)))
+}
+
+// lerp is from + share·(to − from).
+func lerp(from, to *Node, share float64) *Node {
+	return Add(MulScalar(from, 1-share), MulScalar(to, share))
+}
+
+// orthogonalize returns nearly U·Vᵀ for a matrix X = U·S·Vᵀ: its singular vectors, with singular values near 1. 0 stays 0.
+//
+// Each Newton–Schulz step replaces X by a·X + b·X·G + c·X·G², G = Xᵀ·X. All these factors of X are polynomials in the first
+// G, so they commute. Here they are multiplied up first, where they are small, and X takes part in two products only.
+func orthogonalize(x *Node) *Node {
+	wide := x.Shape().Dim(0) < x.Shape().Dim(1)
+	if wide {
+		x = Transpose(x, 0, 1)
+	}
+	norm := MaxScalar(Sqrt(ReduceAllSum(Square(x))), muonEpsilon)
+	x = Div(x, norm)
+	gram := MatMul(Transpose(x, 0, 1), x)
+	identity := DiagonalWithValue(ScalarOne(x.Graph(), x.DType()), gram.Shape().Dim(0))
+	product := identity
+	for range newtonSchulzSteps {
+		factor := Add(MulScalar(gram, newtonSchulz[1]), MulScalar(MatMul(gram, gram), newtonSchulz[2]))
+		factor = Add(MulScalar(identity, newtonSchulz[0]), factor)
+		product = MatMul(product, factor)
+		gram = MatMul(factor, MatMul(gram, factor))
+	}
+	x = MatMul(x, product)
+	if wide {
+		x = Transpose(x, 0, 1)
+	}
+	return x
+}
+
+// Clear deletes the optimizer's variables.
+func (o *muon) Clear(scope *model.Scope) error {
+	return errors.Join(scope.At(muonScope).DeleteVariablesInScope(), o.adam.Clear(scope))
+}

@@ -1,0 +1,150 @@
+package train_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/train"
+)
+
+// torchSteps are the weights [filters, pixels] after three steps of PyTorch 2.13's Muon in float64, whose Newton–Schulz steps take
+// bfloat16, which is undone here:
+//
+//	import torch
+//	torch.Tensor.bfloat16 = lambda x: x
+//	for filters, pixels in (3, 4), (4, 2):
+//	    n = filters * pixels
+//	    d = torch.nn.Parameter(torch.linspace(-1, 1, n, dtype=torch.float64).sin().reshape(filters, pixels))
+//	    muon = torch.optim.Muon([d], lr=0.1, weight_decay=0, momentum=0.95, nesterov=True)
+//	    for step in 1, 2, 3:
+//	        d.grad = torch.cos(step * torch.arange(n, dtype=torch.float64) ** 2).reshape(filters, pixels)
+//	        muon.step()
+//	    print([round(x, 12) for x in d.flatten().tolist()])
+var torchSteps = []struct {
+	side, channels, filters int
+	weights                 []float64
+}{
+	{2, 1, 3, []float64{
+		-1.093417638008, -0.718149830702, -0.571590766444, -0.329899670994, -0.207769621166, -0.313077401143,
+		0.190488564857, 0.347901281475, 0.468530649413, 0.559442403039, 0.51047554523, 0.945028972001,
+	}},
+	{1, 2, 4, []float64{
+		-1.169748831413, -0.716775097485, -0.348342728759, -0.057702458628, 0.187221150508, 0.102552563093,
+		0.80696704523, 0.940741541323,
+	}},
+}
+
+// Dictionaries above the first block take the steps of torch.optim.Muon; the first, and what is no dictionary, Adam's.
+func TestMuonTakesTorchsSteps(t *testing.T) {
+	for _, torch := range torchSteps {
+		pixels := torch.side * torch.side * torch.channels
+		n := torch.filters * pixels
+		// [k, k, C, K], from numbers in the order of [filters, pixels].
+		dictionary := func(at func(i int) float64) *tensors.Tensor {
+			values := make([]float64, n)
+			for i := range n {
+				values[i%pixels*torch.filters+i/pixels] = at(i)
+			}
+			return tensors.FromFlatDataAndDimensions(values, torch.side, torch.side, torch.channels, torch.filters)
+		}
+		initial := func() *tensors.Tensor {
+			return dictionary(func(i int) float64 { return math.Sin(2*float64(i)/float64(n-1) - 1) })
+		}
+		run := experiments.Run{
+			Network:  experiments.Table[0].Network(1),
+			Settings: experiments.Recipe.With(experiments.Settings{experiments.ParamMuonRate: 0.1, experiments.ParamLearningRate: 0.01}),
+		}
+		store := model.NewStore()
+		store.SetParams(run.Settings)
+		names := []string{"conv1/dictionary", "conv2/dictionary", "conv2/offset"}
+		for _, name := range names {
+			_, err := store.CreateVariable(name, initial())
+			require.NoError(t, err)
+		}
+		exec, err := model.NewExec(xla, store, func(scope *model.Scope, gradient *Node) *Node {
+			loss := ScalarZero(gradient.Graph(), gradient.DType())
+			for _, name := range names {
+				loss = Add(loss, ReduceAllSum(Mul(gradient, store.GetVariable(name).NodeValue(gradient.Graph()))))
+			}
+			train.NewOptimizer(run).UpdateGraph(scope, gradient.Graph(), loss)
+			return loss
+		})
+		require.NoError(t, err)
+		for step := 1; step <= 3; step++ {
+			_, err := exec.Call(dictionary(func(i int) float64 { return math.Cos(float64(step * i * i)) }))
+			require.NoError(t, err)
+			if step == 1 { // Adam's first step is as long as its rate
+				for _, name := range []string{"conv1/dictionary", "conv2/offset"} {
+					after := tensors.MustCopyFlatData[float64](store.GetVariable(name).MustValue())
+					for i, before := range tensors.MustCopyFlatData[float64](initial()) {
+						require.InDelta(t, 0.01, math.Abs(after[i]-before), 1e-6, name)
+					}
+				}
+			}
+		}
+		want := dictionary(func(i int) float64 { return torch.weights[i] })
+		require.InDeltaSlice(t, tensors.MustCopyFlatData[float64](want),
+			tensors.MustCopyFlatData[float64](store.GetVariable("conv2/dictionary").MustValue()), 1e-11)
+		for v := range store.IterVariables() {
+			require.Equal(t, v.Name() == "dictionary" || v.Name() == "offset", v.Trainable, v.Path())
+		}
+	}
+}
+
+// An orthogonalised matrix has the singular vectors of the matrix, and singular values near 1; also in float32, in which training
+// computes.
+func TestOrthogonalize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, shape := range [][2]int{{72, 16}, {16, 72}, {16, 16}} {
+		rows, cols := shape[0], shape[1]
+		x := mat.NewDense(rows, cols, nil)
+		for i := range rows {
+			for j := range cols {
+				x.Set(i, j, rng.NormFloat64()*math.Pow(10, -float64(min(i, j)%4)/2))
+			}
+		}
+		var svd mat.SVD
+		require.True(t, svd.Factorize(x, mat.SVDThin))
+		values := svd.Values(nil)
+		var u, v mat.Dense
+		svd.UTo(&u)
+		svd.VTo(&v)
+		single := make([]float32, rows*cols)
+		for i, value := range x.RawMatrix().Data {
+			single[i] = float32(value)
+		}
+		for name, of := range map[string]struct {
+			x     *tensors.Tensor
+			delta float64
+		}{
+			"float64": {tensors.FromFlatDataAndDimensions(x.RawMatrix().Data, rows, cols), 1e-9},
+			"float32": {tensors.FromFlatDataAndDimensions(single, rows, cols), 2e-3},
+		} {
+			outputs := MustNewExec(xla, func(x *Node) *Node { return ConvertDType(train.Orthogonalize(x), dtypes.Float64) }).MustExec(of.x)
+			result := mat.NewDense(rows, cols, tensors.MustCopyFlatData[float64](outputs[0]))
+			var left, core mat.Dense
+			left.Mul(u.T(), result)
+			core.Mul(&left, &v) // the result between the singular vectors of x
+			for i := range len(values) {
+				for j := range len(values) {
+					if i != j {
+						require.InDelta(t, 0, core.At(i, j), of.delta, "%s %v", name, shape)
+					}
+				}
+				require.Greater(t, core.At(i, i), 0.6, "%s %v: from %g of %g", name, shape, values[i], values[0])
+				require.Less(t, core.At(i, i), 1.25, "%s %v: from %g of %g", name, shape, values[i], values[0])
+			}
+		}
+	}
+	zero := MustNewExec(xla, train.Orthogonalize).MustExec(tensors.FromFlatDataAndDimensions(make([]float32, 6), 3, 2))
+	require.Equal(t, make([]float32, 6), tensors.MustCopyFlatData[float32](zero[0]), "a dictionary without gradient stays")
+}
