@@ -38,8 +38,18 @@ func (p *Profile) claimsMarkdown(claims []ClaimRow, lines []ledgerRow) []byte {
 		{Heading: "Measured here", Cell: func(c ClaimRow) string { return c.sum(p.title) }},
 		{Heading: "Verdict", Cell: func(c ClaimRow) string { return c.Verdict }},
 	}
-	return fmt.Appendf(nil, "# What the paper claims, and what was measured at profile `%s`\n\n%s\n## Each measurement\n\n%s\n%s",
-		p.Name, summary.Markdown(claims), ledgerColumns.Markdown(lines), list(slices.Concat(readings(claims), claimsNotes, claimsProvenance(lines))...))
+	return fmt.Appendf(nil, "# What the paper claims, and what was measured at profile `%s`\n\n%s\n\n%s\n## Each measurement\n\n%s\n%s",
+		p.Name, Score(claims), summary.Markdown(claims), ledgerColumns.Markdown(lines), list(slices.Concat(readings(claims), claimsNotes, claimsProvenance(lines))...))
+}
+
+// Score sums up the verdicts in a line.
+func Score(claims []ClaimRow) string {
+	count := map[string]int{}
+	for _, claim := range claims {
+		count[claim.Verdict]++
+	}
+	return fmt.Sprintf("Of %d claims of the paper, %d are reproduced, %d contradicted and %d undecided at this scale.",
+		len(claims), count[Reproduced], count[Contradicted], count[Undecided])
 }
 
 // sum sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
