@@ -257,13 +257,15 @@ func TestSlip5SoftmaxOverClassEnergies(t *testing.T) {
 	scores := tensors.MustCopyFlatData[float64](outputs[0])
 	conv6, conv7 := tensors.MustCopyFlatData[float64](outputs[1]), tensors.MustCopyFlatData[float64](outputs[2])
 	require.Len(t, scores, len(labels)*classes)
+	sums := make([]float64, len(scores))
 	for i := range scores {
 		require.Greater(t, min(conv6[i], conv7[i]), 0.01)
-		require.InDelta(t, scale*(conv6[i]+conv7[i]), scores[i], 1e-9)
+		sums[i] = scale * (conv6[i] + conv7[i])
 	}
+	require.InDeltaSlice(t, centred(sums, classes), scores, 1e-9)
 	mean := 0.0
 	for image, label := range labels {
-		energies := scores[image*classes : (image+1)*classes]
+		energies := sums[image*classes : (image+1)*classes]
 		partition := 0.0
 		for _, energy := range energies {
 			partition += math.Exp(energy)
@@ -453,10 +455,12 @@ func TestTopEnergy(t *testing.T) {
 		pass := n.Forward(scope, images)
 		return []*Node{pass.Scores, pass.Energies[0], pass.Energies[1], top.Forward(scope.Store().RootScope().ResetVisited(), images).Scores}
 	})
+	var sums, tops []float64
 	for i := range all[0] {
-		require.InDelta(t, 2*(all[1][i]+all[2][i]), all[0][i], 1e-12)
-		require.InDelta(t, 2*all[2][i], all[3][i], 1e-12)
+		sums, tops = append(sums, 2*(all[1][i]+all[2][i])), append(tops, 2*all[2][i])
 	}
+	require.InDeltaSlice(t, centred(sums, n.Classes), all[0], 1e-12)
+	require.InDeltaSlice(t, centred(tops, n.Classes), all[3], 1e-12)
 }
 
 // The Go backend and XLA agree on scores and gradients of every row.
@@ -495,16 +499,16 @@ func TestBackendsAgree(t *testing.T) {
 	}
 }
 
-// Convolutions in bfloat16 move scores by about its precision; what follows them is in float32, so codes are on the sphere to
+// Convolutions in bfloat16 move energies by about its precision; what follows them is in float32, so codes are on the sphere to
 // float32's. (Package ops tests the gradients.)
 func TestBFloat16(t *testing.T) {
 	network := tiny(rowNamed(t, "ssc-ebc67"), 4)
-	run := func(on bool) (norms, scores []float32) {
+	run := func(on bool) (norms, energies []float32) {
 		store := newStore(experiments.Settings{ebssc.ParamBFloat16: on, ebssc.ParamPlainOps: true})
 		outputs, err := model.CallOnceN(xla, store, func(scope *model.Scope, images *Node) []*Node {
 			pass := network.Forward(scope, images)
 			_, norms := ebssc.Normalize(pass.Codes[0], 1)
-			return []*Node{norms, pass.Scores}
+			return []*Node{norms, pass.Energies[len(pass.Energies)-1]}
 		}, images[float32](5, 4))
 		require.NoError(t, err)
 		return tensors.MustCopyFlatData[float32](outputs[0]), tensors.MustCopyFlatData[float32](outputs[1])
