@@ -11,8 +11,8 @@ type Classifier string
 const (
 	// Linear is LC: a 1×1 convolution of the top code to Y channels, averaged over the positions.
 	Linear Classifier = "LC"
-	// EnergySum is EBC: the sum of the energies of all class-specific blocks, Eqs. (energy_fn), (train_obj2), times
-	// ParamEnergyScale.
+	// EnergySum is EBC: the sum of the energies of all class-specific blocks, Eqs. (energy_fn), (train_obj2), minus its mean
+	// over the classes, times ParamEnergyScale.
 	EnergySum Classifier = "EBC"
 	// EnergyTop scores by the energy of the top block instead of the sum.
 	EnergyTop Classifier = "EBC-top"

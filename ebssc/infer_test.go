@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
@@ -12,7 +11,6 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
 	"pgregory.net/rapid"
 
 	"ebsscgo/ebssc"
@@ -146,23 +144,12 @@ func TestEnergiesAreTheJointEnergy(t *testing.T) {
 			continue
 		}
 		// Without sweeps the lower block's energy is the same for all hypotheses and stays out of the scores.
-		require.InDeltaSlice(t, withoutMean(energies[0], n.Classes), energies[1], 1e-12)
+		require.InDeltaSlice(t, centred(energies[0], n.Classes), energies[1], 1e-12)
 		for i := range before {
 			require.Greater(t, energies[0][i], before[i], "%d sweeps", sweeps)
 		}
 		before = energies[0]
 	}
-}
-
-// withoutMean are energies [N, Y] minus the mean over the hypotheses of an image.
-func withoutMean(energies []float64, classes int) (differences []float64) {
-	for row := range slices.Chunk(energies, classes) {
-		mean := floats.Sum(row) / float64(classes)
-		for _, energy := range row {
-			differences = append(differences, energy-mean)
-		}
-	}
-	return differences
 }
 
 // Sweeps converge to a fixed point.

@@ -28,7 +28,8 @@ const (
 	ParamClassStep = "class_step"
 	// ParamBetaStep multiplies the optimizer's steps (float64) on β; 0 fixes β at its initial value.
 	ParamBetaStep = "beta_step"
-	// ParamEnergyScale is the softmax's inverse temperature (float64): class scores are the energies minus their mean, times this factor.
+	// ParamEnergyScale is the softmax's inverse temperature (float64): class scores are the energies, minus their mean
+	// over the classes, times this factor.
 	ParamEnergyScale = "energy_scale"
 	// ParamClassifierScale is a factor (float64) on the linear classifier's scores: the counterpart of ParamEnergyScale.
 	ParamClassifierScale = "classifier_scale"
@@ -222,8 +223,8 @@ func (n Network) Forward(scope *model.Scope, images *Node) Pass {
 	if n.Classifier == Linear {
 		pass.Scores = linear(scope.In(classifierScope), top, n.Classes)
 	} else {
+		// The softmax ignores what all energies share. Without it, float32 rounds the product to the size of the differences.
 		energies := n.energy(scope, s, pass)
-		// The softmax does not see their mean, which can be thousands of times their differences.
 		energies = Sub(energies, ReduceAndKeep(energies, ReduceMean, -1))
 		pass.Scores = MulScalar(energies, model.GetParamOr(scope, ParamEnergyScale, 1.0))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
@@ -48,6 +49,17 @@ func compute64(f func(inputs []*Node) *Node) func(t require.TestingT, inputs ...
 		require.NoError(t, err)
 		return tensors.MustCopyFlatData[float64](output)
 	}
+}
+
+// centred subtracts from the values of each image their mean over the classes.
+func centred(values []float64, classes int) (differences []float64) {
+	for image := range slices.Chunk(values, classes) {
+		mean := floats.Sum(image) / float64(classes)
+		for _, value := range image {
+			differences = append(differences, value-mean)
+		}
+	}
+	return differences
 }
 
 // normals are n values of a standard normal distribution.

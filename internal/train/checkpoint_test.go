@@ -33,6 +33,13 @@ func small(t testing.TB, row experiments.Experiment, set *dataset.Set, epochs in
 	return run
 }
 
+// withMuon adds the row's last block to a run of one: Muon trains the dictionaries above the first.
+func withMuon(run experiments.Run, row experiments.Experiment) experiments.Run {
+	all := row.Network(4).Layers // as wide as plan's
+	run.Network.Layers = append(run.Network.Layers, all[len(all)-1])
+	return run
+}
+
 // looks is a context that ends when it is looked at once too often. Training looks at its start, after each step and after
 // each batch that it evaluates.
 type looks struct {
@@ -61,7 +68,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 	set := madeSet(100, 50)
 	row := experiments.Table[4]
 	row.Traced = true
-	run := small(t, row, set, 3)
+	run := withMuon(small(t, row, set, 3), row)
 	runner := &train.Runner{Backend: xla, Set: set}
 	execute := func(ctx context.Context, folder string) (record.Record, string, error) {
 		var log bytes.Buffer
@@ -95,6 +102,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 	require.Equal(t, want.TrainObjective, result.TrainObjective)
 	require.Equal(t, want.TestObjective, result.TestObjective)
 	require.Equal(t, variables(t, run, whole), variables(t, run, stopped))
+	require.Contains(t, variables(t, run, whole), "/muon/conv7/momentum")
 	require.Equal(t, withoutSeconds(want.Curve), withoutSeconds(result.Curve))
 }
 

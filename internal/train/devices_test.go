@@ -122,7 +122,7 @@ func TestDevicesResumeBitForBit(t *testing.T) {
 	set := madeSet(100, 50)
 	row := experiments.Table[4]
 	row.Traced = true
-	run := small(t, row, set, 2)
+	run := withMuon(small(t, row, set, 2), row)
 	run.Machine.Devices = 2
 	runner := &train.Runner{Backend: xla, Set: set, Log: io.Discard}
 	whole, stopped := t.TempDir(), t.TempDir()

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -91,8 +92,8 @@ func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, d
 
 // takes says whether a variable is a dictionary of a block above the first.
 func (o *muon) takes(v *model.Variable) bool {
-	first := model.JoinPath(model.RootScopePath, o.network.Layers[0].Name)
-	return v.Name() == "dictionary" && v.Scope() != first
+	first := slices.IndexFunc(o.network.Layers, func(layer ebssc.Layer) bool { return layer.Block != nil })
+	return v.Name() == "dictionary" && v.Scope() != model.JoinPath(model.RootScopePath, o.network.Layers[first].Name)
 }
 
 // step moves a dictionary [k, k, C, K] against its orthogonalised momentum, as far as rate says.

@@ -158,8 +158,8 @@ def forward(case, units, variables, x, key=None):
     for _ in range(case.sweeps):
         sweep(levels)
     energies = [level.energy() if case.sweeps else level.norm for level in levels if level.code.ndim == 5]
-    energies = sum(energies)
-    return (energies - energies.mean(-1, keepdims=True)) * case.settings["energy_scale"]
+    energy = sum(energies)
+    return (energy - energy.mean(-1, keepdims=True)) * case.settings["energy_scale"]
 
 
 def adam(rate, units, state, gradients):

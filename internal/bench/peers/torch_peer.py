@@ -188,8 +188,8 @@ class Network(torch.nn.Module):
         for _ in range(self.case.sweeps):
             sweep(levels)
         energies += [level.energy() for level in levels if level.code.dim() == 5]
-        energies = sum(energies)
-        return (energies - energies.mean(-1, keepdim=True)) * self.case.settings["energy_scale"]
+        energy = sum(energies)
+        return (energy - energy.mean(-1, keepdim=True)) * self.case.settings["energy_scale"]
 
     def optimizer(self):
         """Adam, in groups of variables whose steps have the same unit."""
