@@ -8,7 +8,6 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
 	"ebsscgo/internal/device"
-	"ebsscgo/internal/plot"
 )
 
 // Check ends the cell if err is not nil, with one line on standard error.
@@ -21,7 +20,7 @@ func Check(err error) {
 	os.Exit(1)
 }
 
-// Must is value where err is nil; else it ends the cell like Check.
+// Must returns value if err is nil; otherwise it ends the cell like Check.
 func Must[T any](value T, err error) T {
 	Check(err)
 	return value
@@ -33,18 +32,18 @@ func Markdown(text string) {
 }
 
 // Show shows a figure in the cell's output.
-func Show(figure plot.Figure) {
+func Show(figure Figure) {
 	Live{}.Show(figure)
 }
 
-// Live is a place in the cell's output where each figure replaces the one before.
+// Live is a place in the output of a cell where each figure replaces the one before.
 type Live struct{ id string }
 
-// NewLive is a place of its own.
+// NewLive returns a new place.
 func NewLive() Live { return Live{gonbui.UniqueId()} }
 
 // Show shows a figure in this place.
-func (l Live) Show(figure plot.Figure) {
+func (l Live) Show(figure Figure) {
 	picture := Must(figure.PNG())
 	size := map[string]int{"width": int(figure.Width * pixelsPerPoint), "height": int(figure.Height * pixelsPerPoint)}
 	send(&protocol.DisplayData{
@@ -54,10 +53,10 @@ func (l Live) Show(figure plot.Figure) {
 	})
 }
 
-// pixelsPerPoint is how large a point is shown; pictures have more pixels, for screens with small ones.
+// pixelsPerPoint is the size at which a point is shown; pictures have more pixels than that, for sharp screens.
 const pixelsPerPoint = 4.0 / 3
 
-// send hands something to the notebook, and waits until it is there.
+// send sends data to the notebook and waits until it has arrived.
 func send(data *protocol.DisplayData) {
 	if !gonbui.IsNotebook {
 		return
