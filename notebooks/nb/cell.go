@@ -3,9 +3,11 @@ package nb
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
+	"gonum.org/v1/plot/vg"
 
 	"ebsscgo/internal/device"
 )
@@ -29,6 +31,31 @@ func Must[T any](value T, err error) T {
 // Markdown shows text in the cell's output, written in Markdown.
 func Markdown(text string) {
 	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
+}
+
+// Table is a table to show in a cell's output.
+type Table struct{ text strings.Builder }
+
+// NewTable returns a table without rows. All columns but the first are aligned to the right.
+func NewTable(headings ...string) *Table {
+	t := &Table{}
+	fmt.Fprintf(&t.text, "| %s |\n|---|%s\n", strings.Join(headings, " | "), strings.Repeat("---:|", len(headings)-1))
+	return t
+}
+
+// Row adds a row, whose format separates columns by "|".
+func (t *Table) Row(format string, values ...any) {
+	fmt.Fprintf(&t.text, "| "+format+" |\n", values...)
+}
+
+// Show shows the table, and below it a note in Markdown.
+func (t *Table) Show(note string, values ...any) {
+	Markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
+}
+
+// ShowTiles shows tiles in rows of so many columns, each tile with sides of that length in points.
+func ShowTiles(title string, columns int, side vg.Length, tiles ...Tile) {
+	Show(Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
 
 // Show shows a figure in the cell's output.

@@ -146,6 +146,13 @@ type (
 // Study returns the study of a name.
 func Study(name string) experiments.Study { return Must(study.Suite.Study(name)) }
 
+// Experiment returns the experiment of a name, and its study.
+func Experiment(name string) (experiments.Study, experiments.Experiment) {
+	declared, e, err := study.Suite.Experiment(name)
+	Check(err)
+	return declared, e
+}
+
 // Reports returns a profile's verified records, sorted into what its reports show.
 func Reports(profile string) *report.Profile { return Must(report.Load(Results, profile, study.Suite)) }
 

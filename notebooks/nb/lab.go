@@ -141,8 +141,7 @@ func (l *Lab) recorded(e experiments.Experiment) (Record, *model.Store, error) {
 
 // Trained returns the trained model of a declared experiment, see [Lab.Model], with its record and a lab on its images.
 func Trained(name string) (*Lab, Record, *model.Store) {
-	declared, e, err := study.Suite.Experiment(name)
-	Check(err)
+	declared, e := Experiment(name)
 	lab := NewLab(Profile(), declared.Images)
 	r, store := lab.Model(e)
 	return lab, r, store
