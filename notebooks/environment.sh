@@ -53,10 +53,11 @@ fi
 echo "building the kernel (the first time takes a minute) …"
 (
   cd "$root"
-  go build -o bin/ github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports
-  go build ./experiments/...    # so that cells start quickly
-  go run ./notebooks/prepare    # the XLA plugin and the data sets
-) || die "the kernel, or what cells need, could not be made ready; see above"
+  go build -o bin/ github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./cmd/ebssc
+  go build ./notebooks/nb # so that cells start quickly
+) || die "the kernel could not be built; see above"
+# Here rather than in cells, which then do not print where downloads come from.
+"$root/bin/ebssc" data fetch || echo "going on without what cannot be had: MNIST replaces CIFAR-10"
 # Without --force_deps it would not do without gopls, which only completes names as you type. It has much to say on standard
 # error, none of it about the notebook.
 "$root/bin/gonb" --install --force_deps --go_work="$root" --logtostderr=false --stderrthreshold=FATAL --log_file=/dev/null ||

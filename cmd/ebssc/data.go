@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/device"
 )
 
 func dataCommand(stderr io.Writer) *cobra.Command {
@@ -17,8 +18,16 @@ func dataCommand(stderr io.Writer) *cobra.Command {
 		}
 	}
 	fetch := &cobra.Command{
-		Use: "fetch", Short: "Download CIFAR-10 and MNIST into the cache, where they are not there yet", Args: cobra.NoArgs,
+		Use: "fetch", Short: "Download the XLA plugin, CIFAR-10 and MNIST into the cache unless they are here", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			choice, err := device.Resolve(cmd.Context(), "")
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s)\n", choice.Name, choice.Why)
+			if choice.Warning != "" {
+				fmt.Fprintln(stderr, "warning: "+choice.Warning)
+			}
 			sets, err := dataset.Fetch(cmd.Context(), stderr)
 			show(cmd, sets)
 			return err

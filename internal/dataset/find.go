@@ -62,12 +62,12 @@ func Local(which experiments.Images, folder string) (*Set, error) {
 	return theWeb(io.Discard).source(which).local(folder)
 }
 
-// Fetch downloads CIFAR-10 and MNIST into the cache unless they are in it. If one is unavailable ([ErrUnavailable]), Fetch
-// still downloads the other; any other error ends it.
+// Fetch downloads CIFAR-10 and MNIST into the cache unless they are in it or in the folder that $EBSSC_DATA names. If one is
+// unavailable ([ErrUnavailable]), Fetch still downloads the other; any other error ends it.
 func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
 	w := theWeb(log)
 	for _, which := range kinds {
-		set, failed := w.source(which).cached(ctx)
+		set, failed := w.source(which).find(ctx, "")
 		switch {
 		case failed == nil:
 			sets = append(sets, set)

@@ -128,6 +128,18 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	return &Session{Options: o, Backend: backend, Choice: choice, profile: profile, runners: map[experiments.Images]*train.Runner{}}, nil
 }
 
+// With returns the session with another profile and other overrides. Both share the backend and the data sets: close one of them.
+func (s *Session) With(profile string, o experiments.Overrides) (*Session, error) {
+	other := *s
+	other.Profile, other.Overrides = profile, o
+	if err := other.Validate(); err != nil {
+		return nil, err
+	}
+	var err error
+	other.profile, err = experiments.FindProfile(profile)
+	return &other, err
+}
+
 // Close frees the backend.
 func (s *Session) Close() { s.Backend.Finalize() }
 

@@ -24,6 +24,8 @@ type Runner struct {
 	// Log takes a line an epoch. Terminal says that it is a terminal, which shows a progress bar instead.
 	Log      io.Writer
 	Terminal bool
+	// OnEpoch, if not nil, gets a run's learning curve after each of its epochs.
+	OnEpoch func(run experiments.Run, curve []record.Epoch)
 	// Origin of the records, see there.
 	Origin record.Origin
 

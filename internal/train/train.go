@@ -244,6 +244,9 @@ func (s *session) endEpoch(step int) error {
 	if err := s.save(); err != nil {
 		return err
 	}
+	if s.runner.OnEpoch != nil {
+		s.runner.OnEpoch(s.run, s.curve)
+	}
 	if !s.runner.Terminal {
 		left := time.Duration(seconds * float64(s.run.Epochs-point.Epoch) * float64(time.Second))
 		fmt.Fprintf(s.runner.Log, "%s: epoch %d/%d: loss %.4f, error %.2f%%, %.0f images/s, %s left\n", s.id, point.Epoch, s.run.Epochs,

@@ -101,6 +101,11 @@ func TestTrainEndToEnd(t *testing.T) {
 	run := plan(t, experiments.Table[4], set, 6)
 	var log bytes.Buffer
 	runner := &train.Runner{Backend: xla, Set: set, Log: &log, Origin: record.Origin{Commit: "test"}}
+	var seen []record.Epoch
+	runner.OnEpoch = func(of experiments.Run, curve []record.Epoch) {
+		require.Equal(t, run.ID(), of.ID())
+		seen = append(seen, curve[len(curve)-1])
+	}
 	folder := t.TempDir()
 	trained, err := runner.Train(context.Background(), run, folder, func(_ context.Context, r *record.Record) error {
 		r.Decodings = &record.Decodings{Images: 1}
@@ -111,6 +116,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Less(t, trained.TrainErr, 45.0)
 	require.Equal(t, 1, trained.Decodings.Images)
 	require.Equal(t, 6, strings.Count(log.String(), "images/s"), "a line an epoch")
+	require.Equal(t, trained.Curve, seen)
 	for i, label := range set.Test.Labels {
 		require.Equal(t, '0'+label, trained.Labels[i])
 	}

@@ -3,12 +3,13 @@ package nb
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
+	"gonum.org/v1/plot/vg"
 
 	"ebsscgo/internal/device"
-	"ebsscgo/internal/plot"
 )
 
 // Check ends the cell if err is not nil, with one line on standard error.
@@ -21,7 +22,7 @@ func Check(err error) {
 	os.Exit(1)
 }
 
-// Must is value where err is nil; else it ends the cell like Check.
+// Must returns value if err is nil; otherwise it ends the cell like Check.
 func Must[T any](value T, err error) T {
 	Check(err)
 	return value
@@ -32,19 +33,44 @@ func Markdown(text string) {
 	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
 }
 
+// Table is a table to show in a cell's output.
+type Table struct{ text strings.Builder }
+
+// NewTable returns a table without rows. All columns but the first are aligned to the right.
+func NewTable(headings ...string) *Table {
+	t := &Table{}
+	fmt.Fprintf(&t.text, "| %s |\n|---|%s\n", strings.Join(headings, " | "), strings.Repeat("---:|", len(headings)-1))
+	return t
+}
+
+// Row adds a row, whose format separates columns by "|".
+func (t *Table) Row(format string, values ...any) {
+	fmt.Fprintf(&t.text, "| "+format+" |\n", values...)
+}
+
+// Show shows the table, and below it a note in Markdown.
+func (t *Table) Show(note string, values ...any) {
+	Markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
+}
+
+// ShowTiles shows tiles in rows of so many columns, each tile with sides of that length in points.
+func ShowTiles(title string, columns int, side vg.Length, tiles ...Tile) {
+	Show(Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
+}
+
 // Show shows a figure in the cell's output.
-func Show(figure plot.Figure) {
+func Show(figure Figure) {
 	Live{}.Show(figure)
 }
 
-// Live is a place in the cell's output where each figure replaces the one before.
+// Live is a place in the output of a cell where each figure replaces the one before.
 type Live struct{ id string }
 
-// NewLive is a place of its own.
+// NewLive returns a new place.
 func NewLive() Live { return Live{gonbui.UniqueId()} }
 
 // Show shows a figure in this place.
-func (l Live) Show(figure plot.Figure) {
+func (l Live) Show(figure Figure) {
 	picture := Must(figure.PNG())
 	size := map[string]int{"width": int(figure.Width * pixelsPerPoint), "height": int(figure.Height * pixelsPerPoint)}
 	send(&protocol.DisplayData{
@@ -54,10 +80,10 @@ func (l Live) Show(figure plot.Figure) {
 	})
 }
 
-// pixelsPerPoint is how large a point is shown; pictures have more pixels, for screens with small ones.
+// pixelsPerPoint is the size at which a point is shown; pictures have more pixels than that, for sharp screens.
 const pixelsPerPoint = 4.0 / 3
 
-// send hands something to the notebook, and waits until it is there.
+// send sends data to the notebook and waits until it has arrived.
 func send(data *protocol.DisplayData) {
 	if !gonbui.IsNotebook {
 		return

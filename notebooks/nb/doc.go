@@ -1,9 +1,10 @@
-// Package nb is what the notebooks share: text and pictures in a cell's output, a place to compute, images, and
-// models that are there or trained on the spot.
+// Package nb is the one door through which notebooks' cells reach internal/: cells are a module of their own, and import ebssc,
+// experiments, ablations and this package. door.go names what they use of the packages behind it; the rest shows text and pictures
+// in a cell's output, keeps tensors between cells, and trains and finds networks with [Lab].
 //
-// A cell is a program of its own, and its story should not be interrupted by the handling of errors: where functions
-// elsewhere return an error, those here that touch the world end the cell, with one line that says what to do.
+// A cell tells a story, which the handling of errors would interrupt. So functions here end the cell on an error, with one line
+// that says what to do.
 //
 // Cells run in the folder of their notebook, so Results is a relative path. $EBSSC_PROFILE chooses the scale at which the
-// notebooks compute; it is "quick" if not set.
+// notebooks compute, "quick" by default.
 package nb

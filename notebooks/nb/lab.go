@@ -2,7 +2,10 @@ package nb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -10,146 +13,136 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
-	"ebsscgo/internal/device"
-	"ebsscgo/internal/plot"
-	"ebsscgo/internal/report"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
 )
 
-// Results is the folder of results, from the folder of the notebooks.
+// Results is the folder of results, seen from the folder of the notebooks.
 const Results = "../results"
 
 // ProfileEnv names the environment variable that chooses the notebooks' scale.
 const ProfileEnv = "EBSSC_PROFILE"
 
-// Profile is the scale at which the notebooks compute.
-func Profile() experiments.Profile {
+// own is the folder of the runs that notebooks train. No profile has its name, so they enter no report.
+var own = filepath.Join(Results, "notebooks")
+
+// Profile is the name of the profile at which the notebooks compute.
+func Profile() string {
 	name := os.Getenv(ProfileEnv)
 	if name == "" {
 		name = "quick"
 	}
-	profile, err := experiments.FindProfile(name)
-	if err != nil {
+	if _, err := experiments.FindProfile(name); err != nil {
 		Check(fmt.Errorf("$%s: %w", ProfileEnv, err))
 	}
-	return profile
+	return name
 }
 
-// Backend starts what computes: the best that is there, or what $GOMLX_BACKEND says. It is freed when the cell ends.
-func Backend() compute.Backend {
-	opened, _ := open()
-	return opened
+// Backend starts the best backend, or the one that $GOMLX_BACKEND names. It is freed when the cell ends.
+func Backend() compute.Backend { return start(Profile()).Backend }
+
+// start starts a session at a profile.
+func start(profile string) *study.Session {
+	return Must(study.Start(context.Background(), study.Options{Profile: profile, Devices: 1, Jobs: 1, Results: Results, Out: os.Stdout}))
 }
 
-func open() (compute.Backend, device.Choice) {
-	opened, choice, err := device.Open(context.Background(), "", 1)
-	Check(err)
-	if choice.Warning != "" {
-		fmt.Println("warning: " + choice.Warning)
-	}
-	return opened, choice
-}
-
-// Images are a data set: from the folder that $EBSSC_DATA names, or else from the cache, downloaded if need be. Where CIFAR-10
-// cannot be had, MNIST padded to its size stands in.
-func Images(which experiments.Images) *dataset.Set {
-	return Must(dataset.Find(context.Background(), which, "", os.Stdout))
-}
-
-// Lab trains networks and finds trained ones.
+// Lab trains networks and finds trained ones, on the images of its Runner.
 type Lab struct {
-	train.Lab
-	// Images that the networks see.
-	Images experiments.Images
-	// Results is the folder of results.
-	Results string
-
-	backend string
+	*train.Runner
+	session *study.Session
+	images  experiments.Images
 }
 
-// NewLab is a lab for those images. What it needs, it downloads.
-func NewLab(images experiments.Images) *Lab {
-	opened, choice := open()
-	return &Lab{
-		Lab:    train.Lab{Backend: opened, Set: Images(images), Log: os.Stdout, Commit: "notebook"},
-		Images: images, Results: Results, backend: choice.Name,
-	}
+// NewLab starts a lab at a profile, on images of a kind.
+func NewLab(profile string, images experiments.Images) *Lab {
+	session := start(profile)
+	runner := Must(session.Runner(context.Background(), images))
+	runner.Log = io.Discard // Train shows progress in a chart
+	return &Lab{runner, session, images}
 }
 
-// own is the folder of runs that notebooks trained, among the profiles in the folder of results: tables and reports are made
-// without them.
-const own = "notebooks"
-
-// Train trains experiments one after the other, one seed each, in a figure of their learning curves that grows with every
-// epoch. settings are those in which they shall differ from their profile's recipe. Runs that are finished, here or in an
-// earlier cell, are not trained again.
-func (l *Lab) Train(profile experiments.Profile, settings experiments.Settings, all ...experiments.Experiment) (results []train.Result) {
+// Train trains experiments one after another, one seed each, in a chart of their learning curves that grows with every epoch.
+// settings override their profile's recipe. Runs that notebooks have already trained are not trained again.
+func (l *Lab) Train(settings experiments.Settings, all ...experiments.Experiment) (records []Record) {
 	live := NewLive()
-	chart := plot.Chart{X: "epoch", Y: "error on the batches trained on, %"}
-	chart.Title = fmt.Sprintf("%s, profile %s", dataset.Title(l.Set.Name), profile.Name)
-	for _, e := range all {
-		run, folder := l.plan(profile, settings, e)
-		chart.Curves = append(chart.Curves, plot.Curve{Name: e.Title})
-		redraw := func() {
-			points := curvePoints(Must(train.ReadCurve(filepath.Join(folder, train.CurveFile))))
-			if len(points) > 0 {
-				chart.Curves[len(chart.Curves)-1].Points = points
-				live.Show(Must(chart.Draw()))
-			}
+	chart := Chart{X: "epoch", Y: "error on training batches, %"}
+	chart.Title = fmt.Sprintf("%s, profile %s", DatasetTitle(l.Set.Name), l.session.Profile)
+	for i, e := range all {
+		chart.Curves = append(chart.Curves, Curve{})
+		l.OnEpoch = func(_ experiments.Run, epochs []Epoch) {
+			chart.Curves[i] = LearningCurve(e.Title, epochs)
+			live.Show(Must(chart.Draw()))
 		}
-		l.Log = eachLine(redraw)
-		results = append(results, Must(l.Lab.Train(context.Background(), run, filepath.Dir(folder))))
-		redraw()
+		r := Must(l.Runner.Train(context.Background(), l.plan(settings, e), own, nil))
+		l.OnEpoch(r.Run, r.Curve)
+		records = append(records, r)
 	}
-	return results
+	return records
 }
 
-// plan is a run of an experiment, and its folder.
-func (l *Lab) plan(profile experiments.Profile, settings experiments.Settings, e experiments.Experiment) (run experiments.Run, folder string) {
-	study, _, ok := experiments.StudyOf(e.Name)
-	if !ok && l.Images == experiments.MNIST { // an experiment of one's own
-		study.Report = experiments.Sweeps
+// LearningCurve is the error on training batches by epoch.
+func LearningCurve(name string, epochs []Epoch) Curve {
+	curve := Curve{Name: name}
+	for _, epoch := range epochs {
+		curve.Points = append(curve.Points, At(float64(epoch.Epoch), epoch.BatchErr))
 	}
-	scale := profile.Scale(study)
-	scale.Seeds = 1
-	run = Must(experiments.Plan(e, profile.Name, scale, l.Dataset(), experiments.Machine{Backend: l.backend}, settings, 0))[0]
-	return run, filepath.Join(l.Results, own, report.RunsFolder, Must(run.ID()))
+	return curve
 }
 
-// eachLine is a log that looks at what happened when something is written to it.
-type eachLine func()
-
-// Write calls the function.
-func (f eachLine) Write(line []byte) (int, error) {
-	f()
-	return len(line), nil
+// plan plans a run of an experiment, declared or of one's own.
+func (l *Lab) plan(settings experiments.Settings, e experiments.Experiment) experiments.Run {
+	declared, _, err := study.Suite.Experiment(e.Name)
+	if err != nil && l.images == experiments.MNIST {
+		declared.Report = experiments.Sweeps // whose scale is for MNIST
+	}
+	session := Must(l.session.With(l.session.Profile, experiments.Overrides{Seeds: 1, Settings: settings}))
+	return Must(session.Plan(declared, e, l.Dataset()))[0]
 }
 
-// curvePoints are the points of a learning curve.
-func curvePoints(curve []train.Epoch) (points []plot.Point) {
-	for _, epoch := range curve {
-		points = append(points, plot.At(float64(epoch.Epoch), epoch.BatchErr))
+// Model returns the trained model of an experiment with its record: the profile's recorded run on the lab's images, if its
+// checkpoint is here too. Otherwise it trains a small network at profile smoke, once.
+func (l *Lab) Model(e experiments.Experiment) (Record, *model.Store) {
+	r, store, reason := l.recorded(e)
+	if reason == nil {
+		return r, store
 	}
-	return points
-}
-
-// Model is a trained model of an experiment on the lab's images, with its result: the one that was asked for last among the
-// profile's recorded runs. Where none is recorded, one is trained at scale smoke.
-func (l *Lab) Model(profile experiments.Profile, e experiments.Experiment) (train.Result, *model.Store) {
-	groups := Must(report.Collect(filepath.Join(l.Results, profile.Name)))
-	if latest := report.Latest(groups, e.Name); latest != nil && latest[0].Run.SHA256 == l.Set.SHA256 {
-		result := latest[0]
-		folder := filepath.Join(l.Results, profile.Name, report.RunsFolder, result.ID)
-		return result, Must(train.LoadModel(result.Run, folder))
+	small := &Lab{l.Runner, Must(l.session.With("smoke", experiments.Overrides{})), l.images}
+	id := small.plan(nil, e).ID()
+	r, err := record.Load(record.Path(filepath.Join(own, record.Folder), id))
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Printf("%v; training a small network in its place\n", reason)
+		r, err = small.Train(nil, e)[0], nil
 	}
-	smoke := Must(experiments.FindProfile("smoke"))
-	_, folder := l.plan(smoke, nil, e)
-	result, ok, err := train.Load(folder)
 	Check(err)
-	if !ok {
-		fmt.Printf("no trained %s is recorded for profile %s (bin/ebssc run makes one), so a small one is trained here\n", e.Name, profile.Name)
-		result = l.Train(smoke, nil, e)[0]
+	return r, Must(train.LoadModel(r.Run, own))
+}
+
+// recorded returns the profile's recorded run of an experiment on the lab's images, with its trained model, or the reason why not.
+func (l *Lab) recorded(e experiments.Experiment) (Record, *model.Store, error) {
+	reason := fmt.Errorf("profile %s has no record of %s on these images", l.session.Profile, e.Name)
+	declared, _, err := study.Suite.Experiment(e.Name)
+	if err != nil {
+		return Record{}, nil, reason
 	}
-	return result, Must(train.LoadModel(result.Run, folder))
+	for _, setting := range Reports(l.session.Profile).Settings(declared.Name) {
+		group := setting.Groups[e.Name]
+		if setting.Dataset != l.Dataset() || len(group) == 0 {
+			continue
+		}
+		store, err := train.LoadModel(group[0].Run, l.session.Folder())
+		if err == nil {
+			return group[0], store, nil
+		}
+		reason = err
+	}
+	return Record{}, nil, reason
+}
+
+// Trained returns the trained model of a declared experiment, see [Lab.Model], with its record and a lab on its images.
+func Trained(name string) (*Lab, Record, *model.Store) {
+	declared, e := Experiment(name)
+	lab := NewLab(Profile(), declared.Images)
+	r, store := lab.Model(e)
+	return lab, r, store
 }
