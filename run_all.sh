@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Trains what the paper reports and writes its tables and figures to results/<profile>: `ebssc run all` with the flags given
-# here (try --help), in this folder, from which relative paths count. Needs Go, a C compiler (GoMLX reaches XLA
+# here (try --help), in the project's folder: relative paths count from there. Needs Go, a C compiler (GoMLX reaches XLA
 # through cgo) and Python 3 with pip (which downloads XLA); the rest is fetched once into the user's cache folder.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
+cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")"
 
 die() {
   echo "run_all.sh: $*" >&2

@@ -9,19 +9,18 @@ die() {
 }
 
 [[ $# -eq 1 || ($# -eq 3 && $2 == --data) ]] || die "usage: pack.sh FOLDER [--data FOLDER]"
-[[ ! -e $1 ]] || die "$1 is there already: remove it, or name another folder"
+[[ ! -e $1 ]] || die "$1 exists: remove it, or name another folder"
 data=${3:+$(realpath -e "$3")}
 mkdir -p "$1"
 pack=$(realpath "$1")
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 
 CGO_ENABLED=1 go build -o "$pack/ebssc" ./cmd/ebssc
 cp experiments/offline/run.sh "$pack/run.sh"
 if [[ -n $data ]]; then
   cp -rL "$data" "$pack/data"
-  export EBSSC_DATA="$pack/data"
 fi
-# A plan needs the plugin and the data, so it brings what is missing into the pack's cache. No plugin of this user's is taken
-# in its place: the other machine has none.
-PJRT_PLUGIN_LIBRARY_PATH=$pack/cache EBSSC_CACHE=$pack/cache "$pack/ebssc" plan table unroll --profile smoke --backend cpu >/dev/null
+# A shard without runs trains nothing, but installs the plugin and finds or downloads the data, into the pack's cache. It must not
+# find a plugin of this user, which the other machine lacks.
+env -u EBSSC_DATA PJRT_PLUGIN_LIBRARY_PATH="$pack/cache" "$pack/run.sh" all --profile smoke --backend cpu --shard 9999/9999
 du -sh "$pack"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs ebssc from the folder that this script is in, without network, for MINUTES (default 9) at most: run it again with the same
-# arguments until its exit status is 0. It goes on where it was.
+# `ebssc run` with the data, the cache and the results of the folder that this script is in. With MINUTES set it stops after so
+# many minutes with exit status 143; the same command goes on from there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export EBSSC_CACHE=$PWD/cache
@@ -10,4 +10,9 @@ fi
 if [[ -d python ]]; then # packages for the python3 of the other machine: the CUDA plugin
   export PYTHONPATH=$PWD/python${PYTHONPATH:+:$PYTHONPATH}
 fi
-exec timeout --preserve-status --signal=TERM --kill-after=60 "${MINUTES:-9}m" ./ebssc run "$@" --results results
+limit=()
+if [[ -n ${MINUTES:-} ]]; then
+  # In the foreground timeout sends one signal. Otherwise it sends two, and the second one ends the program before it has saved.
+  limit=(timeout --foreground --preserve-status --signal=TERM --kill-after=60 "${MINUTES}m")
+fi
+exec "${limit[@]}" "$PWD/ebssc" run "$@"
