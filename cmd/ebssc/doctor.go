@@ -16,7 +16,7 @@ func doctorCommand() *cobra.Command {
 	var folder, name, results string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is there (backends, GPU, data, memory, disk) and what to do about what is not",
+		Short: "Check backends, GPU, data, memory and disk, and suggest fixes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profile, err := experiments.FindProfile(name)
@@ -34,7 +34,7 @@ func doctorCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	cmd.Flags().StringVar(&name, "profile", "quick", "whose need of memory and disk is compared with what is free: smoke, quick or paper")
+	cmd.Flags().StringVar(&name, "profile", "quick", "whose requirements of memory and disk are compared with the free ones: smoke, quick or paper")
 	cmd.Flags().StringVar(&results, "results", "results", "folder for the results, for its disk")
 	cmd.Flags().StringVar(&folder, "data", "", "folder with CIFAR-10 in its binary version (default: $"+dataset.EnvVar+" or the cache)")
 	return cmd
