@@ -57,7 +57,7 @@ echo "building the kernel (the first time takes a minute) …"
   go build ./notebooks/nb # so that cells start quickly
 ) || die "the kernel could not be built; see above"
 # Here rather than in cells, which then do not print where downloads come from.
-"$root/bin/ebssc" data fetch || echo "going on without what cannot be had: MNIST replaces CIFAR-10"
+"$root/bin/ebssc" data fetch || echo "going on with what is here; MNIST replaces CIFAR-10 if that is missing"
 # Without --force_deps it would not do without gopls, which only completes names as you type. It has much to say on standard
 # error, none of it about the notebook.
 "$root/bin/gonb" --install --force_deps --go_work="$root" --logtostderr=false --stderrthreshold=FATAL --log_file=/dev/null ||
