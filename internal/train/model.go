@@ -30,7 +30,7 @@ func LoadModel(run experiments.Run, folder string) (*model.Store, error) {
 	path := filepath.Join(folder, Checkpoints, run.ID()+newestSuffix)
 	variables, p, err := read(run, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the trained model of %s is not here (%s): remove its record and run the experiment again", run.ID(), path)
+		return nil, fmt.Errorf("the trained model of %s is not here (%s): train it again with --results and another folder", run.ID(), path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the model of %s: checkpoint %s is not good (%w): remove it and the record, and run the experiment again", run.ID(), path, err)
