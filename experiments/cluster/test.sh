@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the files in this folder as far as one machine goes: slurm.sh under a slurmctld and two slurmd of its own, with ten runs
-# of which some are stopped in each way that there is, and kubernetes.yaml against the API's schema and by its command. What comes
-# of them must be what one process makes of the same runs. About ten minutes on two cores, 8 GB of memory.
+# of which four are stopped, each in another way, and kubernetes.yaml against the API's schema and by its command. The reports of
+# the merged records must be those of one process that trains the same runs. About a quarter of an hour on two cores, 8 GB of memory.
 #
 #   experiments/cluster/test.sh [--data FOLDER]     # CIFAR-10 (or $EBSSC_DATA); else downloaded, else MNIST in its place
 #
@@ -10,9 +10,10 @@ set -euo pipefail
 
 SLURM_PACKAGES=(slurmctld slurmd slurm-client munge)
 VALIDATOR=kubernetes-validate==1.37.0
-OLDEST_KUBERNETES=1.29.0 # of which kubernetes.yaml speaks
+OLDEST_KUBERNETES=1.29.0 # as kubernetes.yaml says
+RUNS=10
 
-PATH=$PATH:/usr/sbin # where slurmctld, slurmd and munged are
+PATH=$PATH:/usr/sbin # of slurmctld, slurmd and munged
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 
 say() { printf '%s  %s\n' "$(date +%T)" "$*"; }
@@ -26,7 +27,7 @@ die() {
 data=${2:-${EBSSC_DATA:-}}
 unset EBSSC_DATA EBSSC_CACHE
 
-# install_slurm makes sure that Slurm is there.
+# install_slurm installs Slurm where it is missing.
 install_slurm() {
   if type -P slurmctld slurmd sbatch munged >/dev/null; then
     return
@@ -43,9 +44,10 @@ tmp=$(mktemp -d)
 chmod 711 "$tmp" # munged wants its socket within everybody's reach
 pack=$tmp/pack
 daemons=()
+serial=
 job=
 
-# clean_up ends what was started, and removes what was made. After a failure it shows the tasks' logs first.
+# clean_up ends what was started, and removes what was made. After a failure it shows the logs first.
 clean_up() {
   local status=$?
   trap - EXIT
@@ -56,10 +58,10 @@ clean_up() {
       sleep 1
     done
   fi
-  if ((${#daemons[@]})); then
-    kill "${daemons[@]}" 2>/dev/null || true
-    wait "${daemons[@]}" 2>/dev/null || true
-  fi
+  for process in $serial "${daemons[@]}"; do
+    kill "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
+  done
   if ((status != 0)); then
     tail -v -n 20 "$pack"/slurm-*.log "$tmp"/*.log >&2 2>/dev/null || true
     echo "test.sh: FAILED" >&2
@@ -71,7 +73,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# eventually waits for a command to succeed, for so many seconds.
+# eventually waits until a command succeeds, for so many seconds.
 eventually() {
   local seconds=$1
   shift
@@ -130,95 +132,123 @@ CONF
 
 nodes_are_idle() { [[ $(sinfo -h -o '%D %t' 2>/dev/null) == '2 idle' ]]; }
 
-# in_training says whether the run of a line of the plan has finished an epoch and is in a further one.
+# log of a task. It begins with the ID of its run.
+log() { echo "$pack/slurm-${job}_$1.log"; }
+
+# epochs is the number of epochs that a task has finished, as its log says.
+epochs() { grep -c ': epoch ' "$(log "$1")"; }
+
+# in_training says whether a task's run has a checkpoint and no record.
 in_training() {
-  local run=$pack/results/smoke/runs/${ids[$1 - 1]}
-  [[ -f $run/curve.csv && ! -f $run/result.json && $(wc -l <"$run/curve.csv") -ge 2 ]]
+  local id
+  id=$(sed -n '/: epoch /{s/:.*//p;q}' "$(log "$1")" 2>/dev/null)
+  [[ -n $id && -f $pack/results/smoke/checkpoints/$id.npz && ! -f $pack/results/smoke/runs/$id.json ]]
 }
 
-# shown prints a value that Slurm shows of a task.
+# shown is a value that Slurm shows of a task.
 shown() { scontrol show job "${job}_$1" | sed -nE "s/.*\b$2=(\S+).*/\1/p"; }
 
 # is says whether a task is in a state, restarted so often.
 is() { [[ $(shown "$1" JobState) == "$2" && $(shown "$1" Restarts) -eq $3 ]]; }
 
-# ended says whether all tasks have ended, in whatever way.
+# ended says whether all tasks have ended, successfully or not.
 ended() {
-  for ((task = 1; task <= ${#ids[@]}; task++)); do
+  for ((task = 1; task <= RUNS; task++)); do
     [[ $(shown "$task" JobState) =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|OUT_OF_MEMORY|NODE_FAIL)$ ]] || return 1
   done
 }
 
-# comparable copies the reports of a folder of results without the times that they tell.
+# comparable copies the reports of a folder of results without the seconds in them.
 comparable() {
-  cp -r "$1/smoke" "$2"
-  rm -rf "$2/runs"
+  mkdir "$2"
+  cp -r "$1"/smoke/. "$2"
+  rm -rf "$2/runs" "$2/checkpoints"
   find "$2" \( -name '*.md' -o -name '*.html' \) -exec sed -i -E 's/ in [0-9]+ s\b//g' {} +
-  sed -i -E 's/,[0-9]+(,[^,]*)$/\1/' "$2/table.csv"                # the last column but one
-  sed -i -E '2,$ s/^(([^,]*,){4})[0-9.]+/\1/' "$2"/curves/*.csv # the fifth
+  sed -i -E 's/,[0-9]+(,[^,]*)$/\1/' "$2/table.csv"     # the last column but one
+  sed -i -E '2,$ s/,[0-9.]+$//' "$2"/curves/*.csv # the last
 }
 
-# merge adds a folder of results to another, which must then be said to have come out so.
-merge() {
-  local said
-  said=$("$pack/ebssc" report --results "$2" --merge "$1")
-  if [[ $said != "$3"* || $said =~ $'\n'(missing|inconsistent|unfinished) ]]; then
-    die "merging $1 into $2 should have said '$3' and nothing of missing runs, and said: $said"
-  fi
+# requires_records requires so many records in a folder of results.
+requires_records() {
+  local records=("$1"/smoke/runs/*.json)
+  ((${#records[@]} == $2)) || die "${#records[@]} records in $1, not $2"
+}
+
+# requires_serial_reports copies the records of folders of results into a new one, whose reports must be those of the serial runs.
+requires_serial_reports() {
+  local merged=$1 results said
+  shift
+  mkdir -p "$merged/smoke/runs"
+  for results in "$@"; do
+    cp "$results"/smoke/runs/*.json "$merged/smoke/runs"
+  done
+  said=$(./ebssc report --results "$merged")
+  [[ $said != *'not trained'* ]] || die "the report of all records should miss nothing, and said: $said"
+  comparable "$merged" "$merged-reports"
+  diff -r "$tmp/serial-reports" "$merged-reports" >&2 || die "the merged reports are not those of the serial runs"
+}
+
+# words prints a list of the Job's container, and requires that each index has its shard.
+words() {
+  "$tmp/venv/bin/python" - "$here/kubernetes.yaml" "$1" <<'PYTHON'
+import sys, yaml
+job = yaml.safe_load(open(sys.argv[1]))["spec"]
+container = job["template"]["spec"]["containers"][0]
+assert container["env"] == [{"name": "SHARDS", "value": str(job["completions"])}]
+sys.stdout.write("".join(word + "\0" for word in container[sys.argv[2]]))
+PYTHON
 }
 
 install_slurm
-say "shared folder: a pack, and a plan of ten runs"
+say "shared folder: a pack"
 "$here/../offline/pack.sh" "$pack" ${data:+--data "$data"} 2>&1 | sed 's/^/    /'
 cd "$pack"
-export EBSSC_CACHE=$pack/cache
-choice=(table --profile smoke --seeds 2 --epochs 3 --backend cpu ${data:+--data data})
-./ebssc plan "${choice[@]}" >plan.jsonl 2>plan.log
-mapfile -t ids < <(sed -E 's/^\{"id":"([^"]+)".*/\1/' plan.jsonl)
-((${#ids[@]} == 10)) || die "a plan of ${#ids[@]} runs, not 10"
+choice=(table --profile smoke --seeds 2 --backend cpu)
 
-say "serial: one process, one run after the other"
-./ebssc run "${choice[@]}" --results "$tmp/serial" >"$tmp/serial.log" 2>&1
+say "serial: one process, one run after the other, at the same time as what follows"
+./run.sh "${choice[@]}" --results "$tmp/serial" >"$tmp/serial.log" 2>&1 &
+serial=$!
 
 start_slurm
-job=$(sbatch --parsable --array=1-10 --cpus-per-task=1 --mem=3000 "$here/slurm.sh")
+job=$(sbatch --parsable --array="1-$RUNS" --cpus-per-task=1 --mem=3000 "$here/slurm.sh" "${choice[@]}")
 say "Slurm: array $job on two nodes"
 
 eventually 900 in_training 2
 scontrol requeue "${job}_2"
-say "task 2: requeued after its epoch $(($(wc -l <"results/smoke/runs/${ids[1]}/curve.csv") - 1)) of 3, as for another job that comes first"
+say "task 2: requeued after epoch $(epochs 2) of 6, as for another job that comes first"
 
 eventually 900 in_training 4
-kill -KILL "$(pgrep -f -- "^$pack/\./ebssc run --plan plan\.jsonl --line 4\$")"
-say "task 4: program killed (kill -9) after its epoch $(($(wc -l <"results/smoke/runs/${ids[3]}/curve.csv") - 1)) of 3"
+kill -KILL "$(pgrep -f -- "^$pack/ebssc run .* --shard 4/$RUNS\$")"
+say "task 4: program killed (kill -9) after epoch $(epochs 4) of 6"
 eventually 30 is 4 FAILED 0
 [[ $(shown 4 ExitCode) == 137:0 ]] || die "task 4 ended with $(shown 4 ExitCode), not 137:0"
 scontrol requeue "${job}_4"
 
 eventually 900 in_training 7
 scancel --signal=TERM "$(shown 7 JobId).0"
-say "task 7: SIGTERM after its epoch $(($(wc -l <"results/smoke/runs/${ids[6]}/curve.csv") - 1)) of 3, as before the time limit"
+say "task 7: SIGTERM after epoch $(epochs 7) of 6, as before the time limit"
 
 eventually 900 in_training 9
 scancel "${job}_9"
-say "task 9: cancelled after its epoch $(($(wc -l <"results/smoke/runs/${ids[8]}/curve.csv") - 1)) of 3"
+say "task 9: cancelled after epoch $(epochs 9) of 6"
 
 eventually 1800 ended
 is 9 CANCELLED 0 || die "task 9 was cancelled, and is $(shown 9 JobState)"
 scontrol requeue "${job}_9"
 eventually 900 is 9 COMPLETED 1
-for ((task = 1; task <= 10; task++)); do
+for ((task = 1; task <= RUNS; task++)); do
   restarts=0
   [[ $task =~ ^(2|4|7|9)$ ]] && restarts=1
   is "$task" COMPLETED "$restarts" || die "task $task is $(shown "$task" JobState), restarted $(shown "$task" Restarts) times, not $restarts"
+  (($(epochs "$task") <= 6)) || die "task $task trained $(epochs "$task") epochs: its run has 6, and did not go on from its checkpoint"
 done
-say "Slurm: all completed; tasks 2, 4, 7 and 9 were started twice, each other once"
+say "Slurm: all completed; tasks 2, 4, 7 and 9 were started twice, each other once; no epoch was finished twice"
 
-merge results "$tmp/merged" '10 runs added, 0 were there with the same result'
+wait "$serial" || die "the serial runs failed"
+serial=
 comparable "$tmp/serial" "$tmp/serial-reports"
-comparable "$tmp/merged" "$tmp/merged-reports"
-diff -r "$tmp/serial-reports" "$tmp/merged-reports" >&2 || die "the merged reports are not those of the serial runs"
-merge "$tmp/merged" "$tmp/serial" '0 runs added, 10 were there with the same result'
+requires_records results "$RUNS"
+requires_serial_reports "$tmp/merged" results
 say "merged: tables, ledger, curves and figures are those of the serial runs, byte for byte but for seconds"
 
 say "Kubernetes: kubernetes.yaml against the API's schema"
@@ -227,19 +257,18 @@ python3 -m venv "$tmp/venv"
 for version in "$OLDEST_KUBERNETES" "${VALIDATOR##*==}"; do
   "$tmp/venv/bin/kubernetes-validate" --strict --kubernetes-version "$version" "$here/kubernetes.yaml" | sed 's/^/    /'
 done
-mapfile -d '' -t container < <("$tmp/venv/bin/python" - "$here/kubernetes.yaml" <<'PYTHON'
-import sys, yaml
-job = yaml.safe_load(open(sys.argv[1]))
-sys.stdout.write("".join(word + "\0" for word in job["spec"]["template"]["spec"]["containers"][0]["command"]))
-PYTHON
-)
+mapfile -d '' -t container < <(words command)
+mapfile -d '' -t arguments < <(words args)
+./run.sh "${arguments[@]}" --help >/dev/null
 mkdir "$tmp/volume"
 ln -s "$pack"/* "$tmp/volume"
 rm "$tmp/volume/results"
 cd "$tmp/volume"
-for index in 0 9; do
-  env -i PATH=/usr/bin:/bin JOB_COMPLETION_INDEX=$index "${container[@]}" >"$tmp/index-$index.log" 2>&1
+for index in 0 $((RUNS - 1)); do
+  env -i PATH=/usr/bin:/bin SHARDS=$RUNS JOB_COMPLETION_INDEX=$index "${container[@]}" "${choice[@]}" >"$tmp/index-$index.log" 2>&1
 done
-merge results "$tmp/merged" '0 runs added, 2 were there with the same result'
-say "Kubernetes: the container's command did indices 0 and 9 (lines 1 and 10), with the serial runs' results"
+requires_records results 2
+[[ $(./ebssc report) == *'not trained at profile smoke: ssc-ebc67, seed 1: '* ]] || die "the report of two records should say what is missing"
+requires_serial_reports "$tmp/both" "$pack/results" results
+say "Kubernetes: the container's command trained shards 1 and $RUNS, with the serial runs' results"
 say "passed in $SECONDS seconds"
