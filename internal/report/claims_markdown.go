@@ -48,7 +48,7 @@ func Score(claims []ClaimRow) string {
 	for _, claim := range claims {
 		count[claim.Verdict]++
 	}
-	return fmt.Sprintf("Of %d claims of the paper, %d are reproduced, %d contradicted and %d undecided at this scale.",
+	return fmt.Sprintf("Of %d claims of the paper, at this scale: %d reproduced, %d contradicted, %d undecided.",
 		len(claims), count[Reproduced], count[Contradicted], count[Undecided])
 }
 
