@@ -132,7 +132,7 @@ CONF
 
 nodes_are_idle() { [[ $(sinfo -h -o '%D %t' 2>/dev/null) == '2 idle' ]]; }
 
-# log of a task. It begins with the ID of its run.
+# log of a task. Its lines about epochs begin with the ID of the run.
 log() { echo "$pack/slurm-${job}_$1.log"; }
 
 # epochs is the number of epochs that a task has finished, as its log says.
