@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -113,8 +114,8 @@ func TestEditsAreNamed(t *testing.T) {
 		require.ErrorContains(t, err, "refused: SHA256:", field)
 	}
 	// Version, epochs, data set, seed and settings are part of the ID.
-	for _, old := range []string{`"Version":2`, `"Epochs":2`, `"Name":"cifar10-made"`, `"Seed":1`, `"batch_size":50`, `"Train":1000`} {
-		changed := strings.Replace(string(text), old, strings.NewReplacer("2", "3", "1", "4", "5", "6", "made", "mode").Replace(old), 1)
+	for _, old := range []string{fmt.Sprintf(`"Version":%d`, experiments.Version), `"Epochs":2`, `"Name":"cifar10-made"`, `"Seed":1`, `"batch_size":50`, `"Train":1000`} {
+		changed := strings.Replace(string(text), old, strings.NewReplacer("2", "3", "3", "2", "1", "4", "5", "6", "made", "mode").Replace(old), 1)
 		require.NotEqual(t, string(text), changed, old)
 		require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
 		_, err := record.Load(path)

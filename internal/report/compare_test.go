@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -77,16 +78,17 @@ func TestCompareLikeWithLike(t *testing.T) {
 	add(t, b, "ssc-lc7", 1, epochs(t, 9))
 	add(t, b, "unroll-0", 1)
 	all := compareFolders(t, a, b)
+	version := fmt.Sprintf("version %d → %d", experiments.Version, experiments.Version-1)
 	require.Len(t, all, 2)
 	require.Equal(t, "table", all[0].Study)
 	require.Len(t, all[0].Rows, 1)
-	require.Equal(t, []string{"version 2 → 1", "commit 0123456789ab → fedcba987654"}, all[0].Rows[0].Changes)
+	require.Equal(t, []string{version, "commit 0123456789ab → fedcba987654"}, all[0].Rows[0].Changes)
 	require.Equal(t, []string{"ssc-lc7"}, all[0].OnlyA)
 	require.Equal(t, []string{"crelu-lc7 is of CIFAR-10 (SHA-256 cifar10-0123…) in A and of CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…) in B"}, all[0].Refused)
 	require.Equal(t, report.Comparison{Study: "unroll", OnlyB: []string{"unroll-0"}}, all[1])
 	text := all[0].Text()
 	require.Regexp(t, `\nrelu-lc7 +34\.00 +34\.50 +\+0\.50 +34\.00 +34\.50 +\+0\.50 +-3\.\d+ to \+4\.\d+ +binomial, 1000 images +within\n`, text)
-	for _, line := range []string{"changed: version 2 → 1, commit 0123456789ab → fedcba987654 (relu-lc7)\n", "not compared: crelu-lc7 is of", "only in A: ssc-lc7\n"} {
+	for _, line := range []string{"changed: " + version + ", commit 0123456789ab → fedcba987654 (relu-lc7)\n", "not compared: crelu-lc7 is of", "only in A: ssc-lc7\n"} {
 		require.Contains(t, text, line)
 	}
 	require.Empty(t, report.WorseRows(all))
