@@ -107,8 +107,8 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 // pictures adds the pictures of a record's decodings, and refuses one that is not the recorded one.
 func (p *Profile) pictures(out output, r record.Record) (figures []figure, err error) {
 	for _, f := range r.Decodings.Figures {
-		name := FiguresFolder + "/" + f.File
-		path := filepath.Join(p.folder, FiguresFolder, f.File)
+		name := record.FiguresFolder + "/" + f.File
+		path := filepath.Join(p.folder, record.FiguresFolder, f.File)
 		if f.File != filepath.Base(f.File) || media[filepath.Ext(f.File)] == "" {
 			return nil, fmt.Errorf("record %s names the picture %q, which is not the name of an SVG or PNG file: restore the record from git", r.ID, f.File)
 		}

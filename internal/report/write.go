@@ -28,8 +28,6 @@ const (
 	// ClaimsFile is the ledger for reading; PageFile shows all reports on one page.
 	ClaimsFile = "claims.md"
 	PageFile   = "report.html"
-	// FiguresFolder holds figures, and the pictures that records name.
-	FiguresFolder = "figures"
 
 	claimsCSV     = "claims.csv"
 	decodingCSV   = "decoding.csv"
@@ -147,7 +145,7 @@ func drawShrinkage(out output) error {
 	if err != nil {
 		return err
 	}
-	return out.add(FiguresFolder+"/"+shrinkage, drawn)
+	return out.add(record.FiguresFolder+"/"+shrinkage, drawn)
 }
 
 // output holds files by their paths in a profile's folder, with slashes.
@@ -158,7 +156,7 @@ type figure struct{ path, title string }
 
 // draw adds a figure of a study as SVG and PNG, and appends it to the figures of its report.
 func (o output) draw(figures []figure, study experiments.Study, suffix, title string, drawn plot.Figure) ([]figure, error) {
-	path := fmt.Sprintf("%s/%s_%s", FiguresFolder, study.Name, suffix)
+	path := fmt.Sprintf("%s/%s_%s", record.FiguresFolder, study.Name, suffix)
 	return append(figures, figure{path + ".svg", title}), o.add(path, drawn)
 }
 
@@ -204,7 +202,7 @@ func (p *Profile) removeOthers(out output) error {
 		}
 	}
 	for _, name := range drawn {
-		names = append(names, FiguresFolder+"/"+name+".svg", FiguresFolder+"/"+name+".png")
+		names = append(names, record.FiguresFolder+"/"+name+".svg", record.FiguresFolder+"/"+name+".png")
 	}
 	curves, _ := os.ReadDir(filepath.Join(p.folder, curvesFolder)) // none where the folder cannot be read
 	for _, entry := range curves {

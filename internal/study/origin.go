@@ -14,13 +14,14 @@ import (
 
 	"github.com/klauspost/cpuid/v2"
 
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 )
 
-// origin names the program and the computer for records.
-func (s *Session) origin() record.Origin {
+// originOf names the program and the computer for records.
+func originOf(choice device.Choice) record.Origin {
 	return record.Origin{
-		Commit: Commit(), Go: runtime.Version(), GoMLX: version("github.com/gomlx/gomlx"), Plugin: plugin(s.Choice.Plugin),
+		Commit: Commit(), Go: runtime.Version(), GoMLX: version("github.com/gomlx/gomlx"), Plugin: plugin(choice.Plugin),
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: runtime.NumCPU(),
 	}
 }

@@ -102,6 +102,7 @@ type Session struct {
 
 	profile experiments.Profile
 	runners map[experiments.Images]*train.Runner
+	origin  func() record.Origin // computed once: it reads the whole plugin
 }
 
 // Start checks the options and starts the backend.
@@ -125,7 +126,8 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	if choice.Warning != "" {
 		fmt.Fprintln(o.Out, "warning: "+choice.Warning)
 	}
-	return &Session{Options: o, Backend: backend, Choice: choice, profile: profile, runners: map[experiments.Images]*train.Runner{}}, nil
+	return &Session{Options: o, Backend: backend, Choice: choice, profile: profile, runners: map[experiments.Images]*train.Runner{},
+		origin: sync.OnceValue(func() record.Origin { return originOf(choice) })}, nil
 }
 
 // With returns the session with another profile and other overrides. Both share the backend and the data sets: close one of them.
