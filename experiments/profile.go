@@ -35,7 +35,7 @@ var Profiles = []Profile{
 	{
 		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing", Memory: 1, Disk: 0.1,
 		Table: Scale{
-			Width: 6, TrainImages: 2000, TestImages: 1000, Epochs: 6, Seeds: 1,
+			Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 4, Seeds: 1,
 			Settings: Settings{ParamBatch: 32, ebssc.ParamDropout: 0.0},
 		},
 		Unroll: Scale{
@@ -43,7 +43,7 @@ var Profiles = []Profile{
 			Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0},
 		},
 		Decoding: Scale{
-			Width: 4, TrainImages: 500, TestImages: 100, Epochs: 2, Seeds: 1,
+			Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1,
 			Settings: Settings{ParamBatch: 25, ebssc.ParamDropout: 0.0},
 		},
 		Ablations: Scale{

@@ -11,18 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// row is a run of one row, as short as can be.
+// row is a run of one of the small networks, as short as can be.
 func row(name, data, results string) []string {
-	return []string{"run", "table", "--profile", "smoke", "--only", name, "--epochs", "1", "--set", "plain_ops=true;whiten=false",
+	return []string{"run", "unroll", "--profile", "smoke", "--only", name, "--epochs", "1", "--images", "300",
 		"--backend", "cpu", "--data", data, "--results", results}
 }
 
 // Of two programs with the same work one does it and the other says so in one line; with different work both do theirs, and
 // both lines stand in the table.
 func TestTwoAtOnce(t *testing.T) {
-	data, results := sets(t), t.TempDir()
-	first, second := start(t, row("relu-lc7", data, results)...), start(t, row("relu-lc7", data, results)...)
-	other := start(t, row("crelu-lc7", data, results)...)
+	data, results := digits(t), t.TempDir()
+	first, second := start(t, row("unroll-0", data, results)...), start(t, row("unroll-0", data, results)...)
+	other := start(t, row("unroll-1", data, results)...)
 	statuses := []int{first.status(t), second.status(t)}
 	require.ElementsMatch(t, []int{0, 1}, statuses, first.stderr.String()+second.stderr.String())
 	refused := first.stderr.String() + second.stderr.String()
@@ -31,14 +31,14 @@ func TestTwoAtOnce(t *testing.T) {
 	require.Zero(t, other.status(t), other.stderr.String())
 	trials := tables(t, results)[filepath.Join("smoke", "trials.csv")]
 	require.Len(t, trials, 3)
-	require.Equal(t, []string{"relu-lc7", "crelu-lc7"}, []string{trials[1][0], trials[2][0]})
+	require.Equal(t, []string{"unroll-0", "unroll-1"}, []string{trials[1][0], trials[2][0]})
 
 	// A lock is not kept by the dead.
-	dead := start(t, row("ssc-lc7", data, results)...)
+	dead := start(t, row("unroll-2", data, results)...)
 	waitForFiles(t, results, 2)
 	require.NoError(t, dead.Process.Kill())
 	require.Equal(t, -1, dead.status(t))
-	succeeds(t, row("ssc-lc7", data, results)...)
+	succeeds(t, row("unroll-2", data, results)...)
 }
 
 // mount mounts a file system of that many bytes in memory, until the test ends.
@@ -71,13 +71,13 @@ func fill(t *testing.T, folder string) (empty func()) {
 // A full disk and one that cannot be written end a run in one line, and what was there before stays. With room again the same
 // command goes on.
 func TestDiskThatCannotBeWritten(t *testing.T) {
-	data, results := sets(t), mount(t, "4m")
-	succeeds(t, row("relu-lc7", data, results)...)
+	data, results := digits(t), mount(t, "4m")
+	succeeds(t, row("unroll-0", data, results)...)
 	before := tables(t, results)
 	require.NotEmpty(t, before)
 
 	empty := fill(t, results)
-	line := fails(t, row("crelu-lc7", data, results)...)
+	line := fails(t, row("unroll-1", data, results)...)
 	require.Contains(t, line, "no space left on device")
 	require.Less(t, len(line), 400, line)
 	require.Equal(t, before, tables(t, results))
@@ -85,12 +85,12 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 	require.Contains(t, line, "no space left on device")
 	require.Equal(t, before, tables(t, results))
 	empty()
-	succeeds(t, row("crelu-lc7", data, results)...)
+	succeeds(t, row("unroll-1", data, results)...)
 	before = tables(t, results)
 	require.Len(t, before[filepath.Join("smoke", "trials.csv")], 3)
 
 	require.NoError(t, syscall.Mount("tmpfs", results, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
-	for _, args := range [][]string{row("ssc-lc7", data, results), {"report", "--results", results}} {
+	for _, args := range [][]string{row("unroll-2", data, results), {"report", "--results", results}} {
 		line = fails(t, args...)
 		require.Contains(t, line, "read-only file system")
 		require.Contains(t, line, results)
@@ -100,16 +100,16 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 
 // A disk that fills up in the midst of training loses no more than the epoch.
 func TestDiskThatFillsUp(t *testing.T) {
-	data, results, unbroken := sets(t), mount(t, "4m"), t.TempDir()
-	succeeds(t, row("relu-lc7", data, unbroken)...)
-	p := start(t, row("relu-lc7", data, results)...)
+	data, results, unbroken := digits(t), mount(t, "4m"), t.TempDir()
+	succeeds(t, row("unroll-0", data, unbroken)...)
+	p := start(t, row("unroll-0", data, results)...)
 	waitForFiles(t, results, 2) // the folder of checkpoints, and the lock
 	empty := fill(t, results)
 	require.Equal(t, 1, p.status(t))
 	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
 	require.Contains(t, p.stderr.String(), "no space left on device")
 	empty()
-	succeeds(t, row("relu-lc7", data, results)...)
+	succeeds(t, row("unroll-0", data, results)...)
 	require.Equal(t, tables(t, unbroken), tables(t, results))
 }
 
@@ -120,13 +120,13 @@ func TestFolderOfSomeoneElse(t *testing.T) {
 	}
 	results := t.TempDir()
 	require.NoError(t, os.Chmod(results, 0o555))
-	require.Contains(t, fails(t, row("relu-lc7", sets(t), results)...), "permission denied")
+	require.Contains(t, fails(t, row("unroll-0", digits(t), results)...), "permission denied")
 }
 
 // A file where the folder of the results should be is named.
 func TestFileInPlaceOfFolder(t *testing.T) {
 	results := filepath.Join(t.TempDir(), "results")
 	require.NoError(t, os.WriteFile(results, nil, 0o644))
-	require.Contains(t, fails(t, row("relu-lc7", sets(t), results)...), results)
+	require.Contains(t, fails(t, row("unroll-0", digits(t), results)...), results)
 	require.Contains(t, fails(t, "report", "--results", results), results)
 }

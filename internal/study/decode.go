@@ -46,6 +46,12 @@ func (d *decoder) complete(ctx context.Context, r *record.Record) error {
 	if err := d.load(ctx, r.Run, decodedImages); err != nil {
 		return err
 	}
+	initial, err := train.InitialModel(d.session.Backend, r.Run)
+	if err != nil {
+		return err
+	}
+	d.untrained = d.trained
+	d.untrained.Store = initial
 	measured, err := d.measure(ctx)
 	if err != nil {
 		return fmt.Errorf("measuring decodings: %w", err)
@@ -75,20 +81,14 @@ func (s *Session) DecodeImage(ctx context.Context, study experiments.Study, run 
 	return figure, err
 }
 
-// load reads the network, makes it as it was before training, and prepares images.
+// load reads the trained network and prepares images.
 func (d *decoder) load(ctx context.Context, run experiments.Run, images int) error {
 	d.run = run
 	store, err := train.LoadModel(run, d.session.Folder())
 	if err != nil {
 		return err
 	}
-	initial, err := train.InitialModel(d.session.Backend, run)
-	if err != nil {
-		return err
-	}
 	d.trained = decode.Model{Backend: d.session.Backend, Network: run.Network, Store: store}
-	d.untrained = d.trained
-	d.untrained.Store = initial
 	d.images, d.labels, err = d.runner.TestImages(ctx, run, images)
 	return err
 }
