@@ -32,10 +32,7 @@ func Plot(title, x, y string) *plot.Plot {
 // margin around plots, in points.
 const margin = 10
 
-// FromPlot returns the figure of a plot with a margin, of that size in points.
-func FromPlot(p *plot.Plot, width, height vg.Length) Figure { return Row(width, height, p) }
-
-// Row returns the figure of plots side by side with aligned axes, of that total size in points.
+// Row returns the figure of plots side by side with aligned axes and a margin, of that total size in points.
 func Row(width, height vg.Length, plots ...*plot.Plot) Figure {
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.SetColor(color.White)

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
@@ -14,8 +15,8 @@ import (
 type Chart struct {
 	// Title, in one or more lines; X and Y name the axes.
 	Title, X, Y string
-	// Log makes the vertical axis logarithmic: all values must be positive.
-	Log bool
+	// Log makes the vertical axis logarithmic, LogX the horizontal one: all values must be positive.
+	Log, LogX bool
 	// Curves, 1 to 8: there are 8 distinct colours.
 	Curves []Curve
 }
@@ -41,22 +42,40 @@ const maxMarkers = 20
 
 // Draw draws each curve as a line through the means and, if values differ, a translucent band from minimum to maximum.
 func (c Chart) Draw() (Figure, error) {
+	return Charts(c)
+}
+
+// Charts draws charts side by side.
+func Charts(charts ...Chart) (Figure, error) {
+	var panels []*plot.Plot
+	for _, c := range charts {
+		p, err := c.panel()
+		if err != nil {
+			return Figure{}, err
+		}
+		panels = append(panels, p)
+	}
+	return Row(vg.Length(480*len(charts)), 330, panels...), nil
+}
+
+// panel draws the chart.
+func (c Chart) panel() (*plot.Plot, error) {
 	if len(c.Curves) == 0 || len(c.Curves) > maxColours {
-		return Figure{}, fmt.Errorf("a chart of %d curves: it must have 1 to %d, one for each colour", len(c.Curves), maxColours)
+		return nil, fmt.Errorf("a chart of %d curves: it must have 1 to %d, one for each colour", len(c.Curves), maxColours)
 	}
 	p := c.axes()
 	// All bands below all lines.
 	for _, add := range []func(Curve, *plot.Plot, color.Color) error{Curve.addBand, Curve.addLine} {
 		for i, curve := range c.Curves {
 			if err := add(curve, p, Hue(i)); err != nil {
-				return Figure{}, fmt.Errorf("drawing %s: %w", curve.Name, err)
+				return nil, fmt.Errorf("drawing %s: %w", curve.Name, err)
 			}
 		}
 	}
 	if c.Log && p.Y.Min <= 0 {
-		return Figure{}, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
+		return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
 	}
-	return FromPlot(p, 480, 330), nil
+	return p, nil
 }
 
 // axes returns the chart's plot without curves.
@@ -64,6 +83,9 @@ func (c Chart) axes() *plot.Plot {
 	p := Plot(c.Title, c.X, c.Y)
 	p.X.Padding, p.Y.Padding = 0, 0
 	p.X.Tick.Marker = plot.TickerFunc(integerTicks)
+	if c.LogX {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
+	}
 	if c.Log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	}

@@ -63,7 +63,7 @@ func Dots(title, axis string, names []string, series ...Series) (Figure, error) 
 			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
 		}
 	}
-	return FromPlot(p, 480, vg.Length(110+24*rows)), nil // the title in two lines, the axis and its label take 100
+	return Row(480, vg.Length(110+24*rows), p), nil // the title in two lines, the axis and its label take 100
 }
 
 // AddLine adds a line of that width in points to a plot.

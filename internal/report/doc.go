@@ -13,6 +13,7 @@
 //   - decoding.csv, how faithful decodings of each block are, decoding.md and residuals.md, the same for reading with the
 //     pictures in figures/;
 //   - trials.csv, the runs with other settings than the profile's own;
+//   - scans.csv and figures/scan_*, the held-out error against a setting, where runs differ in that one alone;
 //   - report.html, all of this on one page without other files.
 //
 // A study's runs may come from several settings, a data set and a machine. Tables show them one after another, figures and the

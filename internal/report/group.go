@@ -48,13 +48,18 @@ func (g Group) commits() string {
 func (g Group) curve(name string, quantity func(record.Epoch) float64) plot.Curve {
 	curve := plot.Curve{Name: name}
 	for i := range g[0].Curve {
-		var values []float64
-		for _, r := range g {
-			values = append(values, quantity(r.Curve[i]))
-		}
-		curve.Points = append(curve.Points, plot.Point{X: float64(i + 1), Mean: stat.Mean(values, nil), Low: floats.Min(values), High: floats.Max(values)})
+		curve.Points = append(curve.Points, g.point(float64(i+1), func(r record.Record) float64 { return quantity(r.Curve[i]) }))
 	}
 	return curve
+}
+
+// point is a quantity at x: its mean, smallest and largest value over the seeds.
+func (g Group) point(x float64, quantity func(record.Record) float64) plot.Point {
+	var values []float64
+	for _, r := range g {
+		values = append(values, quantity(r))
+	}
+	return plot.Point{X: x, Mean: stat.Mean(values, nil), Low: floats.Min(values), High: floats.Max(values)}
 }
 
 // subtitle of a figure says of which images, profile and seeds it is.

@@ -209,16 +209,16 @@ func TestTable(t *testing.T) {
 	add(t, results, "ssc-ebc67", 1, wrong(180), images("cifar10-jpeg"))
 	p := write(t, results)
 	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,params,paper_params,train_err,train_err_std,test_err,test_err_std,paper_train_err,paper_test_err,delta_test_err,base,delta_base,delta_base_low,delta_base_high,p_value,seconds,commit
-relu-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,2,6,1000,1000,5358,1.3M,21.00,1.41,21.00,1.41,1.20,11.40,9.60,,,,,,19,0123456789ab
-ssc-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,6,1000,1000,10489,2.6M,20.00,,20.00,,0.99,9.77,10.23,,,,,,12,0123456789ab
-ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,6,1000,1000,49607,3.2M,18.00,,18.00,,0.21,9.23,8.77,ssc-lc7,-2.00,-2.91,-1.09,1.91e-06,12,0123456789ab
+relu-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,2,4,1000,1000,2460,1.3M,21.00,1.41,21.00,1.41,1.20,11.40,9.60,,,,,,19,0123456789ab
+ssc-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,4771,2.6M,20.00,,20.00,,0.99,9.77,10.23,,,,,,12,0123456789ab
+ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849,3.2M,18.00,,18.00,,0.21,9.23,8.77,ssc-lc7,-2.00,-2.91,-1.09,1.91e-06,12,0123456789ab
 `, read(t, results, "table.csv"))
 	markdown := read(t, results, "table.md")
 	for _, text := range []string{
-		"| ReLU+LC₇ | 21.00 ± 1.41 | 21.00 ± 1.41 | – | – | 5358 | 1.20 | 11.40 | 1.3M |",
+		"| ReLU+LC₇ | 21.00 ± 1.41 | 21.00 ± 1.41 | – | – | 2460 | 1.20 | 11.40 | 1.3M |",
 		"| CReLU(SN)+LC₇: base not trained: `ebssc run table --only crelu-sn-lc7 --profile smoke` | – |",
 		"| SSC+LC₇ | −2.00 (−2.91 to −1.09) |",
-		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 6 epochs, 2 seeds, backend xla-cpu, commit 0123456789ab: ReLU+LC₇ in 19 s.",
+		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 4 epochs, 2 seeds, backend xla-cpu, commit 0123456789ab: ReLU+LC₇ in 19 s.",
 		" 1 seed,", "figures/table_curves.svg", "figures/table_differences.svg",
 	} {
 		require.Contains(t, markdown, text)
@@ -289,7 +289,7 @@ func TestTrials(t *testing.T) {
 	own := add(t, results, "relu-lc7", 1)
 	add(t, results, "relu-lc7", 2, func(r *record.Record) { r.Seconds = 24 })
 	p = write(t, results)
-	require.Contains(t, read(t, results, "table.csv"), ",2,6,1000,200,")
+	require.Contains(t, read(t, results, "table.csv"), ",2,4,1000,200,")
 	require.Equal(t, own.ID, p.Group("relu-lc7")[0].ID)
 	trials := strings.Split(strings.TrimSpace(read(t, results, "trials.csv")), "\n")
 	require.Len(t, trials, 3)
@@ -297,11 +297,42 @@ func TestTrials(t *testing.T) {
 	require.Contains(t, trials[1], `relu-lc7,epochs=9,cifar10-made,`)
 	require.Contains(t, trials[1], `,xla-cpu,9,25.00,`)
 	require.Contains(t, trials[2], `relu-lc7,"held_out=100, learning_rate=0.5",cifar10-made,`)
-	require.Contains(t, trials[2], `,6,25.00,,3`)
+	require.Contains(t, trials[2], `,4,25.00,,3`)
 	text := p.RunsText()
 	require.Regexp(t, `^EXPERIMENT +DIFFERS +DATA SET +MACHINE +EPOCHS +TRAIN ERR. % +TEST ERR. % +HELD-OUT ERR. % +SEEDS +SECONDS +COMMIT\n`, text)
-	require.Regexp(t, `\nrelu-lc7 +– +cifar10-made +xla-cpu +6 +25\.00 +\d+\.\d\d +– +2 +18 +0123456789ab\n`, text)
+	require.Regexp(t, `\nrelu-lc7 +– +cifar10-made +xla-cpu +4 +25\.00 +\d+\.\d\d +– +2 +18 +0123456789ab\n`, text)
 	require.Contains(t, text, "not trained: crelu-lc7, seed 1: ebssc run table --only crelu-lc7 --profile smoke\n")
+}
+
+// Held-out runs that differ in one setting alone make a scan, from three values on.
+func TestScans(t *testing.T) {
+	results := t.TempDir()
+	trial := func(experiment string, seed, width int, settings experiments.Settings) {
+		add(t, results, experiment, seed, func(r *record.Record) {
+			*r = recordtest.New(t, suite, experiment, "smoke", seed, experiments.Overrides{HeldOut: 100, Width: width, Settings: settings})
+		})
+	}
+	for _, rate := range []float64{0.005, 0.01, 0.02} {
+		for _, width := range []int{2, 4} {
+			trial("relu-lc7", 1, width, experiments.Settings{experiments.ParamMuonRate: rate})
+		}
+		trial("relu-lc7", 2, 2, experiments.Settings{experiments.ParamMuonRate: rate})
+	}
+	trial("relu-lc7", 1, 2, experiments.Settings{experiments.ParamWarmUp: 0.2})
+	write(t, results)
+	lines := strings.Split(strings.TrimSpace(read(t, results, "scans.csv")), "\n")
+	require.Len(t, lines, 1+6)
+	require.Equal(t, "setting,experiment,width,value,train_err,train_err_std,heldout_err,heldout_err_std,dataset,dataset_sha256,profile,backend,seeds,"+
+		"epochs,train_images,test_images,seconds,commit", lines[0])
+	for _, line := range lines[1:] {
+		require.Regexp(t, `^muon_rate,relu-lc7,(2,0\.\d+,.*,xla-cpu,2,|4,0\.\d+,.*,xla-cpu,1,)`, line)
+	}
+	require.FileExists(t, filepath.Join(results, "smoke", "figures", "scan_muon_rate.svg"))
+	require.NoFileExists(t, filepath.Join(results, "smoke", "figures", "scan_warm_up.svg"))
+	require.NoError(t, os.RemoveAll(filepath.Join(results, "smoke", record.Folder)))
+	write(t, results)
+	require.NoFileExists(t, filepath.Join(results, "smoke", "figures", "scan_muon_rate.svg"))
+	require.NoFileExists(t, filepath.Join(results, "smoke", "scans.csv"))
 }
 
 // A record in another profile's folder and a damaged one are refused in one line that names the file, and reports stay as they are.

@@ -32,6 +32,8 @@ const (
 	claimsCSV     = "claims.csv"
 	decodingCSV   = "decoding.csv"
 	trialsCSV     = "trials.csv"
+	scansCSV      = "scans.csv"
+	scanPrefix    = "scan_"
 	summarySuffix = "_summary.csv"
 	shrinkage     = "shrinkage"
 	curvesFolder  = "curves"
@@ -128,6 +130,9 @@ func (p *Profile) reports() (output, error) {
 	if trials := slices.DeleteFunc(p.Runs(), func(r RunsRow) bool { return r.Differs == "" }); len(trials) > 0 {
 		out[trialsCSV] = runsColumns.CSV(trials)
 	}
+	if err := p.reportScans(out); err != nil {
+		return nil, err
+	}
 	if err := p.reportClaims(out); err != nil {
 		return nil, err
 	}
@@ -193,8 +198,11 @@ var curveFile = regexp.MustCompile(`^(.+)-[1-9][0-9]*\.csv$`)
 
 // removeOthers removes the files that [Write] could have written from other records. It knows them by their exact names.
 func (p *Profile) removeOthers(out output) error {
-	names := []string{ClaimsFile, PageFile, claimsCSV, decodingCSV, trialsCSV}
+	names := []string{ClaimsFile, PageFile, claimsCSV, decodingCSV, trialsCSV, scansCSV}
 	drawn := []string{shrinkage}
+	for setting := range experiments.Recipe {
+		drawn = append(drawn, scanPrefix+setting)
+	}
 	for _, study := range p.suite {
 		names = append(names, study.Name+".csv", study.Name+summarySuffix, Summary(study))
 		for _, suffix := range []string{curvesSuffix, deltasSuffix, sweepsFigures[0].suffix, sweepsFigures[1].suffix} {

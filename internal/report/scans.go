@@ -1,0 +1,146 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
+)
+
+// scanPoint is a group of held-out runs in a scan: runs of an experiment that differ in one setting and in their seeds alone.
+type scanPoint struct {
+	Group
+	setting string
+	value   float64
+}
+
+// leastPoints is the number of values that make a scan.
+const leastPoints = 3
+
+// scansColumns are those of scans.csv. Errors are in percent, means over the seeds; seconds are those of all seeds together.
+var scansColumns = slices.Concat(
+	Columns[scanPoint]{
+		{Name: "setting", Cell: func(p scanPoint) string { return p.setting }},
+		of[scanPoint]("experiment", func(r record.Record) string { return r.Run.Experiment }),
+		of[scanPoint]("width", func(r record.Record) string { return strconv.Itoa(r.Run.Width()) }),
+		{Name: "value", Cell: func(p scanPoint) string { return strconv.FormatFloat(p.value, 'g', -1, 64) }},
+	},
+	meanStd[scanPoint]("train_err", 2, trainErr), meanStd[scanPoint]("heldout_err", 2, testErr),
+	originColumns[scanPoint](), closingColumns[scanPoint](),
+)
+
+// scans finds the scans among the held-out runs of the profile: by setting, each a list of curves of points.
+func (p *Profile) scans() map[string][][]scanPoint {
+	found := map[string][][]scanPoint{}
+	for setting := range experiments.Recipe {
+		curves := map[string]map[float64]Group{} // by what the runs share
+		for _, r := range p.Records {
+			value, ok := number(r.Run.Settings[setting])
+			if !ok || r.Run.HeldOut == 0 {
+				continue
+			}
+			shared := r.Run
+			shared.Settings = maps.Clone(shared.Settings)
+			delete(shared.Settings, setting)
+			key := withoutSeed(shared)
+			if curves[key] == nil {
+				curves[key] = map[float64]Group{}
+			}
+			curves[key][value] = append(curves[key][value], r)
+		}
+		for _, key := range slices.Sorted(maps.Keys(curves)) {
+			if len(curves[key]) < leastPoints {
+				continue
+			}
+			var curve []scanPoint
+			for _, value := range slices.Sorted(maps.Keys(curves[key])) {
+				curve = append(curve, scanPoint{curves[key][value], setting, value})
+			}
+			found[setting] = append(found[setting], curve)
+		}
+	}
+	return found
+}
+
+// number is a setting's value as a number.
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	default:
+		return 0, false
+	}
+}
+
+// reportScans adds the scans: one CSV file for all, and a figure for each setting with a panel for each experiment and a curve for each
+// width and length of training.
+func (p *Profile) reportScans(out output) error {
+	scans := p.scans()
+	if len(scans) == 0 {
+		return nil
+	}
+	var lines []scanPoint
+	for _, setting := range slices.Sorted(maps.Keys(scans)) {
+		panels := p.panels(setting, scans[setting])
+		for _, curve := range scans[setting] {
+			lines = append(lines, curve...)
+		}
+		drawn, err := plot.Charts(panels...)
+		if err != nil {
+			return fmt.Errorf("drawing the scan of %s: %w", setting, err)
+		}
+		if err := out.add(record.FiguresFolder+"/"+scanPrefix+setting, drawn); err != nil {
+			return err
+		}
+	}
+	out[scansCSV] = scansColumns.CSV(lines)
+	return nil
+}
+
+// panels are the charts of a setting's scans, one an experiment.
+func (p *Profile) panels(setting string, curves [][]scanPoint) (panels []plot.Chart) {
+	for _, e := range p.suite.Experiments() {
+		panel := plot.Chart{X: setting, Y: "error (% of the held-out images)", LogX: true}
+		for _, points := range curves {
+			run := points[0].Group[0].Run
+			if run.Experiment != e.Name {
+				continue
+			}
+			panel.LogX = panel.LogX && points[0].value > 0
+			name := fmt.Sprintf("width %d, %s of %d images", run.Width(), plural(run.Epochs, "epoch"), run.TrainImages)
+			if others := p.otherSettings(run, setting); others != "" {
+				name += ", " + others
+			}
+			curve := plot.Curve{Name: name}
+			for _, point := range points {
+				curve.Points = append(curve.Points, point.point(point.value, testErr))
+			}
+			panel.Title = fmt.Sprintf("%s: held-out error\n%s", e.Title, dataset.Title(run.Dataset.Name))
+			panel.Curves = append(panel.Curves, curve)
+		}
+		slices.SortStableFunc(panel.Curves, func(a, b plot.Curve) int { return cmp.Compare(len(a.Name), len(b.Name)) })
+		if len(panel.Curves) > 0 {
+			panels = append(panels, panel)
+		}
+	}
+	return panels
+}
+
+// otherSettings are the hyperparameters, but for one, in which a run differs from what its profile declares.
+func (p *Profile) otherSettings(run experiments.Run, but string) string {
+	differences := slices.DeleteFunc(p.suite.Differences(run), func(difference string) bool {
+		name, _, _ := strings.Cut(difference, "=")
+		_, isSetting := experiments.Recipe[name]
+		return name == but || !isSetting
+	})
+	return strings.Join(differences, ", ")
+}
