@@ -73,7 +73,7 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
-	cmd.Flags().StringVar(&profile, "profile", "quick", "scale: smoke, quick or paper")
+	cmd.Flags().StringVar(&profile, "profile", "quick", "scale: smoke, quick, overnight or paper")
 	cmd.Flags().BoolVar(&csv, "csv", false, "print CSV")
 	return cmd
 }
