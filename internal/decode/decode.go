@@ -1,7 +1,10 @@
 package decode
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -11,11 +14,16 @@ import (
 	"ebsscgo/ebssc"
 )
 
-// Model is a network with its variables, on a backend.
+// Model decodes with a network and its variables, on a backend. Its program is compiled at the first use; Close frees it.
 type Model struct {
 	Backend compute.Backend
 	Network ebssc.Network
 	Store   *model.Store
+	// Batch is the number of images that are decoded at a time: the codes of all hypotheses take memory, and one program serves
+	// all calls. 0 decodes all images of a call at once.
+	Batch int
+
+	exec *model.Exec
 }
 
 // Level holds the codes of one block decoded to signed images, in the units of preprocessed images with an arbitrary norm.
@@ -31,32 +39,40 @@ type Level struct {
 	Biases *tensors.Tensor
 }
 
-// Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first, in one batch.
+// Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first.
 // For each level, decoding an image takes about Y times as long as its class scores.
-func (m Model) Decode(images *tensors.Tensor) ([]Level, error) {
-	exec, err := model.NewExec(m.Backend, m.Store, func(scope *model.Scope, images *Node) (outputs []*Node) {
-		for _, l := range m.levels(scope, images) {
-			outputs = append(outputs, l.reconstructions, l.features)
-			if l.biases != nil {
-				outputs = append(outputs, l.biases)
-			}
+func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, error) {
+	type rows struct {
+		dims   []int
+		values []float32
+	}
+	var all []rows
+	err := m.each(ctx, images, func(outputs []*tensors.Tensor, count int) error {
+		if all == nil {
+			all = make([]rows, len(outputs))
 		}
-		return outputs
+		for i, output := range outputs {
+			flat, err := tensors.CopyFlatData[float32](output)
+			if err != nil {
+				return err
+			}
+			dims := output.Shape().Dimensions
+			all[i].dims, all[i].values = dims, append(all[i].values, flat[:len(flat)/dims[0]*count]...)
+		}
+		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("building the decoding: %w", err)
-	}
-	defer exec.Finalize()
-	outputs, err := exec.Call(images)
-	if err != nil {
-		return nil, fmt.Errorf("decoding: %w", err)
+		return nil, err
 	}
 	next := func() (t *tensors.Tensor) {
-		t, outputs = outputs[0], outputs[1:]
+		dims := slices.Clone(all[0].dims)
+		dims[0] = images.Shape().Dim(0)
+		t, all = tensors.FromFlatDataAndDimensions(all[0].values, dims...), all[1:]
 		return t
 	}
 	var levels []Level
 	for _, layer := range m.blocks() {
+		next() // the measures
 		level := Level{Block: layer.Name, Reconstructions: next(), Features: next()}
 		if layer.Block.Coding.Thresholds == ebssc.ClassSpecific {
 			level.Biases = next()
@@ -66,11 +82,81 @@ func (m Model) Decode(images *tensors.Tensor) ([]Level, error) {
 	return levels, nil
 }
 
+// each hands over the outputs of the graph for each batch of images, and the number of its images. Images that lack in the last batch are
+// repeated: a program has one size of batches. If ctx ends, each returns its cause.
+func (m *Model) each(ctx context.Context, images *tensors.Tensor, do func(outputs []*tensors.Tensor, count int) error) (err error) {
+	if m.exec == nil {
+		if m.exec, err = model.NewExec(m.Backend, m.Store, m.graph); err != nil {
+			return fmt.Errorf("building the decoding: %w", err)
+		}
+	}
+	dims := images.Shape().Dimensions
+	flat, size, batch := tensors.MustCopyFlatData[float32](images), images.Shape().Size()/dims[0], cmp.Or(m.Batch, dims[0])
+	for from := 0; from < dims[0]; from += batch {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		count := min(batch, dims[0]-from)
+		values := slices.Clone(flat[from*size : (from+count)*size])
+		for len(values) < batch*size {
+			values = append(values, flat[from*size:(from+1)*size]...)
+		}
+		outputs, err := m.exec.Call(tensors.FromFlatDataAndDimensions(values, append([]int{batch}, dims[1:]...)...))
+		if err != nil {
+			return fmt.Errorf("decoding: %w", err)
+		}
+		if err := do(outputs, count); err != nil {
+			return fmt.Errorf("reading a decoding: %w", err)
+		}
+		for _, output := range outputs {
+			if err := output.FinalizeAll(); err != nil {
+				return fmt.Errorf("freeing a decoding: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// SetVariables gives the model the variables of another store, so that the same program decodes with them.
+func (m *Model) SetVariables(other *model.Store) error {
+	for v := range other.IterVariables() {
+		value, err := v.Value()
+		if err != nil {
+			return err
+		}
+		if mine := m.Store.GetVariable(v.Path()); mine != nil {
+			if err := mine.SetValuePreservingOld(value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Close frees the model's program.
+func (m *Model) Close() {
+	if m.exec != nil {
+		m.exec.Finalize()
+		m.exec = nil
+	}
+}
+
+// graph decodes images [N, H, W, C]: for each block its measures [N, 5], see fidelity, then what a Level holds.
+func (m *Model) graph(scope *model.Scope, images *Node) (outputs []*Node) {
+	for _, l := range m.levels(scope, images) {
+		outputs = append(outputs, m.fidelity(images, l), l.reconstructions, l.features)
+		if l.biases != nil {
+			outputs = append(outputs, l.biases)
+		}
+	}
+	return outputs
+}
+
 // level is a Level in a graph.
 type level struct{ reconstructions, features, biases *Node }
 
 // levels returns the decoded codes of images, for each block.
-func (m Model) levels(scope *model.Scope, images *Node) (all []level) {
+func (m *Model) levels(scope *model.Scope, images *Node) (all []level) {
 	decoded := m.Network.Decode(scope, images)
 	withoutThresholds := m.Network.WithoutThresholds().Decode(scope.Store().RootScope().ResetVisited(), images)
 	for i := range decoded.Codes {
@@ -80,7 +166,7 @@ func (m Model) levels(scope *model.Scope, images *Node) (all []level) {
 }
 
 // blocks returns the network's layers that are blocks, the lowest first.
-func (m Model) blocks() (blocks []ebssc.Layer) {
+func (m *Model) blocks() (blocks []ebssc.Layer) {
 	for _, layer := range m.Network.Layers {
 		if layer.Block != nil {
 			blocks = append(blocks, layer)

@@ -41,7 +41,7 @@ func network(coding ebssc.Coding) ebssc.Network {
 }
 
 // newModel is a network with initial variables and thresholds that differ between classes.
-func newModel(t *testing.T, n ebssc.Network) decode.Model {
+func newModel(t *testing.T, n ebssc.Network) *decode.Model {
 	store := model.NewStore()
 	store.SetParams(map[string]any{ebssc.ParamBeta: 0.02, ebssc.ParamClassSpread: 1.0})
 	require.NoError(t, store.SetRNGStateFromSeed(1))
@@ -49,7 +49,9 @@ func newModel(t *testing.T, n ebssc.Network) decode.Model {
 		return n.Forward(scope, images).Scores
 	}, digits(n, 1))
 	require.NoError(t, err)
-	return decode.Model{Backend: xla, Network: n, Store: store}
+	m := &decode.Model{Backend: xla, Network: n, Store: store, Batch: 25}
+	t.Cleanup(m.Close)
+	return m
 }
 
 // digits are images with ink on a third of their pixels.
@@ -69,9 +71,9 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 	const count = 30 // more than one batch
 	n := network(ebssc.EBC)
 	m, images := newModel(t, n), digits(n, count)
-	levels, err := m.Decode(images)
+	levels, err := m.Decode(t.Context(), images)
 	require.NoError(t, err)
-	measured, err := m.Measure(context.Background(), images)
+	measured, err := m.Measure(t.Context(), images)
 	require.NoError(t, err)
 	require.Len(t, measured, 2)
 	size, x := n.Height*n.Width, plot.Values(images)
@@ -160,7 +162,7 @@ func TestMeasureStops(t *testing.T) {
 func TestFigures(t *testing.T) {
 	n := network(ebssc.SSC)
 	m, images := newModel(t, n), digits(n, 2)
-	levels, err := m.Decode(images)
+	levels, err := m.Decode(t.Context(), images)
 	require.NoError(t, err)
 	require.Nil(t, levels[0].Biases)
 	classes := []string{"a", "b", "c"}

@@ -2,12 +2,10 @@ package decode
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gomlx/gomlx/ml/model"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -28,34 +26,23 @@ type Fidelity struct {
 	InkShare, InkArea *float64
 }
 
-// measureBatch is the number of images decoded at a time: the codes of all hypotheses take memory.
-const measureBatch = 25
-
 // Measure decodes preprocessed images [N, H, W, C] from every block. If ctx ends, Measure returns its cause.
 // Images of one channel must not be whitened: positive pixels are ink.
-func (m Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity, error) {
-	exec, err := model.NewExec(m.Backend, m.Store, m.fidelity)
-	if err != nil {
-		return nil, fmt.Errorf("building the decoding: %w", err)
-	}
-	defer exec.Finalize()
-	dims := images.Shape().Dimensions
-	flat, size := tensors.MustCopyFlatData[float32](images), images.Shape().Size()/dims[0]
+func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity, error) {
 	blocks := m.blocks()
 	values := make([][][]float64, len(blocks)) // of each block, each measure and each image
-	for from := 0; from < dims[0]; from += measureBatch {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	err := m.each(ctx, images, func(outputs []*tensors.Tensor, count int) error {
+		i := 0
+		for _, output := range outputs {
+			if output.Rank() == 2 { // the measures
+				values[i] = appendColumns(values[i], output.Value().([][]float32)[:count])
+				i++
+			}
 		}
-		to := min(from+measureBatch, dims[0])
-		batch := tensors.FromFlatDataAndDimensions(flat[from*size:to*size], append([]int{to - from}, dims[1:]...)...)
-		outputs, err := exec.Call(batch)
-		if err != nil {
-			return nil, fmt.Errorf("decoding: %w", err)
-		}
-		for i := range blocks {
-			values[i] = appendColumns(values[i], outputs[i].Value().([][]float32))
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	var all []Fidelity
 	for i, block := range blocks {
@@ -99,25 +86,22 @@ func appendColumns(columns [][]float64, rows [][]float32) [][]float64 {
 	return columns
 }
 
-// fidelity measures each image of [N, H, W, C]. For each block it returns [N, 5]: cosine, error, difference, ink share and ink
+// fidelity measures the decodings of images [N, H, W, C] from a block. It returns [N, 5]: cosine, error, difference, ink share and ink
 // area, with NaN for measures that do not exist.
-func (m Model) fidelity(scope *model.Scope, images *Node) (all []*Node) {
-	for _, l := range m.levels(scope, images) {
-		cosine := cosine(images, l.reconstructions)
-		unknown := MulScalar(OnesLike(cosine), math.NaN())
-		difference, inkShare, inkArea := unknown, unknown, unknown
-		if l.features.Rank() > images.Rank() {
-			spread := Square(Sub(l.features, ReduceAndKeep(l.features, ReduceMean, 1)))
-			difference = ratio(ReduceSum(spread, 1, 2, 3, 4), ReduceSum(Square(l.features), 1, 2, 3, 4))
-			if m.Network.Channels == 1 {
-				ink := ConvertDType(IsPositive(images), images.DType())
-				inkShare = ratio(ReduceSum(Mul(spread, InsertAxes(ink, 1)), 1, 2, 3, 4), ReduceSum(spread, 1, 2, 3, 4))
-				inkArea = ReduceMean(ink, 1, 2, 3)
-			}
+func (m *Model) fidelity(images *Node, l level) *Node {
+	cosine := cosine(images, l.reconstructions)
+	unknown := MulScalar(OnesLike(cosine), math.NaN())
+	difference, inkShare, inkArea := unknown, unknown, unknown
+	if l.features.Rank() > images.Rank() {
+		spread := Square(Sub(l.features, ReduceAndKeep(l.features, ReduceMean, 1)))
+		difference = ratio(ReduceSum(spread, 1, 2, 3, 4), ReduceSum(Square(l.features), 1, 2, 3, 4))
+		if m.Network.Channels == 1 {
+			ink := ConvertDType(IsPositive(images), images.DType())
+			inkShare = ratio(ReduceSum(Mul(spread, InsertAxes(ink, 1)), 1, 2, 3, 4), ReduceSum(spread, 1, 2, 3, 4))
+			inkArea = ReduceMean(ink, 1, 2, 3)
 		}
-		all = append(all, Stack([]*Node{cosine, Sqrt(OneMinus(Square(cosine))), difference, inkShare, inkArea}, -1))
 	}
-	return all
+	return Stack([]*Node{cosine, Sqrt(OneMinus(Square(cosine))), difference, inkShare, inkArea}, -1)
 }
 
 // cosine returns the cosines between images [N, H, W, C], clipped to [−1, 1]; 0 if one of the two is zero.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
 	"github.com/google/renameio/v2"
 
 	"ebsscgo/experiments"
@@ -21,8 +22,12 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// decodedImages is the number of test images that decodings are measured on.
-const decodedImages = 1000
+const (
+	// decodedImages is the number of test images that decodings are measured on.
+	decodedImages = 1000
+	// decodedBatch is the number of images that are decoded at a time.
+	decodedBatch = 25
+)
 
 // residualBlocks are the levels of the paper's Fig. 5.
 var residualBlocks = []string{"conv2", "conv5"}
@@ -33,11 +38,11 @@ type decoder struct {
 	runner  *train.Runner
 	study   experiments.Study
 
-	run                experiments.Run
-	trained, untrained decode.Model
-	images             *tensors.Tensor // the first test images, preprocessed
-	labels             []uint8
-	figures            []record.Figure
+	run     experiments.Run
+	model   decode.Model
+	images  *tensors.Tensor // the first test images, preprocessed
+	labels  []uint8
+	figures []record.Figure
 }
 
 // complete measures and draws the decodings of a run's trained network, and adds them to its record.
@@ -46,18 +51,18 @@ func (d *decoder) complete(ctx context.Context, r *record.Record) error {
 	if err := d.load(ctx, r.Run, decodedImages); err != nil {
 		return err
 	}
+	defer d.model.Close()
+	d.model.Batch = min(decodedBatch, len(d.labels))
 	initial, err := train.InitialModel(d.session.Backend, r.Run)
 	if err != nil {
 		return err
 	}
-	d.untrained = d.trained
-	d.untrained.Store = initial
-	measured, err := d.measure(ctx)
+	if err := d.draw(ctx, initial); err != nil {
+		return fmt.Errorf("drawing decodings: %w", err)
+	}
+	measured, err := d.measure(ctx, initial)
 	if err != nil {
 		return fmt.Errorf("measuring decodings: %w", err)
-	}
-	if err := d.draw(); err != nil {
-		return fmt.Errorf("drawing decodings: %w", err)
 	}
 	measured.Figures = d.figures
 	r.Decodings = measured
@@ -77,7 +82,8 @@ func (s *Session) DecodeImage(ctx context.Context, study experiments.Study, run 
 	if err := d.load(ctx, run, image+1); err != nil {
 		return plot.Figure{}, err
 	}
-	_, figure, err := d.levels(image)
+	defer d.model.Close()
+	_, figure, err := d.levels(ctx, image)
 	return figure, err
 }
 
@@ -88,19 +94,22 @@ func (d *decoder) load(ctx context.Context, run experiments.Run, images int) err
 	if err != nil {
 		return err
 	}
-	d.trained = decode.Model{Backend: d.session.Backend, Network: run.Network, Store: store}
+	d.model = decode.Model{Backend: d.session.Backend, Network: run.Network, Store: store}
 	d.images, d.labels, err = d.runner.TestImages(ctx, run, images)
 	return err
 }
 
-// measure measures decodings of the network, trained and untrained.
-func (d *decoder) measure(ctx context.Context) (measured *record.Decodings, err error) {
+// measure measures decodings of the network, trained and then with its initial variables, which it keeps.
+func (d *decoder) measure(ctx context.Context, initial *model.Store) (measured *record.Decodings, err error) {
 	began := time.Now()
 	measured = &record.Decodings{Images: len(d.labels)}
-	if measured.Trained, err = d.trained.Measure(ctx, d.images); err != nil {
+	if measured.Trained, err = d.model.Measure(ctx, d.images); err != nil {
 		return nil, err
 	}
-	if measured.Untrained, err = d.untrained.Measure(ctx, d.images); err != nil {
+	if err := d.model.SetVariables(initial); err != nil {
+		return nil, err
+	}
+	if measured.Untrained, err = d.model.Measure(ctx, d.images); err != nil {
 		return nil, err
 	}
 	measured.Seconds = time.Since(began).Seconds() / 2
@@ -117,10 +126,10 @@ func (d *decoder) subtitle() string {
 }
 
 // levels draws a test image decoded from every level.
-func (d *decoder) levels(image int) (title string, figure plot.Figure, err error) {
+func (d *decoder) levels(ctx context.Context, image int) (title string, figure plot.Figure, err error) {
 	classes := d.runner.Set.Classes
 	shown := dataset.Pick(d.images, image)
-	levels, err := d.trained.Decode(shown)
+	levels, err := d.model.Decode(ctx, shown)
 	if err != nil {
 		return "", figure, err
 	}
@@ -129,8 +138,8 @@ func (d *decoder) levels(image int) (title string, figure plot.Figure, err error
 }
 
 // draw writes the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
-func (d *decoder) draw() error {
-	title, figure, err := d.levels(max(0, slices.Index(d.labels, 0)))
+func (d *decoder) draw(ctx context.Context, initial *model.Store) error {
+	title, figure, err := d.levels(ctx, max(0, slices.Index(d.labels, 0)))
 	if err != nil {
 		return err
 	}
@@ -138,18 +147,18 @@ func (d *decoder) draw() error {
 		return err
 	}
 	if d.run.Network.Channels == 1 {
-		if err := d.drawResiduals(); err != nil {
+		if err := d.drawResiduals(ctx); err != nil {
 			return err
 		}
 	}
 	dictionary := d.run.Network.Layers[0].Name + "/dictionary"
 	title = "Filters of the first block\n" + d.subtitle()
 	return d.write("filters", title, decode.Dictionaries(title,
-		d.run.Network.Variables(d.untrained.Store)[dictionary], d.run.Network.Variables(d.trained.Store)[dictionary]))
+		d.run.Network.Variables(initial)[dictionary], d.run.Network.Variables(d.model.Store)[dictionary]))
 }
 
 // drawResiduals draws how hypotheses change the decodings of a digit of each class.
-func (d *decoder) drawResiduals() error {
+func (d *decoder) drawResiduals(ctx context.Context) error {
 	classes := d.runner.Set.Classes
 	var digits []int
 	var labels []uint8
@@ -159,7 +168,7 @@ func (d *decoder) drawResiduals() error {
 		}
 	}
 	images := dataset.Pick(d.images, digits...)
-	levels, err := d.trained.Decode(images)
+	levels, err := d.model.Decode(ctx, images)
 	if err != nil {
 		return err
 	}

@@ -50,10 +50,7 @@ func Dots(title, axis string, names []string, series ...Series) Figure {
 // Plot returns an empty plot in the fonts of all figures.
 func Plot(title, x, y string) *gonum.Plot { return plot.Plot(title, x, y) }
 
-// FromPlot returns the figure of a plot, of that size in points.
-func FromPlot(p *gonum.Plot, width, height vg.Length) Figure { return plot.FromPlot(p, width, height) }
-
-// SideBySide returns the figure of plots side by side, of that total size in points.
+// SideBySide returns the figure of one or more plots, of that total size in points.
 func SideBySide(width, height vg.Length, plots ...*gonum.Plot) Figure {
 	return plot.Row(width, height, plots...)
 }
