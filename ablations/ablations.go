@@ -1,4 +1,5 @@
-// Package ablations declares rows of the paper's table with one thing changed. Each names its base, the row that it changes.
+// Package ablations declares studies that the paper does not report: rows of its table with one thing changed, each beside the row that it
+// changes, and rows with its optimizer.
 package ablations
 
 import (
@@ -7,6 +8,9 @@ import (
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 )
+
+// Studies are all studies of the package, in the order in which they run.
+var Studies = experiments.Suite{Study, Optimizer}
 
 // Study holds the ablations and their base rows, at one scale.
 var Study = experiments.Declare(experiments.Study{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 )
 
 // suite holds all declared studies.
-var suite = append(append(experiments.Suite{}, experiments.Studies...), ablations.Study)
+var suite = slices.Concat(experiments.Studies, ablations.Studies)
 
 var (
 	cifar = experiments.Dataset{Name: "cifar10", SHA256: "00", Train: 50000, Test: 10000}

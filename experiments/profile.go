@@ -82,7 +82,7 @@ func (p Profile) Scale(study Study) Scale {
 		return p.Unroll
 	case study.Report == Decodings:
 		return p.Decoding
-	case study.Ablation:
+	case study.Ablation && !study.LikeTable:
 		return p.Ablations
 	default:
 		return p.Table

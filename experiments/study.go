@@ -20,6 +20,8 @@ type Study struct {
 	Report Report
 	// Ablation marks a study that the paper does not report.
 	Ablation bool
+	// LikeTable gives an ablation the scale of the paper's table in place of that of the ablations.
+	LikeTable bool
 	// Experiments in the order of the report.
 	Experiments []Experiment
 	// Claims of the paper, or of yours, about these experiments.

@@ -28,9 +28,6 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 			if _, err := os.Stat(results); err != nil {
 				return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
 			}
-			if err := report.WritePaper(results, study.Suite); err != nil {
-				return err
-			}
 			for _, profile := range experiments.Profiles {
 				p, err := report.Write(results, profile.Name, study.Suite)
 				if err != nil {
@@ -43,7 +40,7 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 					fmt.Fprintln(stdout, filepath.Join(results, profile.Name, report.PageFile))
 				}
 			}
-			return nil
+			return report.WriteOverview(results, study.Suite)
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")

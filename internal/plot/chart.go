@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -27,6 +28,8 @@ type Curve struct {
 	Name string
 	// Points in the order of their X.
 	Points []Point
+	// Level, if not 0, is drawn as a dashed line across the chart in the curve's colour.
+	Level float64
 }
 
 // Point is the mean, minimum (Low) and maximum (High) of the measurements at X.
@@ -129,6 +132,12 @@ func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
 	p.Add(line)
 	if len(means) <= maxMarkers {
 		p.Add(markers)
+	}
+	if c.Level != 0 {
+		level := plotter.NewFunction(func(float64) float64 { return c.Level })
+		level.Color, level.Dashes = hue, plotutil.Dashes(2)
+		p.Add(level)
+		p.Y.Min, p.Y.Max = min(p.Y.Min, c.Level), max(p.Y.Max, c.Level)
 	}
 	p.Legend.Add(printable(c.Name), line)
 	return nil

@@ -69,17 +69,6 @@ func Write(results, profile string, suite experiments.Suite) (*Profile, error) {
 	return p, p.removeOthers(out)
 }
 
-// WritePaper writes results/paper.csv, the numbers that the paper reports, from the declarations.
-func WritePaper(results string, suite experiments.Suite) error {
-	columns := Columns[experiments.Number]{
-		{Name: "experiment", Cell: func(n experiments.Number) string { return n.Experiment }},
-		{Name: "quantity", Cell: func(n experiments.Number) string { return n.Quantity }},
-		{Name: "value", Cell: func(n experiments.Number) string { return n.Value }},
-		{Name: "where", Cell: func(n experiments.Number) string { return n.Where }},
-	}
-	return output{"paper.csv": columns.CSV(suite.PaperNumbers())}.write(results)
-}
-
 // lock waits until no other process writes the reports of a profile's folder, and keeps others waiting until unlock is called
 // or this process ends. Without it the slower of two could write reports that lack a record which the other has seen.
 func lock(folder string) (unlock func() error, err error) {

@@ -26,7 +26,7 @@ import (
 )
 
 // Suite holds all studies, in the order in which they run and are reported.
-var Suite = append(slices.Clone(experiments.Studies), ablations.Study)
+var Suite = slices.Concat(experiments.Studies, ablations.Studies)
 
 // Reported returns the studies that the paper reports.
 func Reported() experiments.Suite {
