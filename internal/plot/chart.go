@@ -75,8 +75,16 @@ func (c Chart) panel() (*plot.Plot, error) {
 			}
 		}
 	}
-	if c.Log && p.Y.Min <= 0 {
-		return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
+	for _, axis := range []struct {
+		log bool
+		*plot.Axis
+	}{{c.Log, &p.Y}, {c.LogX, &p.X}} {
+		switch {
+		case axis.log && axis.Min <= 0:
+			return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", axis.Min)
+		case axis.log && axis.Min == axis.Max: // which would be widened by 1 to both sides
+			axis.Min, axis.Max = axis.Min/2, axis.Max*2
+		}
 	}
 	return p, nil
 }

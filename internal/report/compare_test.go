@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -138,7 +139,9 @@ func TestCompareTurnsAround(t *testing.T) {
 		}
 	}
 	there, back, same := compareFolders(t, a, b), compareFolders(t, b, a), compareFolders(t, a, a)
-	require.Len(t, there, 4, "studies of decodings test on fewer images")
+	// Decodings are of fewer test images at this scale, so these runs of theirs are trials.
+	decoded := slices.DeleteFunc(slices.Clone(suite), func(s experiments.Study) bool { return s.Report != experiments.Decodings })
+	require.Len(t, there, len(suite)-len(decoded))
 	for i := range there {
 		require.NotEmpty(t, there[i].Rows)
 		for j, row := range there[i].Rows {
