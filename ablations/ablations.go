@@ -15,7 +15,7 @@ var Studies = experiments.Suite{Study, Optimizer}
 // Study holds the ablations and their base rows, at one scale.
 var Study = experiments.Declare(experiments.Study{
 	Name: "ablations", About: "rows of the table with one thing changed", Images: experiments.CIFAR10, Report: experiments.Rows,
-	Ablation: true, Experiments: slices.Concat(bases("crelu-lc7", "ssc-lc7", "ssc-ebc67"), inSource, ours), Claims: claims,
+	Ablation: true, Regime: experiments.CIFARRegime, Experiments: slices.Concat(bases("crelu-lc7", "ssc-lc7", "ssc-ebc67"), inSource, ours), Claims: claims,
 })
 
 // bases returns rows of the table for the scale of the ablations.

@@ -8,6 +8,8 @@ type Profile struct {
 	Name string
 	// About says what the profile is for, in a line.
 	About string
+	// Demo profiles show that everything works. No verdict on a claim rests on them.
+	Demo bool
 	// Table, Unroll and Decoding are the scales of the studies that report rows, sweeps and decodings. Ablations is the scale
 	// of studies of rows that the paper does not report. Rows that are compared have one scale.
 	Table, Unroll, Decoding, Ablations Scale
@@ -33,7 +35,7 @@ type Scale struct {
 // Profiles are the profiles, smallest first.
 var Profiles = []Profile{
 	{
-		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing", Memory: 1, Disk: 0.1,
+		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing", Demo: true, Memory: 1, Disk: 0.1,
 		Table: Scale{
 			Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 4, Seeds: 1,
 			Settings: Settings{ParamBatch: 32, ebssc.ParamDropout: 0.0},

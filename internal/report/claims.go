@@ -11,13 +11,6 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Verdicts about a claim, and about each of its expectations.
-const (
-	Reproduced   = "reproduced"   // The whole interval lies within the claimed bounds.
-	Contradicted = "contradicted" // The whole interval lies outside.
-	Undecided    = "undecided"    // Neither, or nothing was measured.
-)
-
 // ClaimRow is a claim of the paper with what was measured for it.
 type ClaimRow struct {
 	experiments.Claim
@@ -27,6 +20,8 @@ type ClaimRow struct {
 	Verdict string
 	// Findings, one for each expectation.
 	Findings []Finding
+
+	study string
 }
 
 // Finding is an expectation of a claim with what was measured for it.
@@ -40,32 +35,37 @@ type Finding struct {
 	Seeds, Images int
 	// Paper is what the paper measured, NaN where it says nothing.
 	Paper float64
-	// Verdict about the expectation, and ToDecide, what would decide it where it is undecided.
-	Verdict, ToDecide string
+	// P is the p value of the measurement against the claim, over seeds, and Holm the same corrected for the number of comparisons. Both
+	// are NaN where nothing is judged.
+	P, Holm float64
+	// Verdict about the expectation. Where it is open, Why says why nothing is judged, if so, and ToDecide what would decide it.
+	Verdict, Why, ToDecide string
 }
+
+// PaperWithin says whether what the paper measured lies within the interval: "yes", "no", or "" where one of them is not known.
+func (f Finding) PaperWithin() string { return f.Measured.Interval.holds(f.Paper) }
 
 // Claims measures and judges all claims of the suite in its order.
 func (p *Profile) Claims() (rows []ClaimRow, err error) {
 	for _, study := range p.suite {
 		for _, claim := range study.Claims {
-			row := ClaimRow{Claim: claim, Number: len(rows) + 1}
+			row := ClaimRow{Claim: claim, Number: len(rows) + 1, study: study.Name}
 			for _, expectation := range claim.Expect {
-				finding, err := p.measure(expectation)
+				finding, err := p.measure(study, expectation)
 				if err != nil {
 					return nil, fmt.Errorf("claim %s: %w", claim.Name, err)
 				}
-				finding.judge(p.command(study, ""))
 				row.Findings = append(row.Findings, finding)
 			}
-			row.Verdict = conjunction(row.Findings)
 			rows = append(rows, row)
 		}
 	}
+	p.judge(rows)
 	return rows, nil
 }
 
 // measure measures an expectation, as far as its runs are recorded.
-func (p *Profile) measure(e experiments.Expectation) (f Finding, err error) {
+func (p *Profile) measure(study experiments.Study, e experiments.Expectation) (f Finding, err error) {
 	f = Finding{Expectation: e, Paper: math.NaN()}
 	subject, baseline := p.Group(e.Subject.Experiment), p.Group(e.Baseline.Experiment)
 	compared := e.Baseline != experiments.Source{}
@@ -83,12 +83,22 @@ func (p *Profile) measure(e experiments.Expectation) (f Finding, err error) {
 	if besidePaper(subject[0].Run.Dataset) {
 		f.Paper = p.paperValue(e, compared)
 	}
+	quantity := quantities[e.Quantity]
 	if !compared {
-		f.Measured = alone(e.Quantity, subject)
+		f.Measured = overSeeds(subject.Sample(quantity))
 		return f, nil
 	}
 	f.Seeds = min(len(subject), len(baseline))
-	f.Measured, err = difference(e.Quantity, subject, baseline)
+	if f.Measured, err = difference(e.Quantity, subject, baseline); err != nil || f.Seeds >= leastSeeds {
+		return f, err
+	}
+	f.Measured.Degrees = 0 // too few seeds to tell their own deviation
+	between, ok, err := p.pool(study, quantity)
+	if ok {
+		paired := f.Measured.Paired
+		f.Measured = between.difference(baseline.Sample(quantity), subject.Sample(quantity))
+		f.Measured.Paired = paired
+	}
 	return f, err
 }
 
@@ -111,28 +121,46 @@ func (p *Profile) paperValue(e experiments.Expectation, compared bool) float64 {
 	return number(e.Subject) - number(e.Baseline)
 }
 
-// measureDecodings measures a quantity of decodings over the test images.
+// measureDecodings measures a quantity of decodings: over seeds where there are several, else over the test images.
 func (f *Finding) measureDecodings(subject, baseline Group, compared bool) {
-	of, ok := decodingSample(subject, f.Subject.Block, f.Quantity)
-	if !ok {
-		return
-	}
-	m := meanOf(of)
-	if compared {
-		other, ok := decodingSample(baseline, f.Baseline.Block, f.Quantity)
+	var of, other, both []float64
+	var images, otherImages Sample
+	for _, r := range subject {
+		value, ok := decodingSample(r, f.Subject.Block, f.Quantity)
 		if !ok {
-			return
+			continue
 		}
-		m = differenceOf(of, other)
+		if compared {
+			i := slices.IndexFunc(baseline, func(b record.Record) bool { return b.Run.Seed == r.Run.Seed })
+			if i < 0 {
+				continue
+			}
+			var known bool
+			if otherImages, known = decodingSample(baseline[i], f.Baseline.Block, f.Quantity); !known {
+				continue
+			}
+			other, both = append(other, otherImages.Mean), append(both, value.Mean-otherImages.Mean)
+		}
+		images, of = value, append(of, value.Mean)
+		f.Group, f.Images = append(f.Group, r), r.Decodings.Images
 	}
-	r, _ := subject.decodedRecord()
-	f.Measured, f.Group, f.Seeds, f.Images = m, Group{r}, 1, r.Decodings.Images
+	f.Seeds = len(of)
+	switch {
+	case f.Seeds == 0:
+	case f.Seeds < leastSeeds && compared:
+		f.Measured = overImages(images, &otherImages)
+	case f.Seeds < leastSeeds:
+		f.Measured = overImages(images, nil)
+	case compared:
+		f.Measured = overSeeds(sampleOf(both))
+	default:
+		f.Measured = overSeeds(sampleOf(of))
+	}
 }
 
 // decodingSample is a quantity of a block over the test images; ok is false where it was not measured.
-func decodingSample(g Group, blockName string, quantity experiments.Quantity) (s Sample, ok bool) {
-	r, ok := g.decodedRecord()
-	if !ok {
+func decodingSample(r record.Record, blockName string, quantity experiments.Quantity) (s Sample, ok bool) {
+	if r.Decodings == nil {
 		return s, false
 	}
 	i := slices.IndexFunc(r.Decodings.Trained, func(f decode.Fidelity) bool { return f.Block == blockName })
@@ -154,39 +182,6 @@ func decodingSample(g Group, blockName string, quantity experiments.Quantity) (s
 	return s, !math.IsNaN(s.Mean) && !math.IsNaN(s.Std)
 }
 
-// judge sets the verdict. command measures what was not measured.
-func (f *Finding) judge(command string) {
-	m := f.Measured
-	f.Verdict = Undecided
-	switch {
-	case m.Method == "":
-		f.ToDecide = command
-	case !m.Interval.known():
-		f.ToDecide = m.toDecide(math.NaN())
-	case m.Interval.Low > f.Low && m.Interval.High < f.High:
-		f.Verdict = Reproduced
-	case m.Interval.High <= f.Low || m.Interval.Low >= f.High:
-		f.Verdict = Contradicted
-	default:
-		// Where both bounds lie within the interval, the nearer one is the harder to decide.
-		f.ToDecide = m.toDecide(min(math.Abs(m.Value-f.Low), math.Abs(m.Value-f.High)))
-	}
-}
-
-// conjunction is the verdict of a claim, all of whose expectations must hold.
-func conjunction(findings []Finding) string {
-	verdict := Reproduced
-	for _, f := range findings {
-		switch f.Verdict {
-		case Contradicted:
-			return Contradicted
-		case Undecided:
-			verdict = Undecided
-		}
-	}
-	return verdict
-}
-
 // ledgerRow is a line of the ledger: a finding, with its claim.
 type ledgerRow struct {
 	Finding
@@ -197,9 +192,10 @@ type ledgerRow struct {
 // ledgerColumns are those of claims.csv, a line for each expectation of each claim, see [experiments.Claim], and of the table of all
 // measurements in claims.md. subject and baseline are experiments, with a block of theirs behind a slash; measured is the quantity of
 // the subject minus that of the baseline, or of the subject itself where there is no baseline, in percentage points, nats, or without a
-// unit. It is claimed to lie between low and high, and the paper measured the number in paper. The interval is at 95 %, by that method over
-// so many (count) images or seeds; p_value is of [McNemar]'s test. verdict is the line's and claim_verdict the whole claim's; to_decide
-// says what would decide it. Errors of
+// unit. It is claimed to lie between low and high, and the paper measured the number in paper; paper_within says whether that lies within
+// the interval, which is at 95 %, by that method over so many (count) images or seeds. p_value is of the measurement over seeds against the
+// claim, p_holm the same corrected for all comparisons, and mcnemar_p is of [McNemar]'s test on the test images. verdict is the line's and
+// claim_verdict the whole claim's; why says why nothing is judged, and to_decide what would decide it. Errors of
 // training are of train_images, those of tests of test_images, and decodings are those of decoded_images.
 var ledgerColumns = slices.Concat(
 	Columns[ledgerRow]{
@@ -220,9 +216,13 @@ var ledgerColumns = slices.Concat(
 		ofMeasured("interval_high", func(m Measured) string { return decimals(m.Interval.High, 6) }),
 		ofMeasured("method", func(m Measured) string { return string(m.Method) }),
 		ofMeasured("count", func(m Measured) string { return strconv.Itoa(m.Count) }),
-		ofMeasured("p_value", Measured.pValue),
+		{Name: "paper_within", Heading: "paper within", Cell: func(r ledgerRow) string { return r.PaperWithin() }},
+		{Name: "p_value", Cell: func(r ledgerRow) string { return printP(r.P) }},
+		{Name: "p_holm", Cell: func(r ledgerRow) string { return printP(r.Holm) }},
+		ofMeasured("mcnemar_p", Measured.pValue),
 		{Name: "verdict", Heading: "verdict", Cell: func(r ledgerRow) string { return r.Verdict }},
 		{Heading: "by", Cell: ledgerRow.by},
+		{Name: "why", Cell: func(r ledgerRow) string { return r.Why }},
 		{Name: "to_decide", Cell: func(r ledgerRow) string { return r.ToDecide }},
 		{Name: "claim_verdict", Cell: func(r ledgerRow) string { return r.claim.Verdict }},
 		{Name: "says", Cell: func(r ledgerRow) string { return r.claim.Says }},

@@ -42,21 +42,25 @@ func (p *Profile) claimsMarkdown(claims []ClaimRow, lines []ledgerRow) []byte {
 		p.Name, Score(claims), summary.Markdown(claims), ledgerColumns.Markdown(lines), list(slices.Concat(readings(claims), claimsNotes, claimsProvenance(lines))...))
 }
 
-// Score sums up the verdicts in a line.
+// Score sums up the verdicts in a line. What is reproduced agrees, and what is contradicted disagrees.
 func Score(claims []ClaimRow) string {
 	count := map[string]int{}
 	for _, claim := range claims {
 		count[claim.Verdict]++
 	}
-	return fmt.Sprintf("Of %d claims of the paper, at this scale: %d reproduced, %d contradicted, %d undecided.",
-		len(claims), count[Reproduced], count[Contradicted], count[Undecided])
+	agree, disagree := count[Agrees]+count[Reproduced], count[Disagrees]+count[Contradicted]
+	score := fmt.Sprintf("Of %d claims of the paper, %d agree, %d disagree and %d are open at this scale", len(claims), agree, disagree, count[Open])
+	if inRegime := count[Reproduced] + count[Contradicted]; inRegime > 0 {
+		return fmt.Sprintf("%s; %d of these verdicts are in the paper's regime.", score, inRegime)
+	}
+	return score + ", which is outside of the paper's regime."
 }
 
 // sum sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
 func (c ClaimRow) sum(title func(string) string) string {
 	holding := 0
 	for _, f := range c.Findings {
-		if f.Verdict == Reproduced {
+		if f.Verdict == Agrees || f.Verdict == Reproduced {
 			holding++
 		}
 	}
@@ -70,7 +74,7 @@ func (c ClaimRow) sum(title func(string) string) string {
 	case all == 1:
 	case holding == all:
 		text = fmt.Sprintf("all %d hold; ", all)
-	case deciding.Verdict == Undecided:
+	case deciding.Verdict == Open:
 		text = share(holding, all, "is settled", "are settled") + "; "
 	default:
 		text = share(holding, all, "holds", "hold") + "; "
@@ -79,10 +83,18 @@ func (c ClaimRow) sum(title func(string) string) string {
 	if paper := deciding.inUnit(deciding.Paper); paper != "" {
 		text += ", in the paper " + paper
 	}
-	if deciding.ToDecide != "" {
-		text += "; " + deciding.ToDecide + " would decide it"
+	if deciding.Verdict == Open {
+		text += "; " + deciding.open()
 	}
 	return text
+}
+
+// open says why a line is open, and what would decide it.
+func (r ledgerRow) open() string {
+	if r.Why == "" {
+		return r.ToDecide + " would decide it"
+	}
+	return fmt.Sprintf("%s (to judge it: %s)", r.Why, r.ToDecide)
 }
 
 // share says of how many of all something is true: "none of 4 is settled", "3 of 4 hold".
@@ -99,14 +111,17 @@ func share(some, all int, one, several string) string {
 
 // claimsNotes say how verdicts come about.
 var claimsNotes = []string{
-	"A claim is reproduced if all that it predicts is: the whole 95 % interval lies within what is claimed. It is contradicted if one " +
-		"interval lies outside, and else undecided. The number of seeds or images that would decide it assumes that the measured value " +
-		"is the true one.",
-	"Test errors of a single seed are compared on the same test images (interval of Bonett and Price; p of McNemar's exact test), train " +
-		"errors by Newcombe's interval. Neither knows how much seeds vary: another seed may decide otherwise. With several seeds the " +
-		"interval is Welch's over seeds. Decodings are compared over test images. Of 20 comparisons that differ by chance alone, about " +
-		"one is called different.",
-	"A claim holds or falls here at this profile's scale, in images, width and epochs, not at the paper's.",
+	"A claim agrees if all that it predicts is measured, with p below 0.05 after Holm's correction for all comparisons judged here; it disagrees " +
+		"if the opposite of one prediction is; else it is open. These words are about the direction at this scale. In the paper's regime, " +
+		"where the training errors of all networks that a claim rests on are of the paper's order, the words are reproduced and contradicted: " +
+		fmt.Sprintf("at most %d %%, on MNIST %d %%.", experiments.CIFARRegime, experiments.MNISTRegime),
+	fmt.Sprintf("p is over seeds: Welch's test from %d seeds on, since the deviation of two is a single difference. With fewer, the deviation is "+
+		"pooled over the rows that have several seeds, at this scale or the next smaller one, as the method says. With neither nothing is "+
+		"judged. Decodings are judged over seeds of the network. Nothing is judged on other images than the paper's, of a network that has not "+
+		"learned (an error above half of that of guessing), and at profile smoke.", leastSeeds),
+	"Intervals are at 95 %, without the correction. Where there is one seed, they are over images and leave out how much seeds vary: of test errors " +
+		"that of Bonett and Price, of train errors Newcombe's, of decodings Student's or Welch's. The number of seeds that would decide " +
+		"assumes that the measured value is the true one.",
 }
 
 // readings say how words of the paper became numbers.
@@ -193,18 +208,21 @@ func (r ledgerRow) inUnit(value float64) string {
 // by says which method gave the interval, and what would decide the line.
 func (r ledgerRow) by() string {
 	var parts []string
-	if name, counted, ok := strings.Cut(string(r.Measured.Method), ", "); ok {
-		parts = append(parts, fmt.Sprintf("%s, %d %s", name, r.Measured.Count, counted))
-		switch p := r.Measured.pValue(); {
-		case p == "":
-		case strings.HasPrefix(p, "<"):
-			parts = append(parts, "p < "+p[1:])
-		default:
-			parts = append(parts, "p = "+p)
+	if name, _, ok := strings.Cut(string(r.Measured.Method), ", "); ok {
+		parts = append(parts, strings.Replace(string(r.Measured.Method), name+", ", fmt.Sprintf("%s, %d ", name, r.Measured.Count), 1))
+	}
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"p", r.P}, {"Holm", r.Holm}} {
+		if text := printP(p.value); strings.HasPrefix(text, "<") {
+			parts = append(parts, p.name+" < "+text[1:])
+		} else if text != "" {
+			parts = append(parts, p.name+" = "+text)
 		}
 	}
-	if r.ToDecide != "" {
-		parts = append(parts, "to decide: "+r.ToDecide)
+	if r.Verdict == Open {
+		parts = append(parts, r.open())
 	}
 	return strings.Join(parts, "; ")
 }

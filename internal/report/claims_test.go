@@ -1,18 +1,46 @@
 package report_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/record/recordtest"
 	"ebsscgo/internal/report"
 )
 
-// claimed measures a claim.
-func claimed(t *testing.T, results, claim string) report.ClaimRow {
-	p := write(t, results)
+// addAt records a made run at a profile, on the JPEG copy of CIFAR-10.
+func addAt(t *testing.T, results, profile, experiment string, seed int, changes ...change) {
+	r := recordtest.New(t, suite, experiment, profile, seed, experiments.Overrides{})
+	images("cifar10-jpeg")(&r)
+	for _, change := range changes {
+		change(&r)
+	}
+	_, err := r.Write(results + "/" + profile + "/" + record.Folder)
+	require.NoError(t, err)
+}
+
+// addRuns records runs at a profile that err on so many of 1,000 test images, one a seed.
+func addRuns(t *testing.T, results, profile, experiment string, errors ...int) {
+	for i, count := range errors {
+		addAt(t, results, profile, experiment, i+1, wrong(count))
+	}
+}
+
+// trained sets the error on the training images.
+func trained(err float64) change { return func(r *record.Record) { r.TrainErr = err } }
+
+// claimAt measures a claim at a profile.
+func claimAt(t *testing.T, results, profile, claim string) report.ClaimRow {
+	return claimOf(t, results, profile, claim, suite)
+}
+
+func claimOf(t *testing.T, results, profile, claim string, suite experiments.Suite) report.ClaimRow {
+	p, err := report.Write(results, profile, suite)
+	require.NoError(t, err)
 	all, err := p.Claims()
 	require.NoError(t, err)
 	for i, row := range all {
@@ -25,79 +53,159 @@ func claimed(t *testing.T, results, claim string) report.ClaimRow {
 	return report.ClaimRow{}
 }
 
-// The claim that CReLU is better by more than a point: reproduced where the whole interval is, contradicted where none of it is, else
-// undecided.
+// The claim that CReLU is better by more than a point, over three seeds. p values are those of SciPy 1.17.1:
+//
+//	stats.ttest_ind(np.array(crelu) + 1, relu, equal_var=False).pvalue
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
-		wrong           int // of 1,000; ReLU errs on 300
-		verdict, decide string
+		crelu   []int // of 1,000; ReLU errs on 300, 304 and 297
+		verdict string
+		p       float64
 	}{
-		{250, report.Reproduced, ""},
-		// 20 images fixed, 1.09 to 2.91 points in favour: computed by hand.
-		{280, report.Reproduced, ""},
-		// 15 fixed: 0.8012 points to either side, and the claim half a point away: 1000 · (0.8012 / 0.5)².
-		{285, report.Undecided, "about 2568 images"},
-		{290, report.Undecided, "no number of images"},
-		{300, report.Contradicted, ""},
-		{330, report.Contradicted, ""},
+		{[]int{270, 274, 267}, report.Agrees, 0.0022219},
+		{[]int{281, 289, 282}, report.Open, 0.1247992},
+		{[]int{300, 304, 297}, report.Disagrees, 0.0251815},
 	} {
 		results := t.TempDir()
-		add(t, results, "relu-lc7", 1, wrong(300))
-		add(t, results, "crelu-lc7", 1, wrong(c.wrong))
-		row := claimed(t, results, "crelu")
-		require.Len(t, row.Findings, 1)
+		addRuns(t, results, "quick", "relu-lc7", 300, 304, 297)
+		addRuns(t, results, "quick", "crelu-lc7", c.crelu...)
+		row := claimAt(t, results, "quick", "crelu")
 		f := row.Findings[0]
-		require.Equal(t, []string{c.verdict, c.verdict, c.decide}, []string{f.Verdict, row.Verdict, f.ToDecide}, "%+v", f)
-		require.InDelta(t, float64(c.wrong-300)/10, f.Measured.Value, 1e-9)
-		require.Equal(t, []any{report.MethodPaired, 1000, -1.0, 1}, []any{f.Measured.Method, f.Measured.Count, f.High, f.Seeds})
+		require.Equal(t, []any{c.verdict, c.verdict, report.MethodWelchSeeds, 3}, []any{f.Verdict, row.Verdict, f.Measured.Method, f.Measured.Count}, "%+v", f)
+		require.InEpsilon(t, c.p, f.P, 1e-4)
+		require.Equal(t, f.P, f.Holm, "nothing else is judged")
 		require.InDelta(t, -1.23, f.Paper, 1e-9)
-		require.Contains(t, read(t, results, report.ClaimsFile), "| "+c.verdict+" |")
 	}
 }
 
-// All that a claim predicts must hold: one comparison that fails contradicts it, one that is undecided leaves it undecided.
-func TestConjunction(t *testing.T) {
+// In the paper's regime, where training errors are of the paper's order, the words say so; so does the score.
+func TestRegime(t *testing.T) {
 	results := t.TempDir()
-	for name, count := range map[string]int{"relu-lc7": 400, "crelu-lc7": 350, "crelu-sn-lc7": 350, "ssc-lc7": 300, "ssc-ebc67": 150} {
-		add(t, results, name, 1, wrong(count))
-	}
-	row := claimed(t, results, "ebc-train")
-	require.Len(t, row.Findings, 4)
-	require.Equal(t, report.Reproduced, row.Verdict)
-	for _, f := range row.Findings {
-		require.Equal(t, []string{report.Reproduced, string(report.MethodBinomial)}, []string{f.Verdict, string(f.Measured.Method)})
-	}
-	require.Contains(t, read(t, results, report.ClaimsFile), "| all 4 hold; train error of SSC+EBC₆₋₇ minus ReLU+LC₇: −25.00 points (")
-
-	for verdict, c := range map[string]struct {
-		trainErr float64
-		text     string
-	}{report.Undecided: {15.5, "3 of 4 are settled; "}, report.Contradicted: {5, "3 of 4 hold; "}} {
-		add(t, results, "ssc-lc7", 1, wrong(300), func(r *record.Record) { r.TrainErr = c.trainErr })
-		row = claimed(t, results, "ebc-train")
-		require.Equal(t, []string{report.Reproduced, verdict, verdict}, []string{row.Findings[0].Verdict, row.Findings[3].Verdict, row.Verdict})
-		require.Contains(t, read(t, results, report.ClaimsFile), c.text)
-	}
-}
-
-// Over seeds the interval is of seeds, and without them there is none of the objective; as many seeds as are said to decide do decide
-// if they go on as before.
-func TestVerdictsOverSeeds(t *testing.T) {
-	results := t.TempDir()
-	first := func(objectives ...float64) report.Finding {
-		for i, objective := range objectives {
-			add(t, results, "unroll-0", i+1, func(r *record.Record) { r.TrainObjective = objective })
-			add(t, results, "unroll-1", i+1, func(r *record.Record) { r.TrainObjective = objective - 0.5 })
+	for _, c := range []struct {
+		worst   float64
+		verdict string
+		score   string
+	}{
+		{experiments.CIFARRegime + 0.1, report.Agrees, "Of 14 claims of the paper, 1 agree, 0 disagree and 13 are open at this scale, which is outside of the paper's regime."},
+		{experiments.CIFARRegime, report.Reproduced, "Of 14 claims of the paper, 1 agree, 0 disagree and 13 are open at this scale; 1 of these verdicts are in the paper's regime."},
+	} {
+		for seed, errors := range []int{110, 111, 109} {
+			addAt(t, results, "overnight", "relu-lc7", seed+1, wrong(errors+30), trained(c.worst))
+			addAt(t, results, "overnight", "crelu-lc7", seed+1, wrong(errors), trained(1))
 		}
-		return claimed(t, results, "sweeps-objective").Findings[0]
+		row := claimAt(t, results, "overnight", "crelu")
+		require.Equal(t, []string{c.verdict, c.verdict}, []string{row.Verdict, row.Findings[0].Verdict})
+		p, err := report.Load(results, "overnight", suite)
+		require.NoError(t, err)
+		all, err := p.Claims()
+		require.NoError(t, err)
+		require.Equal(t, c.score, report.Score(all))
 	}
-	f := first(1)
-	require.Equal(t, []any{-0.5, report.Undecided, "at least 2 seeds", report.MethodNone}, []any{f.Measured.Value, f.Verdict, f.ToDecide, f.Measured.Method})
-	require.Contains(t, read(t, results, report.ClaimsFile), "none of 4 is settled; training objective of T = 1 minus T = 0: −0.5000 nats; at least 2 seeds would decide it")
-	f = first(1, 1.4)
-	require.Equal(t, []any{report.MethodWelchSeeds, 2, report.Undecided, "about 4 seeds"}, []any{f.Measured.Method, f.Measured.Count, f.Verdict, f.ToDecide})
-	require.Equal(t, report.Undecided, first(1, 1.4, 1).Verdict)
-	require.Equal(t, report.Reproduced, first(1, 1.4, 1, 1.4).Verdict)
+}
+
+// Nothing is judged at smoke, on other images than the paper's, of networks that have not learned, and with one seed.
+func TestUnjudged(t *testing.T) {
+	for _, c := range []struct {
+		profile, data, why, decide string
+		errors                     []int
+	}{
+		{"smoke", "cifar10-jpeg", "profile smoke judges nothing", "another profile", []int{300, 304, 297}},
+		{"quick", "mnist32", "measured on MNIST", "CIFAR-10", []int{300, 304, 297}},
+		{"quick", "cifar10-unknown", "measured on", "CIFAR-10", []int{300, 304, 297}},
+		{"quick", "cifar10-jpeg", "ReLU+LC₇ has not learned: test error 80.4 %", "longer training", []int{300, 804, 297}},
+		{"quick", "cifar10-jpeg", "too few seeds", "3 seeds: ebssc run table --profile quick --seeds 3", []int{300}},
+	} {
+		results := t.TempDir()
+		for i, errors := range c.errors {
+			addAt(t, results, c.profile, "relu-lc7", i+1, wrong(errors), images(c.data))
+			addAt(t, results, c.profile, "crelu-lc7", i+1, wrong(100+i), images(c.data))
+		}
+		row := claimAt(t, results, c.profile, "crelu")
+		f := row.Findings[0]
+		require.Equal(t, []string{report.Open, report.Open, c.decide}, []string{row.Verdict, f.Verdict, f.ToDecide}, "%+v", f)
+		require.Contains(t, f.Why, c.why)
+		require.True(t, math.IsNaN(f.P))
+		require.Less(t, f.Measured.Value, -10.0)
+	}
+}
+
+// With one seed the deviation between seeds is that of the next smaller scale that has several, pooled over its rows. SciPy 1.17.1:
+//
+//	rows = [[30.0, 30.4, 29.7], [28.1, 28.9, 28.2], [27.0, 27.9]]
+//	df = 5; s2 = sum(np.var(x, ddof=1) * (len(x) - 1) for x in rows) / df; se = np.sqrt(2 * s2)
+//	stats.t.interval(.95, df, loc=-1.5, scale=se); 2 * stats.t.sf(.5 / se, df)
+func TestPooledDeviation(t *testing.T) {
+	results := t.TempDir()
+	addRuns(t, results, "overnight", "relu-lc7", 134)
+	addRuns(t, results, "overnight", "crelu-lc7", 119)
+	require.Equal(t, "too few seeds", claimAt(t, results, "overnight", "crelu").Findings[0].Why)
+	addRuns(t, results, "quick", "relu-lc7", 300, 304, 297)
+	addRuns(t, results, "quick", "crelu-lc7", 281, 289, 282)
+	addRuns(t, results, "quick", "ssc-lc7", 270, 279)
+	f := claimAt(t, results, "overnight", "crelu").Findings[0]
+	require.Equal(t, []any{report.MethodPooled + "quick", 1, 5.0}, []any{f.Measured.Method, f.Measured.Count, f.Measured.Degrees})
+	require.InDelta(t, -3.1513195759, f.Measured.Interval.Low, 1e-6)
+	require.InDelta(t, 0.1513195759, f.Measured.Interval.High, 1e-6)
+	require.InEpsilon(t, 0.4715, f.P, 1e-3)
+	require.Equal(t, "yes", f.PaperWithin())
+	addRuns(t, results, "overnight", "ssc-lc7", 110, 111)
+	require.Equal(t, report.MethodPooled+"overnight", claimAt(t, results, "overnight", "crelu").Findings[0].Measured.Method, "its own seeds come first")
+}
+
+// statsmodels 0.15.0: multipletests(p, method="holm")[1].
+func TestHolm(t *testing.T) {
+	require.InDeltaSlice(t, []float64{0.005, 0.09, 0.09, 0.2, 0.02}, report.Holm([]float64{0.001, 0.04, 0.03, 0.2, 0.005}), 1e-12)
+	require.Equal(t, []float64{1, 1}, report.Holm([]float64{0.7, 0.9}))
+	require.Empty(t, report.Holm(nil))
+}
+
+// A comparison that agrees alone is open among many: all p values of a ledger are corrected together.
+func TestManyComparisons(t *testing.T) {
+	results := t.TempDir()
+	addRuns(t, results, "quick", "relu-lc7", 300, 304, 297)
+	addRuns(t, results, "quick", "crelu-lc7", 271, 279, 272) // p 0.008 of a point more
+	alone := claimAt(t, results, "quick", "crelu")
+	require.Equal(t, report.Agrees, alone.Verdict)
+	for _, name := range []string{"crelu-sn-lc7", "ssc-lc7", "ssc-ebc67"} {
+		addRuns(t, results, "quick", name, 271, 279, 273)
+	}
+	among := claimAt(t, results, "quick", "crelu")
+	require.Equal(t, []any{report.Open, alone.Findings[0].P}, []any{among.Verdict, among.Findings[0].P})
+	require.Greater(t, among.Findings[0].Holm, 5*alone.Findings[0].P)
+	require.Regexp(t, `^about \d+ seeds$`, among.Findings[0].ToDecide)
+}
+
+// All that a claim predicts must hold: one comparison that fails decides it, one that is open leaves it open.
+func TestConjunction(t *testing.T) {
+	for _, c := range []struct {
+		ssc     int
+		verdict string
+		text    string
+	}{{300, report.Agrees, "| all 4 hold; "}, {151, report.Open, "3 of 4 are settled; "}, {50, report.Disagrees, "3 of 4 hold; "}} {
+		results := t.TempDir()
+		for name, count := range map[string]int{"relu-lc7": 400, "crelu-lc7": 350, "crelu-sn-lc7": 340, "ssc-lc7": c.ssc, "ssc-ebc67": 150} {
+			addRuns(t, results, "quick", name, count, count+2, count-1)
+		}
+		row := claimAt(t, results, "quick", "ebc-train")
+		require.Equal(t, []string{report.Agrees, c.verdict, c.verdict}, []string{row.Findings[0].Verdict, row.Findings[3].Verdict, row.Verdict})
+		text, err := report.Write(results, "quick", suite)
+		require.NoError(t, err)
+		require.NotNil(t, text)
+		require.Contains(t, readAt(t, results, "quick", report.ClaimsFile), c.text)
+	}
+}
+
+// A claim's bound decides its verdict.
+func TestBoundDecides(t *testing.T) {
+	results := t.TempDir()
+	addRuns(t, results, "quick", "relu-lc7", 300, 304, 297)
+	addRuns(t, results, "quick", "crelu-lc7", 270, 274, 267)
+	for bound, verdict := range map[float64]string{-1: report.Agrees, -3: report.Open, -5: report.Disagrees} {
+		study := suite[0]
+		study.Claims = []experiments.Claim{{Name: "mine", Where: "here",
+			Expect: []experiments.Expectation{experiments.Between(experiments.TestErr, "crelu-lc7", "relu-lc7", math.Inf(-1), bound)}}}
+		require.Equal(t, verdict, claimOf(t, results, "quick", "mine", experiments.Suite{study}).Verdict, "%v", bound)
+	}
 }
 
 // What is not measured says which command measures it; runs of different settings are not compared, and trials not at all.
@@ -123,34 +231,41 @@ func TestClaimsCompareLikeWithLike(t *testing.T) {
 		})
 		add(t, results, "unroll-0", 1, images("mnist"))
 		add(t, results, "unroll-1", 1, images("mnist")) // so that there is a ledger
-		f := claimed(t, results, "crelu").Findings[0]
+		f := claimAt(t, results, "smoke", "crelu").Findings[0]
 		require.Equal(t, name == "nothing", f.Measured.Method != "", name)
 		require.Equal(t, name == "nothing", f.Measured.Value != 0, name)
 		if name != "nothing" {
-			require.Equal(t, []string{report.Undecided, "ebssc run table --profile smoke"}, []string{f.Verdict, f.ToDecide}, name)
+			require.Equal(t, []string{report.Open, "ebssc run table --profile smoke"}, []string{f.Verdict, f.ToDecide}, name)
 			require.Contains(t, read(t, results, report.ClaimsFile), "not measured: `ebssc run table --profile smoke`")
 			require.NotContains(t, read(t, results, "table.md"), "| ReLU+LC₇ | −", name)
 		}
 	}
 }
 
-// Claims on decodings are judged over images.
+// Claims on decodings are shown over images, and judged over seeds of the network: differences between blocks of one network are paired.
 func TestClaimsOnDecodings(t *testing.T) {
 	results := t.TempDir()
-	add(t, results, "ssc-ebc17-mnist", 1, images("mnist"), decodings(0), func(r *record.Record) {
-		for i := range r.Decodings.Trained {
-			r.Decodings.Trained[i].Difference = new([]float64{0.001, 0.02}[min(i, 1)])
-		}
-	})
-	row := claimed(t, results, "class-differences")
-	require.Len(t, row.Findings, 6)
-	first, second := row.Findings[0], row.Findings[1]
-	require.Equal(t, []any{report.Reproduced, report.MethodWelch, 1000, 1000}, []any{first.Verdict, first.Measured.Method, first.Measured.Count, first.Images})
-	require.InDelta(t, 0.019, first.Measured.Value, 1e-9)
-	require.InDelta(t, 0.019-1.96*0.005*0.044721, first.Measured.Interval.Low, 1e-5)
-	require.Equal(t, []string{report.Undecided, report.Undecided}, []string{second.Verdict, row.Verdict})
-	require.Equal(t, "ebssc run decoding --profile smoke", claimed(t, results, "reconstructions").Findings[0].ToDecide)
-	require.Contains(t, read(t, results, report.ClaimsFile), "1 of 6 is settled; class difference of SSC+EBC₁₋₇, conv3 minus SSC+EBC₁₋₇, conv2: 0 (")
+	record := func(seed int) {
+		addAt(t, results, "quick", "ssc-ebc17-mnist", seed, images("mnist"), decodings(0), wrong(20), func(r *record.Record) {
+			for i := range r.Decodings.Trained {
+				r.Decodings.Trained[i].Difference = new([]float64{0.001 * float64(seed), 0.02 + 0.0011*float64(seed)}[min(i, 1)])
+			}
+		})
+	}
+	record(1)
+	f := claimAt(t, results, "quick", "class-differences").Findings[0]
+	require.Equal(t, []any{report.Open, report.MethodWelch, 1000, 1000, "too few seeds"}, []any{f.Verdict, f.Measured.Method, f.Measured.Count, f.Images, f.Why})
+	require.InDelta(t, 0.0201, f.Measured.Value, 1e-9)
+	require.InDelta(t, 0.0201-1.96*0.005*0.044721, f.Measured.Interval.Low, 1e-5)
+	require.Contains(t, readAt(t, results, "quick", report.ClaimsFile), "none of 6 is settled; class difference of SSC+EBC₁₋₇, conv2 minus SSC+EBC₁₋₇, conv1: 0.0201 (")
+	record(2)
+	record(3)
+	row := claimAt(t, results, "quick", "class-differences")
+	f = row.Findings[0]
+	require.Equal(t, []any{report.Agrees, report.MethodStudentSeeds, 3, 3}, []any{f.Verdict, f.Measured.Method, f.Measured.Count, f.Seeds})
+	require.InDelta(t, 0.0001, f.Measured.Error*math.Sqrt(3), 1e-9)
+	require.Equal(t, []string{report.Open, report.Open}, []string{row.Findings[1].Verdict, row.Verdict}, "equal differences decide nothing")
+	require.Equal(t, "ebssc run decoding --profile quick", claimAt(t, results, "quick", "reconstructions").Findings[0].ToDecide)
 }
 
 // A claim about an experiment alone is judged over its seeds.
@@ -160,20 +275,16 @@ func TestClaimsWithoutBaseline(t *testing.T) {
 		{Quantity: experiments.TestErr, Subject: experiments.Source{Experiment: "relu-lc7"}, Low: 0, High: 25},
 	}}}
 	measured := func() report.Finding {
-		p, err := report.Load(results, "smoke", experiments.Suite{experiments.Declare(study)})
-		require.NoError(t, err)
-		all, err := p.Claims()
-		require.NoError(t, err)
-		return all[0].Findings[0]
+		return claimOf(t, results, "quick", "mine", experiments.Suite{study}).Findings[0]
 	}
-	add(t, results, "relu-lc7", 1, wrong(200))
+	addRuns(t, results, "quick", "relu-lc7", 200)
 	study.Claims[0].Expect[0].Quantity = experiments.Cosine
-	p, err := report.Load(results, "smoke", experiments.Suite{study})
+	p, err := report.Load(results, "quick", experiments.Suite{study})
 	require.NoError(t, err)
 	_, err = p.Claims()
 	require.ErrorContains(t, err, "claim mine: cosine is measured in a block")
 	study.Claims[0].Expect[0].Quantity = experiments.TestErr
-	require.Equal(t, []string{report.Undecided, "at least 2 seeds"}, []string{measured().Verdict, measured().ToDecide})
-	add(t, results, "relu-lc7", 2, wrong(201))
-	require.Equal(t, []string{report.Reproduced, string(report.MethodStudentSeeds)}, []string{measured().Verdict, string(measured().Measured.Method)})
+	require.Equal(t, []string{report.Open, "too few seeds"}, []string{measured().Verdict, measured().Why})
+	addRuns(t, results, "quick", "relu-lc7", 200, 201, 202)
+	require.Equal(t, []string{report.Agrees, string(report.MethodStudentSeeds)}, []string{measured().Verdict, string(measured().Measured.Method)})
 }

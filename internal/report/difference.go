@@ -5,17 +5,16 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 )
 
-// Measured is a measured quantity, or a difference of two.
+// Measured is a measured quantity, or a difference of two, in the quantity's unit; differences of errors are in percentage points.
 type Measured struct {
-	// Value in the quantity's unit; differences of errors are in percentage points.
-	Value float64
-	// Interval of the value at the level 1 − [Significance]; unknown where Method is MethodNone.
+	// estimate over seeds. Without degrees of freedom nothing is known of how much seeds vary, and the measurement decides nothing.
+	estimate
+	// Interval of the value at the level 1 − [Significance]: over seeds, or else over images; unknown where Method is MethodNone.
 	Interval Interval
 	// Method of the interval; empty where nothing was measured.
 	Method Method
@@ -25,15 +24,23 @@ type Measured struct {
 	Paired *Paired
 }
 
-// pValue is the paired test's p value, as a bound where numbers of 64 bits do not hold it, and empty without the test.
+// pValue is the paired test's p value, and empty without the test.
 func (m Measured) pValue() string {
-	switch {
-	case m.Paired == nil:
+	if m.Paired == nil {
 		return ""
-	case m.Paired.P < 1e-300:
+	}
+	return printP(m.Paired.P)
+}
+
+// printP prints a p value, as a bound where numbers of 64 bits do not hold it, and nothing for NaN.
+func printP(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return ""
+	case p < 1e-300:
 		return "<1e-300"
 	default:
-		return strconv.FormatFloat(m.Paired.P, 'g', 3, 64)
+		return strconv.FormatFloat(p, 'g', 3, 64)
 	}
 }
 
@@ -44,11 +51,13 @@ type Method string
 const (
 	MethodWelchSeeds   Method = "Welch, seeds"
 	MethodStudentSeeds Method = "Student, seeds"
-	MethodPaired       Method = "Bonett-Price, images"
-	MethodBinomial     Method = "Newcombe, images"
-	MethodWelch        Method = "Welch, images"
-	MethodStudent      Method = "Student, images"
-	MethodNone         Method = "none"
+	// MethodPooled is followed by the profile whose seeds give the deviation.
+	MethodPooled   Method = "Student, seeds pooled at "
+	MethodPaired   Method = "Bonett-Price, images"
+	MethodBinomial Method = "Newcombe, images"
+	MethodWelch    Method = "Welch, images"
+	MethodStudent  Method = "Student, images"
+	MethodNone     Method = "none"
 )
 
 // quantities of a record, by their names in claims.
@@ -63,7 +72,8 @@ var quantities = map[experiments.Quantity]func(record.Record) float64{
 //   - Of a single seed, that of the objective is unknown.
 func difference(quantity experiments.Quantity, subject, baseline Group) (Measured, error) {
 	a, b := baseline.Sample(quantities[quantity]), subject.Sample(quantities[quantity])
-	m := Measured{Value: b.Mean - a.Mean, Interval: Welch(a, b)}
+	m := Measured{estimate: welch(a, b)}
+	m.Interval = m.interval(Significance)
 	paired, err := pairedTest(subject, baseline)
 	if err != nil {
 		return Measured{}, err
@@ -82,15 +92,15 @@ func difference(quantity experiments.Quantity, subject, baseline Group) (Measure
 		m.Method, m.Count = MethodBinomial, subject[0].Run.TrainImages
 		m.Interval = Newcombe(Proportion{a.Mean / 100, m.Count}, Proportion{b.Mean / 100, m.Count}).scaled(100)
 	default:
-		m.Method, m.Count = MethodNone, 1
+		m.Method, m.Count = MethodNone, min(a.N, b.N)
 	}
 	return m, nil
 }
 
-// alone is a quantity of the subject itself, over its seeds. The interval of a single seed is unknown.
-func alone(quantity experiments.Quantity, subject Group) Measured {
-	s := subject.Sample(quantities[quantity])
-	m := Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudentSeeds, Count: s.N}
+// overSeeds is a mean over seeds. The interval of a single seed is unknown.
+func overSeeds(s Sample) Measured {
+	m := Measured{estimate: student(s), Method: MethodStudentSeeds, Count: s.N}
+	m.Interval = m.interval(Significance)
 	if !m.Interval.known() {
 		m.Method = MethodNone
 	}
@@ -116,41 +126,33 @@ func pairedTest(subject, baseline Group) (*Paired, error) {
 	return &paired, nil
 }
 
-// meanOf is a mean over images.
-func meanOf(s Sample) Measured {
-	return Measured{Value: s.Mean, Interval: Student(s), Method: MethodStudent, Count: s.N}
-}
-
-// differenceOf is the difference of two means over images. It treats the images of both as different ones, which is conservative
-// where they are the same.
-func differenceOf(subject, baseline Sample) Measured {
-	return Measured{Value: subject.Mean - baseline.Mean, Interval: Welch(baseline, subject), Method: MethodWelch, Count: min(subject.N, baseline.N)}
+// overImages is a mean over the test images, or the difference of two. It treats the images of both as different ones, which is
+// conservative where they are the same. It says nothing of how much seeds vary.
+func overImages(subject Sample, baseline *Sample) Measured {
+	if baseline == nil {
+		return Measured{estimate: estimate{Value: subject.Mean}, Interval: Student(subject), Method: MethodStudent, Count: subject.N}
+	}
+	return Measured{estimate: estimate{Value: subject.Mean - baseline.Mean}, Interval: Welch(*baseline, subject), Method: MethodWelch,
+		Count: min(subject.N, baseline.N)}
 }
 
 // mostSeeds is the largest number of seeds that toDecide tries.
 const mostSeeds = 1000
 
-// toDecide says how many seeds or images make half the interval narrower than `half`, if the measured value and deviation stay.
-func (m Measured) toDecide(half float64) string {
-	_, unit, _ := strings.Cut(string(m.Method), ", ")
-	switch {
-	case m.Method == MethodNone:
-		return "at least 2 seeds"
-	case half < 1e-6: // the value is the bound itself
-		return "no number of " + unit
+// toDecide says with how many seeds of each side half the interval at the level 1 − alpha would be narrower than `half`, if the value and
+// the deviation between seeds stay what they are.
+func (m Measured) toDecide(half, alpha float64) string {
+	if half < 1e-6 { // the value is the bound itself
+		return "no number of seeds"
 	}
-	now := (m.Interval.High - m.Interval.Low) / 2
-	if m.Method != MethodWelchSeeds {
-		return fmt.Sprintf("about %.0f %s", math.Ceil(float64(m.Count)*(now/half)*(now/half)), unit)
+	sides := 2.0
+	if m.Method == MethodStudentSeeds {
+		sides = 1
 	}
-	// The deviation of seeds, taken to be the same on both sides, and from it how wide the interval of more would be.
-	width := func(seeds int, std float64) float64 {
-		s := Sample{Std: std, N: seeds}
-		return Welch(s, s).High
-	}
-	std := now / width(m.Count, 1)
+	std := m.Error * math.Sqrt(float64(m.Count)/sides)
 	for seeds := m.Count; seeds <= mostSeeds; seeds++ {
-		if width(seeds, std) < half {
+		e := estimate{Error: std * math.Sqrt(sides/float64(seeds)), Degrees: max(m.Degrees, sides*float64(seeds-1))}
+		if e.interval(alpha).High < half {
 			return fmt.Sprintf("about %d seeds", seeds)
 		}
 	}

@@ -29,6 +29,11 @@ func (g Group) Sample(quantity func(record.Record) float64) Sample {
 	for _, r := range g {
 		values = append(values, quantity(r))
 	}
+	return sampleOf(values)
+}
+
+// sampleOf sums up values.
+func sampleOf(values []float64) Sample {
 	mean, std := stat.MeanStdDev(values, nil)
 	return Sample{mean, std, len(values)}
 }

@@ -20,29 +20,52 @@ type Sample struct {
 	N int
 }
 
-// Welch is the interval of b's mean minus a's: Welch's t interval, whose two samples may differ in size and deviation. It is
-// unknown where a sample has fewer than two values, and where neither deviates.
-func Welch(a, b Sample) Interval {
-	if a.N < 2 || b.N < 2 || !(a.Std+b.Std > 0) {
+// estimate is a value with the deviation of its error, which follows Student's t distribution with so many degrees of freedom. Without
+// degrees nothing is known of the error.
+type estimate struct {
+	// Value, and Error, the standard deviation of its error.
+	Value, Error float64
+	// Degrees of freedom.
+	Degrees float64
+}
+
+// interval of an estimate at the level 1 − alpha; it is unknown without degrees of freedom.
+func (e estimate) interval(alpha float64) Interval {
+	if e.Degrees == 0 {
 		return unknown
+	}
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: e.Degrees}.Quantile(1-alpha/2) * e.Error
+	return Interval{e.Value - half, e.Value + half}
+}
+
+// welch estimates b's mean minus a's by Welch's t: the two samples may differ in size and deviation. Nothing is known of its error where
+// a sample has fewer than two values, and where neither deviates.
+func welch(a, b Sample) estimate {
+	e := estimate{Value: b.Mean - a.Mean}
+	if a.N < 2 || b.N < 2 || !(a.Std+b.Std > 0) {
+		return e
 	}
 	degreesA, degreesB := float64(a.N-1), float64(b.N-1)
 	varianceA, varianceB := a.Std*a.Std/float64(a.N), b.Std*b.Std/float64(b.N)
 	variance := varianceA + varianceB
-	degrees := variance * variance / (varianceA*varianceA/degreesA + varianceB*varianceB/degreesB)
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: degrees}.Quantile(1 - Significance/2)
-	difference, half := b.Mean-a.Mean, t*math.Sqrt(variance)
-	return Interval{difference - half, difference + half}
+	e.Error, e.Degrees = math.Sqrt(variance), variance*variance/(varianceA*varianceA/degreesA+varianceB*varianceB/degreesB)
+	return e
+}
+
+// Welch is the interval of b's mean minus a's: Welch's t interval, whose two samples may differ in size and deviation. It is
+// unknown where a sample has fewer than two values, and where neither deviates.
+func Welch(a, b Sample) Interval { return welch(a, b).interval(Significance) }
+
+// student estimates a sample's mean by Student's t. Nothing is known of its error for fewer than two values, and where they are the same.
+func student(s Sample) estimate {
+	if s.N < 2 || !(s.Std > 0) {
+		return estimate{Value: s.Mean}
+	}
+	return estimate{s.Mean, s.Std / math.Sqrt(float64(s.N)), float64(s.N - 1)}
 }
 
 // Student is the interval of a sample's mean, of Student's t distribution. It is unknown for fewer than two values.
-func Student(s Sample) Interval {
-	if s.N < 2 {
-		return unknown
-	}
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(s.N - 1)}.Quantile(1-Significance/2) * s.Std / math.Sqrt(float64(s.N))
-	return Interval{s.Mean - half, s.Mean + half}
-}
+func Student(s Sample) Interval { return student(s).interval(Significance) }
 
 // Proportion is how many of some images are classified wrongly.
 type Proportion struct {
@@ -90,6 +113,18 @@ func (i Interval) scaled(factor float64) Interval { return Interval{factor * i.L
 
 // known says whether the interval is known.
 func (i Interval) known() bool { return !math.IsNaN(i.Low) }
+
+// holds says whether a value lies within the interval: "yes", "no", or "" where one of them is not known.
+func (i Interval) holds(value float64) string {
+	switch {
+	case !i.known() || math.IsNaN(value):
+		return ""
+	case i.Low <= value && value <= i.High:
+		return "yes"
+	default:
+		return "no"
+	}
+}
 
 // wilson is Wilson's score interval of a proportion.
 func wilson(p Proportion) Interval {

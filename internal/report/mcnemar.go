@@ -6,9 +6,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Significance is the p value below which a difference is called one.
-const Significance = 0.05
-
 // Paired is McNemar's exact test of two groups of models on the same images.
 type Paired struct {
 	// Fixed are the images on which fewer models err after than before, Broken those on which more do. With one model in
@@ -65,16 +62,4 @@ func signTest(a, b int) float64 {
 		return 1
 	}
 	return min(1, 2*distuv.Binomial{N: float64(a + b), P: 0.5}.CDF(float64(min(a, b))))
-}
-
-// Verdict says whether the error is lower or higher after than before, or undecided.
-func (p Paired) Verdict() string {
-	switch {
-	case p.P >= Significance:
-		return "undecided"
-	case p.Fixed > p.Broken:
-		return "lower"
-	default:
-		return "higher"
-	}
 }

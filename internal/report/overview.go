@@ -24,6 +24,9 @@ func WriteOverview(results string, suite experiments.Suite) error {
 	out := output{paperCSV: paperColumns.CSV(suite.PaperNumbers())}
 	var rows []RunsRow
 	for _, profile := range experiments.Profiles {
+		if profile.Demo {
+			continue
+		}
 		p, err := Load(results, profile.Name, suite)
 		if err != nil {
 			return err

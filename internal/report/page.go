@@ -81,9 +81,11 @@ func (o output) section(name string) (s section, err error) {
 var styled = strings.NewReplacer(
 	"<table>", `<div class="table" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
 	"<p><img", `<p class="figures"><img`,
-	"<td>"+Reproduced+"<", `<td class="`+Reproduced+`">`+Reproduced+"<",
-	"<td>"+Contradicted+"<", `<td class="`+Contradicted+`">`+Contradicted+"<",
-	"<td>"+Undecided+"<", `<td class="`+Undecided+`">`+Undecided+"<",
+	"<td>"+Reproduced+"<", `<td class="agrees">`+Reproduced+"<",
+	"<td>"+Agrees+"<", `<td class="agrees">`+Agrees+"<",
+	"<td>"+Contradicted+"<", `<td class="disagrees">`+Contradicted+"<",
+	"<td>"+Disagrees+"<", `<td class="disagrees">`+Disagrees+"<",
+	"<td>"+Open+"<", `<td class="open">`+Open+"<",
 )
 
 // media are the types of pictures by the ends of their files' names.

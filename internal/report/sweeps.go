@@ -17,7 +17,8 @@ import (
 var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, notes: sweepsNotes, draw: drawSweeps}
 
 // sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the objective in nats and
-// errors in percent. fixed, broken, p_value and verdict are of the paired test against T−1, see [McNemar]. The other columns are as
+// errors in percent. delta_base is the difference in test error to one sweep less, with its interval as in a table; fixed, broken and p_value
+// are of the paired test of the two on the test images, see [McNemar]. The other columns are as
 // in a table.
 var sweepsColumns = slices.Concat(
 	Columns[Row]{
@@ -33,8 +34,9 @@ var sweepsColumns = slices.Concat(
 		ofPaired("fixed", "fixed", func(p Paired) string { return strconv.Itoa(p.Fixed) }),
 		ofPaired("broken", "broken", func(p Paired) string { return strconv.Itoa(p.Broken) }),
 		ofDelta("p_value", "p", func(r Row) string { return r.Delta.pValue() }),
-		{Name: "verdict", Heading: "test err. against one sweep less", Cell: ofPaired("", "", Paired.Verdict).Cell},
+		{Heading: "test err. minus one sweep less (95 % interval)", Cell: Row.deltaText},
 	},
+	deltaColumns,
 	closingColumns[Row](),
 )
 
@@ -156,8 +158,8 @@ func sweepsNotes(_ string, rows []Row) []string {
 	notes := []string{
 		fmt.Sprintf("The training objective is Eq. (train_obj2) in nats with α = %s. It and the errors are of all images, without dropout, "+
 			"after the last epoch; the figures' training objective is of the first training images.", alphaOf(rows[0].Group[0])),
-		fmt.Sprintf("Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of "+
-			"McNemar's exact test of the two counts, and a difference is called one where it is below %g.", Significance),
+		"Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of McNemar's exact " +
+			"test of the two counts. It knows the test images alone, and leaves out how much seeds vary, as does the interval of a single seed.",
 	}
 	if hasPaper(rows) {
 		notes = append(notes, "The paper leaves the network of this study open: its numbers are of another one.")

@@ -15,7 +15,8 @@ import (
 var tables = rowReport{summary: ".csv", columns: rowColumns, notes: rowNotes, draw: drawRows}
 
 // rowColumns are those of a table, such as table.csv and table.md. Errors are in percent; *_std is the standard deviation over
-// seeds, empty for a single one; seconds are those of all seeds together. base is the row that one is compared with, where it
+// seeds, empty for a single one; test_err_low and test_err_high are its 95 % interval, see testInterval, and paper_within says whether
+// the paper's error lies in it; seconds are those of all seeds together. base is the row that one is compared with, where it
 // is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval (see [Measured]; that
 // of a single seed is over the test images alone) and the p value of [McNemar]'s test.
 var rowColumns = slices.Concat(
@@ -34,18 +35,26 @@ var rowColumns = slices.Concat(
 	},
 	meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
 	Columns[Row]{
+		{Name: "test_err_low", Cell: func(r Row) string { return percent(r.testInterval().Low) }},
+		{Name: "test_err_high", Cell: func(r Row) string { return percent(r.testInterval().High) }},
+		{Name: "paper_within", Cell: func(r Row) string { return r.testInterval().holds(known(r.Paper.TestErr)) }},
 		{Name: "paper_train_err", Heading: "paper: train err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TrainErr)) }},
 		{Name: "paper_test_err", Heading: "test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
 		{Heading: "# params", Number: true, Cell: func(r Row) string { return r.Paper.Params }},
 		{Name: "delta_test_err", Cell: func(r Row) string { return percent(r.Sample(testErr).Mean - known(r.Paper.TestErr)) }},
 		ofDelta("base", "", func(r Row) string { return r.Experiment.Base }),
-		ofDelta("delta_base", "", func(r Row) string { return percent(r.Delta.Value) }),
-		ofDelta("delta_base_low", "", func(r Row) string { return percent(r.Delta.Interval.Low) }),
-		ofDelta("delta_base_high", "", func(r Row) string { return percent(r.Delta.Interval.High) }),
-		ofDelta("p_value", "", func(r Row) string { return r.Delta.pValue() }),
 	},
+	deltaColumns,
+	Columns[Row]{ofDelta("p_value", "", func(r Row) string { return r.Delta.pValue() })},
 	closingColumns[Row](),
 )
+
+// deltaColumns are the difference in test error to the base, in percentage points, with its 95 % interval.
+var deltaColumns = Columns[Row]{
+	ofDelta("delta_base", "", func(r Row) string { return percent(r.Delta.Value) }),
+	ofDelta("delta_base_low", "", func(r Row) string { return percent(r.Delta.Interval.Low) }),
+	ofDelta("delta_base_high", "", func(r Row) string { return percent(r.Delta.Interval.High) }),
+}
 
 // baseText names the base, or says how to train it.
 func (r Row) baseText() string {
@@ -53,6 +62,15 @@ func (r Row) baseText() string {
 		return fmt.Sprintf("%s: base not trained: `%s`", r.Base.Title, r.BaseCommand)
 	}
 	return r.Base.Title
+}
+
+// testInterval is the 95 % interval of the test error, in percent: [Student]'s over seeds, or Wilson's over the test images of a single seed.
+func (r Row) testInterval() Interval {
+	s := r.Sample(testErr)
+	if s.N > 1 {
+		return Student(s)
+	}
+	return wilson(Proportion{s.Mean / 100, r.Group[0].Run.TestImages}).scaled(100)
 }
 
 // deltaText is the difference to the base with its interval.
