@@ -46,6 +46,14 @@ const (
 	MNIST Images = "MNIST"
 )
 
+// Declared is the data set that is meant by the images, as far as plans need it.
+func (i Images) Declared() Dataset {
+	if i == MNIST {
+		return Dataset{Name: "mnist", Train: 60_000, Test: 10_000}
+	}
+	return Dataset{Name: "cifar10", Train: 50_000, Test: 10_000}
+}
+
 // Report is the kind of report of a study.
 type Report string
 

@@ -99,6 +99,10 @@ func ParseSettings(text string) (Settings, error) {
 			if info, err := os.Stat(file); err == nil && (!info.Mode().IsRegular() || info.Size() > maxSettingsFile) {
 				return nil, fmt.Errorf("--set: %s is not a file of settings: name a text file with lines \"key=value\"", file)
 			}
+			continue
+		}
+		if name, _, ok := strings.Cut(strings.TrimSpace(setting), "="); ok && Recipe[name] == nil {
+			return nil, fmt.Errorf("--set: %w", unknown("setting", name, slices.Sorted(maps.Keys(Recipe))))
 		}
 	}
 	store := model.NewStore()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
+
 	"ebsscgo/ebssc"
 )
 
@@ -150,7 +152,14 @@ func (s Suite) Experiments() (all []Experiment) {
 	return all
 }
 
-// unknown is the error for a name that is not declared.
+// unknown is the error for a name that is not declared. It suggests the nearest one.
 func unknown(kind, name string, known []string) error {
-	return fmt.Errorf("unknown %s %q: choose from %s", kind, name, strings.Join(known, ", "))
+	nearest := slices.MinFunc(known, func(a, b string) int {
+		return levenshtein.ComputeDistance(name, a) - levenshtein.ComputeDistance(name, b)
+	})
+	hint := ""
+	if levenshtein.ComputeDistance(name, nearest) <= 3 {
+		hint = fmt.Sprintf("did you mean %s? ", nearest)
+	}
+	return fmt.Errorf("unknown %s %q: %schoose from %s", kind, name, hint, strings.Join(known, ", "))
 }

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/study"
 )
 
 // execute carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, 3 where a
@@ -70,7 +72,17 @@ func interruptible(parent context.Context) (context.Context, func()) {
 
 // group makes a command that only has subcommands: without one it prints its help, and a wrong one is an error.
 func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
-	cmd.Args = cobra.NoArgs
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := ""
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+		}
+		return fmt.Errorf("unknown command %q for %s%s (%s --help lists all)", args[0], cmd.CommandPath(), hint, cmd.CommandPath())
+	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(subcommands...)
 	return cmd
@@ -83,9 +95,11 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Reproduce “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes)",
 		Long: "ebssc trains the networks of “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes) and writes the\n" +
 			"paper's tables with its own numbers beside the paper's.",
+		Version:       "-", // that --version exists; the template says what it prints
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.CompletionOptions.DisableDefaultCmd = true
+	cobra.AddTemplateFunc("versions", study.Versions)
+	root.SetVersionTemplate("{{versions}}\n")
 	return group(root, listCommand(), runCommand(stdout), runsCommand(stdout), reportCommand(stdout), compareCommand(stdout), decodeCommand(stdout), exportCommand(), doctorCommand(), dataCommand(stderr), benchCommand(stdout))
 }

@@ -53,6 +53,8 @@ func TestSmokeRunEndToEnd(t *testing.T) {
 	status, stdout, stderr := ebssc(args...)
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "images/s")
+	require.Regexp(t, `\nMODEL .*\nSSC\+EBC₆₋₇ +\d`, stdout)
+	require.Contains(t, stdout, "\nOf 14 claims of the paper, 0 agree")
 	path := filepath.Join(results, "smoke", "table.csv")
 	lines := table(t, path)
 	require.Len(t, lines, 2)
@@ -87,7 +89,8 @@ func TestDecodingEndToEnd(t *testing.T) {
 	data, results := datasettest.CIFAR10(t), t.TempDir()
 	status, stdout, stderr := ebssc("run", "decoding", "--profile", "smoke", "--backend", "cpu", "--data", data, "--results", results)
 	require.Zero(t, status, stderr)
-	require.Contains(t, stdout, "Test image 0 (airplane)")
+	require.Regexp(t, `\nconv7 +0\.\d+ ± `, stdout)
+	require.Contains(t, stdout, "report.html\n")
 	folder := filepath.Join(results, "smoke")
 	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
 	require.NoError(t, err)
@@ -108,7 +111,7 @@ func TestDecodingEndToEnd(t *testing.T) {
 	require.FileExists(t, out)
 	status, _, stderr = ebssc(append(args, "25")...)
 	require.Equal(t, 1, status)
-	require.Contains(t, stderr, "--image 25: profile smoke has 25 test images")
+	require.Contains(t, stderr, "--image 25: the run has 25 test images")
 
 	// A picture that is not the one of the record is refused.
 	require.NoError(t, os.WriteFile(filepath.Join(folder, record.FiguresFolder, records[0].ID+"_levels.png"), []byte("another"), 0o644))
@@ -172,13 +175,18 @@ func TestBadInputIsOneLine(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct{ args, says string }{
 		{"run table --only alexnet", "choose from relu-lc7"},
+		{"run table --only crelu-lc", "did you mean crelu-lc7? choose from relu-lc7"},
 		{"run table --profile huge", "choose from smoke"},
-		{"run table --set dropuot_rate=1", "dropout_rate"},
+		{"run table --set dropuot_rate=1", "did you mean dropout_rate?"},
 		{"run table --set beta=much", "beta"},
-		{"run table --set beta=-1 --backend go --data DATA", "out of range"},
+		{"run table --set beta=-1", "out of range"},
 		{"run table --seeds -1", "out of range"},
 		{"run table --seeds 2000000000", "--seeds 2000000000 is out of range: choose 1 to 1000"},
 		{"run table --width -1", "out of range"},
+		{"run table --width 0", "--width 0 is out of range"},
+		{"run table --seeds 0", "--seeds 0 is out of range"},
+		{"run table --held-out 60000", "--held-out 60000 leaves nothing to train on"},
+		{"run table --set batch_size=60000", "batch_size=60000 does not fit"},
 		{"run table --set beta=0.1;beta=0.2", "--set gives beta twice"},
 		{"run table --set file:/dev/zero", "/dev/zero is not a file of settings"},
 		{"run table --shard 3", "give the shard and the number of shards, such as 3/10"},
@@ -187,11 +195,11 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run --id relu-lc7-1-0123456789", "unknown flag: --id"},
 		{"run table --devices 0", "--devices must be at least 1"},
 		{"run table --devices 2 --backend go --data DATA", "backend go has 1 device(s), not 2"},
-		{"run table --devices 3 --set batch_size=20 --backend cpu --data DATA --results " + empty, "take a multiple of 3 with --set=batch_size=…"},
+		{"run table --devices 3 --set batch_size=20", "take a multiple of 3 with --set=batch_size=…"},
 		{"run table --data " + empty, empty},
 		{"run table --data /does/not/exist", "/does/not/exist"},
 		{"run table --bakend cpu", "bakend"},
-		{"run tabel", "tabel"},
+		{"run tabel", `unknown command "tabel" for ebssc run; did you mean table?`},
 		{"tabel", "tabel"},
 		{"export", "--run and --out"},
 		{"export --run none --out x.npz --results " + empty, "no record of a run"},

@@ -29,7 +29,7 @@ func (flags *modelFlags) add(cmd *cobra.Command, out string) {
 }
 
 // open finds the run's record and study, and starts a session for them.
-func (flags *modelFlags) open(cmd *cobra.Command) (*study.Session, experiments.Study, record.Record, error) {
+func (flags *modelFlags) open(cmd *cobra.Command, check func(record.Record) error) (*study.Session, experiments.Study, record.Record, error) {
 	none := func(err error) (*study.Session, experiments.Study, record.Record, error) {
 		return nil, experiments.Study{}, record.Record{}, err
 	}
@@ -41,6 +41,9 @@ func (flags *modelFlags) open(cmd *cobra.Command) (*study.Session, experiments.S
 	}
 	r, err := findRecord(flags.results, flags.run)
 	if err != nil {
+		return none(err)
+	}
+	if err := check(r); err != nil {
 		return none(err)
 	}
 	s, _, err := study.Suite.Experiment(r.Run.Experiment)
@@ -89,7 +92,7 @@ func exportCommand() *cobra.Command {
 			"preprocessed test images (images), their labels (labels) and the model's class scores (logits).",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			session, s, r, err := flags.open(cmd)
+			session, s, r, err := flags.open(cmd, func(record.Record) error { return nil })
 			if err != nil {
 				return err
 			}
@@ -114,7 +117,12 @@ func decodeCommand(stdout io.Writer) *cobra.Command {
 		Args:    cobra.NoArgs,
 		Example: "  ebssc decode --run ssc-ebc17-1-0123456789 --image 7 --out seven.png",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			session, s, r, err := flags.open(cmd)
+			session, s, r, err := flags.open(cmd, func(r record.Record) error {
+				if image < 0 || image >= r.Run.TestImages {
+					return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
+				}
+				return nil
+			})
 			if err != nil {
 				return err
 			}

@@ -75,7 +75,7 @@ func killed(t *testing.T, data, unbroken string, takes time.Duration) {
 	}
 	stdout := succeeds(t, smoke(data, results)...)
 	require.Equal(t, tables(t, unbroken), tables(t, results))
-	require.Contains(t, stdout, "all of it on one page")
+	require.Contains(t, stdout, "all runs, trials too")
 	requireNoLeftovers(t, results)
 }
 

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -75,23 +73,29 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 	return cmd
 }
 
-// show prints the reports of the studies, and the ledger.
+// show prints the tables of the studies, the score of the claims, and where all of it stands.
 func show(stdout io.Writer, results, profile string, studies experiments.Suite) error {
-	folder := filepath.Join(results, profile)
-	var names []string
+	p, err := report.Load(results, profile, study.Suite)
+	if err != nil {
+		return err
+	}
 	for _, s := range studies {
-		names = append(names, report.Summary(s))
-	}
-	for _, name := range append(names, report.ClaimsFile) {
-		text, err := os.ReadFile(filepath.Join(folder, name))
-		if errors.Is(err, fs.ErrNotExist) { // trials alone
-			continue
-		}
+		text, err := p.Text(s)
 		if err != nil {
-			return fmt.Errorf("reading the report: %w", err)
+			return err
 		}
-		fmt.Fprintf(stdout, "\n%s", text)
+		if text != "" {
+			fmt.Fprintf(stdout, "\n%s", text)
+		}
 	}
-	fmt.Fprintf(stdout, "\nall of it on one page: %s\nall runs, trials too: ebssc runs --profile %s --results %s\n", filepath.Join(folder, report.PageFile), profile, results)
+	claims, err := p.Claims()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(results, profile)
+	if _, err := os.Stat(filepath.Join(folder, report.PageFile)); err == nil { // there is none of trials alone
+		fmt.Fprintf(stdout, "\n%s\n\nall of it on one page: %s\n", report.Score(claims), filepath.Join(folder, report.PageFile))
+	}
+	fmt.Fprintf(stdout, "all runs, trials too: ebssc runs --profile %s --results %s\n", profile, results)
 	return nil
 }

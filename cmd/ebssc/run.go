@@ -76,6 +76,11 @@ func runStudies(stdout io.Writer, name, about string, studies experiments.Suite,
 		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n  ebssc run %[1]s --only %s --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
 			name, studies[0].Experiments[0].Name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"seeds", "epochs", "width", "images", "held-out"} {
+				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
+					return fmt.Errorf("--%s 0 is out of range: leave it out for the profile's, or choose at least 1", name)
+				}
+			}
 			if flags.ablations {
 				studies = study.Suite
 			}
@@ -99,6 +104,9 @@ func run(ctx context.Context, stdout io.Writer, studies experiments.Suite, flags
 		return err
 	}
 	if studies, err = studies.Only(flags.only); err != nil {
+		return err
+	}
+	if err := flags.Check(studies); err != nil {
 		return err
 	}
 	session, err := study.Start(ctx, flags.Options)

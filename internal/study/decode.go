@@ -69,14 +69,11 @@ func (d *decoder) complete(ctx context.Context, r *record.Record) error {
 	return nil
 }
 
-// DecodeImage draws the decodings of one test image from every level of a recorded run's network.
+// DecodeImage draws the decodings of one of the run's test images from every level of its network.
 func (s *Session) DecodeImage(ctx context.Context, study experiments.Study, run experiments.Run, image int) (plot.Figure, error) {
 	runner, err := s.Runner(ctx, study.Images)
 	if err != nil {
 		return plot.Figure{}, err
-	}
-	if image < 0 || image >= run.TestImages {
-		return plot.Figure{}, fmt.Errorf("--image %d: profile %s has %d test images, the first is 0", image, run.Profile, run.TestImages)
 	}
 	d := &decoder{session: s, runner: runner, study: study}
 	if err := d.load(ctx, run, image+1); err != nil {

@@ -26,6 +26,11 @@ func originOf(choice device.Choice) record.Origin {
 	}
 }
 
+// Versions names the program, Go, GoMLX and the system in a line.
+func Versions() string {
+	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s/%s", Commit(), runtime.Version(), version("github.com/gomlx/gomlx"), runtime.GOOS, runtime.GOARCH)
+}
+
 // plugin names an XLA plugin by its file and the start of its SHA-256; empty for none.
 func plugin(path string) string {
 	if path == "" {

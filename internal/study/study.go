@@ -70,6 +70,26 @@ func (o Options) Validate() error {
 	return o.Overrides.Validate()
 }
 
+// Check plans all runs of the studies, and names an override that one of them cannot have, before anything is downloaded or compiled.
+func (o Options) Check(studies experiments.Suite) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	profile, err := experiments.FindProfile(o.Profile)
+	if err != nil {
+		return err
+	}
+	machine := experiments.Machine{Backend: "xla-cpu", Devices: o.Devices}
+	for _, study := range studies {
+		for _, e := range study.Experiments {
+			if _, err := experiments.Plan(e, o.Profile, profile.Scale(study), study.Images.Declared(), machine, o.Overrides); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Shard is a part of all runs, for one task of an array job: run i, counted from 0, belongs to shard i mod Count + 1.
 type Shard struct {
 	// Number of the shard, from 1, of Count.
