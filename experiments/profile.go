@@ -93,12 +93,18 @@ func (p Profile) Scale(study Study) Scale {
 
 // FindProfile returns the profile of that name.
 func FindProfile(name string) (Profile, error) {
-	var known []string
 	for _, profile := range Profiles {
 		if profile.Name == name {
 			return profile, nil
 		}
-		known = append(known, profile.Name)
 	}
-	return Profile{}, unknown("profile", name, known)
+	return Profile{}, unknown("profile", name, ProfileNames())
+}
+
+// ProfileNames are the names of the profiles, smallest first.
+func ProfileNames() (names []string) {
+	for _, profile := range Profiles {
+		names = append(names, profile.Name)
+	}
+	return names
 }

@@ -138,6 +138,18 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// Number is a setting as a number; ok is false where it is none.
+func (s Settings) Number(name string) (value float64, ok bool) {
+	switch v := s[name].(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	default:
+		return 0, false
+	}
+}
+
 // Validate names a setting that no network can be trained with, before anything is compiled.
 func (s Settings) Validate() error {
 	if optimizer := s[ParamOptimizer]; optimizer != Muon && optimizer != Adam {
@@ -164,13 +176,8 @@ func (s Settings) Validate() error {
 		{ebssc.ParamHypotheses, 0, 1 << 20},
 	}
 	for _, r := range ranges {
-		var value float64
-		switch v := s[r.name].(type) {
-		case float64:
-			value = v
-		case int:
-			value = float64(v)
-		default:
+		value, ok := s.Number(r.name)
+		if !ok {
 			return fmt.Errorf("%s=%v is not a number", r.name, s[r.name])
 		}
 		if !(value >= r.min && value <= r.max) {

@@ -28,32 +28,27 @@ func (flags *modelFlags) add(cmd *cobra.Command, out string) {
 	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 }
 
-// open finds the run's record and study, and starts a session for them.
-func (flags *modelFlags) open(cmd *cobra.Command, check func(record.Record) error) (*study.Session, experiments.Study, record.Record, error) {
-	none := func(err error) (*study.Session, experiments.Study, record.Record, error) {
-		return nil, experiments.Study{}, record.Record{}, err
-	}
+// find finds the run's record.
+func (flags *modelFlags) find() (record.Record, error) {
 	if flags.run == "" || flags.out == "" {
-		return none(errors.New("--run and --out are needed; ebssc runs lists the runs"))
+		return record.Record{}, errors.New("--run and --out are needed; ebssc runs lists the runs")
 	}
 	if info, err := os.Stat(flags.out); err == nil && !info.Mode().IsRegular() {
-		return none(fmt.Errorf("%s is no regular file: name another one with --out", flags.out))
+		return record.Record{}, fmt.Errorf("%s is no regular file: name another one with --out", flags.out)
 	}
-	r, err := findRecord(flags.results, flags.run)
-	if err != nil {
-		return none(err)
-	}
-	if err := check(r); err != nil {
-		return none(err)
-	}
+	return findRecord(flags.results, flags.run)
+}
+
+// start finds the record's study, and starts a session for both.
+func (flags *modelFlags) start(cmd *cobra.Command, r record.Record) (*study.Session, experiments.Study, error) {
 	s, _, err := study.Suite.Experiment(r.Run.Experiment)
 	if err != nil {
-		return none(err)
+		return nil, s, err
 	}
 	session, err := study.Start(cmd.Context(), study.Options{Profile: r.Run.Profile, Data: flags.data, Backend: flags.backend,
 		Devices: 1, Jobs: 1, Results: flags.results, Out: cmd.ErrOrStderr()})
 	if err != nil {
-		return none(err)
+		return nil, s, err
 	}
 	runner, err := session.Runner(cmd.Context(), s.Images)
 	if err == nil && runner.Dataset() != r.Run.Dataset {
@@ -62,9 +57,9 @@ func (flags *modelFlags) open(cmd *cobra.Command, check func(record.Record) erro
 	}
 	if err != nil {
 		session.Close()
-		return none(err)
+		return nil, s, err
 	}
-	return session, s, r, nil
+	return session, s, nil
 }
 
 // findRecord finds the record of a run in the profiles' results.
@@ -92,7 +87,11 @@ func exportCommand() *cobra.Command {
 			"preprocessed test images (images), their labels (labels) and the model's class scores (logits).",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			session, s, r, err := flags.open(cmd, func(record.Record) error { return nil })
+			r, err := flags.find()
+			if err != nil {
+				return err
+			}
+			session, s, err := flags.start(cmd, r)
 			if err != nil {
 				return err
 			}
@@ -117,12 +116,14 @@ func decodeCommand(stdout io.Writer) *cobra.Command {
 		Args:    cobra.NoArgs,
 		Example: "  ebssc decode --run ssc-ebc17-1-0123456789 --image 7 --out seven.png",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			session, s, r, err := flags.open(cmd, func(r record.Record) error {
-				if image < 0 || image >= r.Run.TestImages {
-					return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
-				}
-				return nil
-			})
+			r, err := flags.find()
+			if err != nil {
+				return err
+			}
+			if image < 0 || image >= r.Run.TestImages {
+				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
+			}
+			session, s, err := flags.start(cmd, r)
 			if err != nil {
 				return err
 			}

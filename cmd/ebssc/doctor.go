@@ -34,7 +34,7 @@ func doctorCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	cmd.Flags().StringVar(&name, "profile", "quick", "whose requirements of memory and disk are compared with the free ones: smoke, quick, overnight or paper")
+	cmd.Flags().StringVar(&name, "profile", "quick", "whose requirements of memory and disk are compared with the free ones: "+profileNames())
 	cmd.Flags().StringVar(&results, "results", "results", "folder for the results, for its disk")
 	cmd.Flags().StringVar(&folder, "data", "", "folder with CIFAR-10 in its binary version (default: $"+dataset.EnvVar+" or the cache)")
 	return cmd

@@ -26,11 +26,13 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 			if _, err := os.Stat(results); err != nil {
 				return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
 			}
+			var profiles []*report.Profile
 			for _, profile := range experiments.Profiles {
 				p, err := report.Write(results, profile.Name, study.Suite)
 				if err != nil {
 					return err
 				}
+				profiles = append(profiles, p)
 				for _, missing := range p.Missing() {
 					fmt.Fprintf(stdout, "not trained at profile %s: %s\n", profile.Name, missing)
 				}
@@ -38,7 +40,7 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 					fmt.Fprintln(stdout, filepath.Join(results, profile.Name, report.PageFile))
 				}
 			}
-			return report.WriteOverview(results, study.Suite)
+			return report.WriteOverview(results, study.Suite, profiles)
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
@@ -68,7 +70,7 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
-	cmd.Flags().StringVar(&profile, "profile", "quick", "scale: smoke, quick, overnight or paper")
+	cmd.Flags().StringVar(&profile, "profile", "quick", "scale: "+profileNames())
 	cmd.Flags().BoolVar(&csv, "csv", false, "print CSV")
 	return cmd
 }

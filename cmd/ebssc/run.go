@@ -27,7 +27,7 @@ type runFlags struct {
 
 // add adds the flags.
 func (flags *runFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&flags.Profile, "profile", "quick", "scale: smoke, quick, overnight or paper (see ebssc list)")
+	f.StringVar(&flags.Profile, "profile", "quick", "scale: "+profileNames()+" (see ebssc list)")
 	f.IntVar(&flags.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
 	f.IntVar(&flags.Epochs, "epochs", 0, "number of epochs (default: the profile's)")
 	f.IntVar(&flags.Width, "width", 0, "number of filters of the first block (default: the profile's)")
@@ -121,6 +121,13 @@ func run(ctx context.Context, stdout io.Writer, studies experiments.Suite, flags
 		return nil
 	}
 	return show(stdout, flags.Results, flags.Profile, studies)
+}
+
+// profileNames lists the profiles in a sentence.
+func profileNames() string {
+	names := experiments.ProfileNames()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // isTerminal says whether w shows cursor movements.

@@ -21,7 +21,7 @@ type ClaimRow struct {
 	// Findings, one for each expectation.
 	Findings []Finding
 
-	study string
+	study experiments.Study
 }
 
 // Finding is an expectation of a claim with what was measured for it.
@@ -49,7 +49,7 @@ func (f Finding) PaperWithin() string { return f.Measured.Interval.holds(f.Paper
 func (p *Profile) Claims() (rows []ClaimRow, err error) {
 	for _, study := range p.suite {
 		for _, claim := range study.Claims {
-			row := ClaimRow{Claim: claim, Number: len(rows) + 1, study: study.Name}
+			row := ClaimRow{Claim: claim, Number: len(rows) + 1, study: study}
 			for _, expectation := range claim.Expect {
 				finding, err := p.measure(study, expectation)
 				if err != nil {
@@ -123,38 +123,36 @@ func (p *Profile) paperValue(e experiments.Expectation, compared bool) float64 {
 
 // measureDecodings measures a quantity of decodings: over seeds where there are several, else over the test images.
 func (f *Finding) measureDecodings(subject, baseline Group, compared bool) {
-	var of, other, both []float64
-	var images, otherImages Sample
+	var values []float64 // of each seed
+	var images Sample    // of the last one
+	var otherImages *Sample
 	for _, r := range subject {
-		value, ok := decodingSample(r, f.Subject.Block, f.Quantity)
+		of, ok := decodingSample(r, f.Subject.Block, f.Quantity)
 		if !ok {
 			continue
 		}
+		value := of.Mean
 		if compared {
 			i := slices.IndexFunc(baseline, func(b record.Record) bool { return b.Run.Seed == r.Run.Seed })
 			if i < 0 {
 				continue
 			}
-			var known bool
-			if otherImages, known = decodingSample(baseline[i], f.Baseline.Block, f.Quantity); !known {
+			other, ok := decodingSample(baseline[i], f.Baseline.Block, f.Quantity)
+			if !ok {
 				continue
 			}
-			other, both = append(other, otherImages.Mean), append(both, value.Mean-otherImages.Mean)
+			value, otherImages = value-other.Mean, &other
 		}
-		images, of = value, append(of, value.Mean)
+		images, values = of, append(values, value)
 		f.Group, f.Images = append(f.Group, r), r.Decodings.Images
 	}
-	f.Seeds = len(of)
+	f.Seeds = len(values)
 	switch {
 	case f.Seeds == 0:
-	case f.Seeds < leastSeeds && compared:
-		f.Measured = overImages(images, &otherImages)
 	case f.Seeds < leastSeeds:
-		f.Measured = overImages(images, nil)
-	case compared:
-		f.Measured = overSeeds(sampleOf(both))
+		f.Measured = overImages(images, otherImages)
 	default:
-		f.Measured = overSeeds(sampleOf(of))
+		f.Measured = overSeeds(sampleOf(values))
 	}
 }
 

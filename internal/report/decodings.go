@@ -78,17 +78,14 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 			if !ok {
 				continue
 			}
-			d := r.Decodings
-			if len(d.Trained) == 0 || len(d.Trained) != len(d.Untrained) {
-				return nil, fmt.Errorf("record %s has decodings of %d blocks after training and of %d before: run %s again",
-					r.ID, len(d.Trained), len(d.Untrained), p.command(study, e.Name))
+			pairs, err := p.fidelityPairs(study, r)
+			if err != nil {
+				return nil, err
 			}
-			var pairs []fidelityPair
-			for i := range d.Trained {
-				pairs = append(pairs, fidelityPair{d.Trained[i], d.Untrained[i]})
-				lines = append(lines, decodedBlock{Group{r}, d.Trained[i], true})
+			for _, f := range r.Decodings.Trained {
+				lines = append(lines, decodedBlock{Group{r}, f, true})
 			}
-			for _, f := range d.Untrained {
+			for _, f := range r.Decodings.Untrained {
 				lines = append(lines, decodedBlock{Group{r}, f, false})
 			}
 			b := block{setting: setting, title: e.Title, table: fidelityColumns.Markdown(pairs), notes: decodingNotes(r, e.Title)}
@@ -102,6 +99,19 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 		out[Summary(study)] = markdown(fmt.Sprintf("Decodings at profile `%s`: %s", p.Name, study.About), blocks)
 	}
 	return lines, nil
+}
+
+// fidelityPairs are the blocks of a record's decodings.
+func (p *Profile) fidelityPairs(study experiments.Study, r record.Record) (pairs []fidelityPair, err error) {
+	d := r.Decodings
+	if len(d.Trained) == 0 || len(d.Trained) != len(d.Untrained) {
+		return nil, fmt.Errorf("record %s has decodings of %d blocks after training and of %d before: run %s again",
+			r.ID, len(d.Trained), len(d.Untrained), p.command(study, r.Run.Experiment))
+	}
+	for i := range d.Trained {
+		pairs = append(pairs, fidelityPair{d.Trained[i], d.Untrained[i]})
+	}
+	return pairs, nil
 }
 
 // pictures adds the pictures of a record's decodings, and refuses one that is not the recorded one.

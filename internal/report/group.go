@@ -25,11 +25,15 @@ var (
 
 // Sample is a quantity over the group's seeds. Its deviation is NaN for a single seed.
 func (g Group) Sample(quantity func(record.Record) float64) Sample {
-	var values []float64
+	return sampleOf(g.values(quantity))
+}
+
+// values of a quantity, one a seed.
+func (g Group) values(quantity func(record.Record) float64) (values []float64) {
 	for _, r := range g {
 		values = append(values, quantity(r))
 	}
-	return sampleOf(values)
+	return values
 }
 
 // sampleOf sums up values.
@@ -60,10 +64,7 @@ func (g Group) curve(name string, quantity func(record.Epoch) float64) plot.Curv
 
 // point is a quantity at x: its mean, smallest and largest value over the seeds.
 func (g Group) point(x float64, quantity func(record.Record) float64) plot.Point {
-	var values []float64
-	for _, r := range g {
-		values = append(values, quantity(r))
-	}
+	values := g.values(quantity)
 	return plot.Point{X: x, Mean: stat.Mean(values, nil), Low: floats.Min(values), High: floats.Max(values)}
 }
 

@@ -38,11 +38,10 @@ func (p *Profile) judge(rows []ClaimRow) {
 	var judged []*Finding
 	var values []float64
 	for i := range rows {
-		study, _ := p.suite.Study(rows[i].study)
 		for j := range rows[i].Findings {
 			f := &rows[i].Findings[j]
 			f.Verdict, f.P, f.Holm = Open, math.NaN(), math.NaN()
-			if f.ToDecide, f.Why = p.unjudged(study, *f); f.Why == "" {
+			if f.ToDecide, f.Why = p.unjudged(rows[i].study, *f); f.Why == "" {
 				f.P = f.Measured.p(f.Low, f.High)
 				judged, values = append(judged, f), append(values, f.P)
 			}
@@ -62,8 +61,7 @@ func (p *Profile) judge(rows []ClaimRow) {
 		f.ToDecide = f.Measured.toDecide(min(math.Abs(f.Measured.Value-f.Low), math.Abs(f.Measured.Value-f.High)), Significance/float64(len(judged)))
 	}
 	for i := range rows {
-		study, _ := p.suite.Study(rows[i].study)
-		rows[i].judge(study.Regime)
+		rows[i].judge()
 	}
 }
 
@@ -97,7 +95,7 @@ func ofThePaper(images experiments.Images, set experiments.Dataset) bool {
 }
 
 // judge sets the claim's verdict: all its expectations must hold. In the paper's regime the words say so.
-func (c *ClaimRow) judge(regime float64) {
+func (c *ClaimRow) judge() {
 	c.Verdict = Agrees
 	inRegime := true
 	for _, f := range c.Findings {
@@ -109,7 +107,7 @@ func (c *ClaimRow) judge(regime float64) {
 				c.Verdict = Open
 			}
 		}
-		inRegime = inRegime && !slices.ContainsFunc(f.Group, func(r record.Record) bool { return r.TrainErr > regime })
+		inRegime = inRegime && !slices.ContainsFunc(f.Group, func(r record.Record) bool { return r.TrainErr > c.study.Regime })
 	}
 	if !inRegime {
 		return

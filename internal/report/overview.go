@@ -19,17 +19,13 @@ const (
 )
 
 // WriteOverview writes what belongs to no profile into the folder of all results: paper.csv, the numbers that the paper reports, and the
-// overview of test errors against the time of training, errors.csv and errors.svg.
-func WriteOverview(results string, suite experiments.Suite) error {
+// overview of the profiles' test errors against the time of training, errors.csv and errors.svg.
+func WriteOverview(results string, suite experiments.Suite, profiles []*Profile) error {
 	out := output{paperCSV: paperColumns.CSV(suite.PaperNumbers())}
 	var rows []RunsRow
-	for _, profile := range experiments.Profiles {
-		if profile.Demo {
+	for _, p := range profiles {
+		if p.declared.Demo {
 			continue
-		}
-		p, err := Load(results, profile.Name, suite)
-		if err != nil {
-			return err
 		}
 		for _, row := range p.Runs() {
 			if inOverview(suite, row.Group[0].Run) {

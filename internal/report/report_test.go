@@ -168,6 +168,7 @@ func TestReportsFollowFromRecords(t *testing.T) {
 // The committed reports are what their records give, byte for byte, and there are no others.
 func TestCommittedReports(t *testing.T) {
 	committed, results := filepath.Join("..", "..", "results"), t.TempDir()
+	var profiles []*report.Profile
 	for _, profile := range experiments.Profiles {
 		if _, err := os.Stat(filepath.Join(committed, profile.Name, record.Folder)); err != nil {
 			continue
@@ -192,8 +193,9 @@ func TestCommittedReports(t *testing.T) {
 				}
 			}
 		}
-		_, err = report.Write(results, profile.Name, suite)
+		p, err = report.Write(results, profile.Name, suite)
 		require.NoError(t, err)
+		profiles = append(profiles, p)
 		written := files(t, filepath.Join(results, profile.Name))
 		for name, text := range files(t, filepath.Join(committed, profile.Name)) {
 			require.Contains(t, slices.Collect(maps.Keys(written)), name, "no record gives this file: remove it")
@@ -202,7 +204,7 @@ func TestCommittedReports(t *testing.T) {
 		}
 		require.Empty(t, written, "run ebssc report")
 	}
-	require.NoError(t, report.WriteOverview(results, suite))
+	require.NoError(t, report.WriteOverview(results, suite, profiles))
 	for _, name := range []string{"paper.csv", "errors.csv", "errors.svg", "errors.png"} {
 		written, err := os.ReadFile(filepath.Join(results, name))
 		require.NoError(t, err)

@@ -42,7 +42,7 @@ func (p *Profile) scans() map[string][][]scanPoint {
 	for setting := range experiments.Recipe {
 		curves := map[string]map[float64]Group{} // by what the runs share
 		for _, r := range p.Records {
-			value, ok := number(r.Run.Settings[setting])
+			value, ok := r.Run.Settings.Number(setting)
 			if !ok || r.Run.HeldOut == 0 {
 				continue
 			}
@@ -67,18 +67,6 @@ func (p *Profile) scans() map[string][][]scanPoint {
 		}
 	}
 	return found
-}
-
-// number is a setting's value as a number.
-func number(value any) (float64, bool) {
-	switch v := value.(type) {
-	case float64:
-		return v, true
-	case int:
-		return float64(v), true
-	default:
-		return 0, false
-	}
 }
 
 // reportScans adds the scans: one CSV file for all, and a figure for each setting with a panel for each experiment and a curve for each

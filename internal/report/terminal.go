@@ -56,9 +56,9 @@ func (p *Profile) Text(study experiments.Study) (string, error) {
 		if !ok {
 			continue
 		}
-		var pairs []fidelityPair
-		for i := range r.Decodings.Trained {
-			pairs = append(pairs, fidelityPair{r.Decodings.Trained[i], r.Decodings.Untrained[i]})
+		pairs, err := p.fidelityPairs(study, r)
+		if err != nil {
+			return "", err
 		}
 		text.WriteString(e.Title + "\n" + fidelityColumns[:6].Text(pairs))
 	}
