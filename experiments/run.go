@@ -224,6 +224,15 @@ func (r Run) Batch() int {
 // StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch wait for another epoch's order.
 func (r Run) StepsPerEpoch() int { return r.TrainImages / r.Batch() }
 
+// Work estimates the work of training in floating-point operations, see [ebssc.Network.TrainingFLOP]. A sweep of inference counts
+// as much as the bottom-up pass.
+func (r Run) Work() (float64, error) {
+	passes := 1 + r.Network.Sweeps
+	r.Network.Sweeps = 0
+	flop, err := r.Network.TrainingFLOP()
+	return float64(flop) * float64(passes) * float64(r.TrainImages) * float64(r.Epochs), err
+}
+
 // ID names the run: experiment, seed and a hash of the whole description. Two runs with the same ID have the same result.
 func (r Run) ID() string {
 	hash := sha256.Sum256([]byte(describe(r)))

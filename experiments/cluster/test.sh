@@ -132,7 +132,7 @@ CONF
 
 nodes_are_idle() { [[ $(sinfo -h -o '%D %t' 2>/dev/null) == '2 idle' ]]; }
 
-# log of a task. Its lines about epochs begin with the ID of the run.
+# log of a task.
 log() { echo "$pack/slurm-${job}_$1.log"; }
 
 # epochs is the number of epochs that a task has finished, as its log says.
@@ -141,7 +141,7 @@ epochs() { grep -c ': epoch ' "$(log "$1")"; }
 # in_training says whether a task's run has a checkpoint and no record.
 in_training() {
   local id
-  id=$(sed -n '/: epoch /{s/:.*//p;q}' "$(log "$1")" 2>/dev/null)
+  id=$(sed -n '/: compiling /{s/.*: compiling //p;q}' "$(log "$1")" 2>/dev/null)
   [[ -n $id && -f $pack/results/smoke/checkpoints/$id.npz && ! -f $pack/results/smoke/runs/$id.json ]]
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -196,7 +197,8 @@ func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train
 		return nil, err
 	}
 	// Several progress bars would write over one another.
-	runner := &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Origin: s.origin()}
+	runner := &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Origin: s.origin(),
+		Places: map[string]train.Place{}}
 	s.runners[images] = runner
 	return runner, nil
 }
@@ -209,15 +211,14 @@ func (s *Session) Plan(study experiments.Study, e experiments.Experiment, set ex
 // Run trains the studies' runs that are not recorded yet, decodes where a study asks for it, and writes the profile's report after
 // each study. A shard writes records alone.
 func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
-	index := 0
-	for _, study := range studies {
-		runs, runner, err := s.planStudy(ctx, study, &index)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(s.Out, "%s: %s on %s (%s), profile %s, %d runs: results in %s\n", study.Name, dataset.Title(runner.Set.Name),
-			s.Machine(), s.Choice.Why, s.Profile, len(runs), s.Folder())
-		if err := s.train(ctx, study, runner, runs); err != nil {
+	plans, err := s.plan(ctx, studies)
+	if err != nil {
+		return err
+	}
+	for _, p := range plans {
+		fmt.Fprintf(s.Out, "%s: %s on %s (%s), profile %s, runs: %d, results in %s\n", p.study.Name, dataset.Title(p.runner.Set.Name),
+			s.Machine(), s.Choice.Why, s.Profile, len(p.runs), s.Folder())
+		if err := s.train(ctx, p); err != nil {
 			return err
 		}
 		if s.Shard.Count > 0 {
@@ -230,40 +231,67 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
 	return nil
 }
 
-// planStudy plans the runs of a study that belong to the shard; index counts the runs of all studies.
-func (s *Session) planStudy(ctx context.Context, study experiments.Study, index *int) (runs []experiments.Run, runner *train.Runner, err error) {
-	if runner, err = s.Runner(ctx, study.Images); err != nil {
-		return nil, nil, err
-	}
-	for _, e := range study.Experiments {
-		planned, err := s.Plan(study, e, runner.Dataset())
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, run := range planned {
-			if s.Shard.has(*index) {
-				runs = append(runs, run)
-			}
-			*index++
-		}
-	}
-	return runs, runner, nil
+// plan holds the runs of a study that belong to the shard, and their runner.
+type plan struct {
+	study  experiments.Study
+	runner *train.Runner
+	runs   []experiments.Run
 }
 
-// train executes runs, several at a time if asked for.
-func (s *Session) train(ctx context.Context, study experiments.Study, runner *train.Runner, runs []experiments.Run) error {
+// plan finds the data of all studies, plans their runs, and tells the runners where each run stands among all.
+func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []plan, err error) {
+	index, total := 0, 0
+	for _, study := range studies {
+		p := plan{study: study}
+		if p.runner, err = s.Runner(ctx, study.Images); err != nil {
+			return nil, err
+		}
+		for _, e := range study.Experiments {
+			runs, err := s.Plan(study, e, p.runner.Dataset())
+			if err != nil {
+				return nil, err
+			}
+			for _, run := range runs {
+				if s.Shard.has(index) {
+					p.runs = append(p.runs, run)
+				}
+				index++
+			}
+		}
+		total += len(p.runs)
+		plans = append(plans, p)
+	}
+	number, later := total, 0.0 // from the last run to the first
+	for _, p := range slices.Backward(plans) {
+		for _, run := range slices.Backward(p.runs) {
+			work, err := run.Work()
+			if err != nil {
+				return nil, err
+			}
+			p.runner.Places[run.ID()] = train.Place{Name: fmt.Sprintf("run %d of %d, %s", number, total, title(run)), Later: later / work / float64(s.Jobs)}
+			number--
+			if _, err := os.Stat(record.Path(filepath.Join(s.Folder(), record.Folder), run.ID())); err != nil {
+				later += work // it is not recorded yet
+			}
+		}
+	}
+	return plans, nil
+}
+
+// train executes the runs of a study, several at a time if asked for.
+func (s *Session) train(ctx context.Context, p plan) error {
 	jobs, running := errgroup.WithContext(ctx)
 	jobs.SetLimit(s.Jobs)
-	for _, run := range runs {
+	for _, run := range p.runs {
 		if running.Err() != nil {
 			break // Wait returns what failed or was stopped
 		}
 		jobs.Go(func() error {
 			var complete func(context.Context, *record.Record) error
-			if study.Report == experiments.Decodings && run.HeldOut == 0 {
-				complete = (&decoder{session: s, runner: runner, study: study}).complete
+			if p.study.Report == experiments.Decodings && run.HeldOut == 0 {
+				complete = (&decoder{session: s, runner: p.runner, study: p.study}).complete
 			}
-			finished, err := runner.Train(running, run, s.Folder(), complete)
+			finished, err := p.runner.Train(running, run, s.Folder(), complete)
 			if err != nil {
 				return err
 			}
@@ -274,14 +302,20 @@ func (s *Session) train(ctx context.Context, study experiments.Study, runner *tr
 	return jobs.Wait()
 }
 
+// title names a run in a sentence: "CReLU+LC₇, seed 1".
+func title(run experiments.Run) string {
+	name := run.Experiment
+	if _, e, err := Suite.Experiment(name); err == nil {
+		name = e.Title
+	}
+	return fmt.Sprintf("%s, seed %d", name, run.Seed)
+}
+
 // summary is a line about a finished run.
 func summary(r record.Record) string {
-	title, measured := r.Run.Experiment, "test error"
-	if _, e, err := Suite.Experiment(title); err == nil {
-		title = e.Title
-	}
+	measured := "test error"
 	if r.Run.HeldOut > 0 {
 		measured = "held-out error"
 	}
-	return fmt.Sprintf("%s, seed %d: train error %.2f%%, %s %.2f%%, %.0f s", title, r.Run.Seed, r.TrainErr, measured, r.TestErr, r.Seconds)
+	return fmt.Sprintf("%s: train error %.2f%%, %s %.2f%%, %.0f s", title(r.Run), r.TrainErr, measured, r.TestErr, r.Seconds)
 }

@@ -248,11 +248,9 @@ func (s *session) restore() error {
 		var errno syscall.Errno
 		switch {
 		case err == nil:
-			if found {
-				fmt.Fprintf(s.runner.Log, "%s: going on from checkpoint %s\n", s.id, filepath.Base(path))
-			}
 			s.store, s.pending = storeWith(s.run, variables)
 			s.curve, s.epoch = p.Curve, p.epoch
+			s.say("resumed at step %d of %d, from %s", len(p.Curve)*s.run.StepsPerEpoch()+p.Steps, s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
 			return nil
 		case errors.Is(err, fs.ErrNotExist):
 			continue
@@ -261,13 +259,13 @@ func (s *session) restore() error {
 		}
 		found = true
 		name := filepath.Base(path)
-		fmt.Fprintf(s.runner.Log, "%s: checkpoint %s is not good (%s): set aside as %s\n", s.id, name, device.OneLine(err), name+brokenSuffix)
+		s.say("checkpoint %s is not good (%s): set aside as %s", name, device.OneLine(err), name+brokenSuffix)
 		if err := os.Rename(path, path+brokenSuffix); err != nil {
 			return fmt.Errorf("setting a checkpoint aside: %w", err)
 		}
 	}
 	if found {
-		fmt.Fprintf(s.runner.Log, "%s: there is no good checkpoint: training from the start\n", s.id)
+		s.say("there is no good checkpoint: training from the start")
 	}
 	s.store = newStore(s.run)
 	return s.store.SetRNGStateFromSeed(int64(s.run.Seed))

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -96,7 +97,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 	result, log, err := execute(context.Background(), stopped)
 	require.NoError(t, err)
 	require.Contains(t, log, "set aside")
-	require.Contains(t, log, "epoch 3/3")
+	require.Contains(t, log, "epoch 3 of 3")
 
 	require.Equal(t, want.Predictions, result.Predictions)
 	require.Equal(t, want.TrainObjective, result.TrainObjective)
@@ -228,11 +229,15 @@ func TestOnlyGoodFilesAreUsed(t *testing.T) {
 		step, err = train.Restore(run, folder, &log)
 		return step, strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n"), err
 	}
+	resumed := func(step int, path string) string {
+		return fmt.Sprintf("%s: resumed at step %d of %d, from %s", run.ID(), step, run.Epochs*run.StepsPerEpoch(), filepath.Base(path))
+	}
 	t.Run("all good", func(t *testing.T) {
-		step, lines, err := restore(t, copied(t))
+		folder := copied(t)
+		step, lines, err := restore(t, folder)
 		require.NoError(t, err)
 		require.Equal(t, 7, step)
-		require.Equal(t, []string{""}, lines)
+		require.Equal(t, []string{resumed(7, newest(run, folder))}, lines)
 	})
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
@@ -245,13 +250,13 @@ func TestOnlyGoodFilesAreUsed(t *testing.T) {
 			require.Contains(t, lines[0], filepath.Base(newest(run, folder))+" is not good (")
 			require.Contains(t, lines[0], damage.says)
 			require.Contains(t, lines[0], "set aside as "+filepath.Base(newest(run, folder))+".broken")
-			require.Contains(t, lines[1], "going on from checkpoint "+filepath.Base(previous(run, folder)))
+			require.Equal(t, resumed(5, previous(run, folder)), lines[1])
 			require.FileExists(t, newest(run, folder)+".broken")
 
 			step, lines, err = restore(t, folder)
 			require.NoError(t, err)
 			require.Equal(t, 5, step)
-			require.Equal(t, []string{""}, lines, "it is found once")
+			require.Equal(t, []string{resumed(5, previous(run, folder))}, lines, "it is found once")
 		})
 	}
 	t.Run("none good", func(t *testing.T) {
@@ -270,7 +275,7 @@ func TestOnlyGoodFilesAreUsed(t *testing.T) {
 		step, lines, err := restore(t, folder)
 		require.NoError(t, err)
 		require.Equal(t, 5, step)
-		require.Equal(t, []string{""}, lines)
+		require.Equal(t, []string{resumed(5, previous(run, folder))}, lines)
 	})
 	t.Run("cannot be read now", func(t *testing.T) {
 		folder := copied(t)

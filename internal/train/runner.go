@@ -26,12 +26,22 @@ type Runner struct {
 	Terminal bool
 	// OnEpoch, if not nil, gets a run's learning curve after each of its epochs.
 	OnEpoch func(run experiments.Run, curve []record.Epoch)
+	// Places of runs in a longer session, by their IDs, for messages.
+	Places map[string]Place
 	// Origin of the records, see there.
 	Origin record.Origin
 
 	// prepared images on the device; the runs of a study share them.
 	prepared map[preparation]*prepared
 	mutex    sync.Mutex // of prepared
+}
+
+// Place is a run's place among the runs of a session.
+type Place struct {
+	// Name in messages, such as "run 2 of 5, CReLU+LC₇, seed 1".
+	Name string
+	// Later is the work of the runs after it, in units of the run's own work.
+	Later float64
 }
 
 // Dataset describes the data set to experiments.Plan.

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ import (
 // complete, if not nil, adds measurements of the trained model to the record before it is written.
 func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, complete func(context.Context, *record.Record) error) (record.Record, error) {
 	s := &session{runner: r, ctx: ctx, run: run, id: run.ID(), folder: folder}
+	s.place = r.Places[s.id]
 	records := filepath.Join(folder, record.Folder)
 	unlock, err := s.lock()
 	if err != nil {
@@ -72,6 +74,7 @@ type session struct {
 	ctx    context.Context
 	run    experiments.Run
 	id     string
+	place  Place
 	folder string
 	images *prepared
 	store  *model.Store
@@ -154,17 +157,47 @@ func (s *session) train() error {
 	loop := s.loop(s.graph)
 	loop.OnStep("epoch", 0, s.onStep)
 	if s.runner.Terminal {
-		fmt.Fprintf(s.runner.Log, "%s: epoch %d of %d\n", s.id, step/steps+1, s.run.Epochs)
-		commandline.AttachProgressBar(loop, func() (name, value string) {
-			return "Images/s", fmt.Sprintf("%.0f", float64(s.run.Batch())/loop.MedianTrainStepDuration().Seconds())
-		})
+		s.attachProgressBar(loop)
 	}
+	s.say("compiling %s", s.id)
+	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
 	batches, err := s.batches(step)
 	if err != nil {
 		return err
 	}
 	_, err = loop.RunToGlobalStep(batches, total)
 	return err
+}
+
+// say writes a line about the run.
+func (s *session) say(format string, values ...any) {
+	fmt.Fprintf(s.runner.Log, "%s: %s\n", cmp.Or(s.place.Name, s.id), fmt.Sprintf(format, values...))
+}
+
+// attachProgressBar shows the progress of training on the terminal.
+func (s *session) attachProgressBar(loop *train.Loop) {
+	show := func(name string, value func(step, left time.Duration) string) commandline.ExtraMetricFn {
+		return func() (string, string) {
+			step := loop.MedianTrainStepDuration()
+			return name, value(step, step*time.Duration(loop.EndStep-loop.LoopStep-1))
+		}
+	}
+	commandline.AttachProgressBar(loop,
+		show("Epoch", func(_, _ time.Duration) string {
+			return fmt.Sprintf("%d of %d", loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs)
+		}),
+		show("Images/s", func(step, _ time.Duration) string { return fmt.Sprintf("%.0f", float64(s.run.Batch())/step.Seconds()) }),
+		show("Time left", func(step, left time.Duration) string { return s.left(left, step*time.Duration(loop.EndStep)) }))
+}
+
+// left says how long the run will take, and all runs, if the whole run takes that long.
+func (s *session) left(own, whole time.Duration) string {
+	text := own.Round(time.Second).String()
+	if s.place.Later > 0 {
+		all := own + time.Duration(s.place.Later*float64(whole))
+		text += fmt.Sprintf(" (all runs %s)", all.Round(time.Minute))
+	}
+	return text
 }
 
 // loop takes steps in training a graph.
@@ -248,9 +281,10 @@ func (s *session) endEpoch(step int) error {
 		s.runner.OnEpoch(s.run, s.curve)
 	}
 	if !s.runner.Terminal {
-		left := time.Duration(seconds * float64(s.run.Epochs-point.Epoch) * float64(time.Second))
-		fmt.Fprintf(s.runner.Log, "%s: epoch %d/%d: loss %.4f, error %.2f%%, %.0f images/s, %s left\n", s.id, point.Epoch, s.run.Epochs,
-			point.BatchLoss, point.BatchErr, steps*float64(s.run.Batch())/seconds, left.Round(time.Second))
+		one := time.Duration(seconds * float64(time.Second))
+		s.say("epoch %d of %d: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, point.BatchLoss,
+			point.BatchErr, steps*float64(s.run.Batch())/seconds,
+			s.left(one*time.Duration(s.run.Epochs-point.Epoch), one*time.Duration(s.run.Epochs)))
 	}
 	s.began = time.Now()
 	return nil
@@ -286,6 +320,7 @@ func (s *session) evaluate(images *dataset.InMemoryDataset, labels []uint8) (err
 
 // measure evaluates the trained model.
 func (s *session) measure() (record.Record, error) {
+	s.say("measuring errors on %d and %d images", len(s.images.trainLabels), len(s.images.testLabels))
 	began := time.Now()
 	count, err := s.run.Network.Count()
 	if err != nil {
