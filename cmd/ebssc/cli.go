@@ -101,5 +101,5 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	}
 	cobra.AddTemplateFunc("versions", study.Versions)
 	root.SetVersionTemplate("{{versions}}\n")
-	return group(root, listCommand(), runCommand(stdout), runsCommand(stdout), reportCommand(stdout), compareCommand(stdout), decodeCommand(stdout), exportCommand(), doctorCommand(), dataCommand(stderr), benchCommand(stdout))
+	return group(root, listCommand(), runCommand(stdout), runsCommand(stdout), reportCommand(stdout), compareCommand(stdout), decodeCommand(stdout), classifyCommand(stdout), exportCommand(), doctorCommand(), dataCommand(stderr), benchCommand(stdout))
 }

@@ -113,6 +113,16 @@ func TestDecodingEndToEnd(t *testing.T) {
 	require.Equal(t, 1, status)
 	require.Contains(t, stderr, "--image 25: the run has 25 test images")
 
+	folderOut := t.TempDir()
+	status, scores, stderr := ebssc("classify", out, "--run", records[0].ID, "--backend", "cpu", "--data", data, "--results", results, "--out", folderOut)
+	require.Zero(t, status, stderr)
+	require.Contains(t, scores, "PROBABILITY")
+	require.Contains(t, scores, "ENERGY")
+	require.FileExists(t, filepath.Join(folderOut, "seven_hypotheses.png"))
+	status, _, stderr = ebssc("classify", "nothing.png", "--results", results)
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "nothing.png")
+
 	// A picture that is not the one of the record is refused.
 	require.NoError(t, os.WriteFile(filepath.Join(folder, record.FiguresFolder, records[0].ID+"_levels.png"), []byte("another"), 0o644))
 	status, _, stderr = ebssc("report", "--results", results)

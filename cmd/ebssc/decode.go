@@ -13,15 +13,19 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/study"
+	"ebsscgo/internal/train"
 )
+
+// theRun is the help of --run.
+const theRun = "the run's ID, as ebssc runs lists it"
 
 // modelFlags select a recorded run and where it computes.
 type modelFlags struct{ run, out, results, data, backend string }
 
-// add adds the flags.
-func (flags *modelFlags) add(cmd *cobra.Command, out string) {
+// add adds the flags, with the help of two.
+func (flags *modelFlags) add(cmd *cobra.Command, run, out string) {
 	f := cmd.Flags()
-	f.StringVar(&flags.run, "run", "", "the run's ID, as ebssc runs lists it")
+	f.StringVar(&flags.run, "run", "", run)
 	f.StringVar(&flags.out, "out", "", out)
 	f.StringVar(&flags.results, "results", "results", "folder of the results")
 	f.StringVar(&flags.data, "data", "", "folder with the data (default: the cache, or a download)")
@@ -83,8 +87,9 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write a trained model to an .npz file, with images and their scores, to check against another implementation",
-		Long: "Write a trained model to an .npz file: every variable under its name (conv1/dictionary, …), and the first 64\n" +
-			"preprocessed test images (images), their labels (labels) and the model's class scores (logits).",
+		Long: "Write a trained model to an .npz file: its description (run, JSON in bytes), every variable under its name\n" +
+			"(conv1/dictionary, …), and the first 64 preprocessed test images (images), their labels (labels) and the model's\n" +
+			"class scores (logits). docs/scores.py computes these scores with NumPy alone.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := flags.find()
@@ -100,10 +105,14 @@ func exportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runner.Export(cmd.Context(), r.Run, session.Folder(), flags.out)
+			trained, err := train.LoadModel(r.Run, session.Folder())
+			if err != nil {
+				return err
+			}
+			return runner.Export(cmd.Context(), r.Run, trained, flags.out)
 		},
 	}
-	flags.add(cmd, "the .npz file to write")
+	flags.add(cmd, theRun, "the .npz file to write")
 	return cmd
 }
 
@@ -143,7 +152,7 @@ func decodeCommand(stdout io.Writer) *cobra.Command {
 			return nil
 		},
 	}
-	flags.add(cmd, "the .png file to write")
+	flags.add(cmd, theRun, "the .png file to write")
 	cmd.Flags().IntVar(&image, "image", 0, "number of the test image, from 0")
 	return cmd
 }

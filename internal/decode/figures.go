@@ -90,6 +90,24 @@ func shrinkagePanel(title string, drive, above, below []float64, plus, minus flo
 // Reconstructions draws the paper's Fig. 4 for the first decoded image: a row for each level, with its reconstruction in the
 // first column and its decoded class biases in the others. Biases of a level share one scale; grey is 0.
 func Reconstructions(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
+	return drawLevels(title, classes, input, levels, func(l Level) (shared, byClass *tensors.Tensor) { return l.Reconstructions, l.Biases })
+}
+
+// Hypotheses draws the first decoded image under each class hypothesis: a row for each level, with the decoded features of a code
+// that does not depend on the hypothesis in the first column, and those of a class-specific code in the others. Features of a level
+// share one scale; grey is 0.
+func Hypotheses(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
+	return drawLevels(title, classes, input, levels, func(l Level) (shared, byClass *tensors.Tensor) {
+		if l.Features.Rank() == input.Rank() {
+			return l.Features, nil
+		}
+		return nil, l.Features
+	})
+}
+
+// drawLevels draws a row for each level: a picture [N, H, W, C] that all hypotheses share, and one for each [N, Y, H, W, C], for the
+// first image. A level may lack either.
+func drawLevels(title string, classes []string, input *tensors.Tensor, levels []Level, of func(Level) (shared, byClass *tensors.Tensor)) plot.Figure {
 	grid := plot.Grid{Title: title, Columns: 1 + len(classes), Side: side(input), Rows: []string{"image"}}
 	grid.Tiles = append(grid.Tiles, plot.Tile{Caption: "decoded", Picture: signed(input, []int{0}, 0)})
 	for _, class := range classes {
@@ -97,17 +115,22 @@ func Reconstructions(title string, classes []string, input *tensors.Tensor, leve
 	}
 	for _, level := range levels {
 		grid.Rows = append(grid.Rows, level.Block)
-		grid.Tiles = append(grid.Tiles, plot.Tile{Picture: signed(level.Reconstructions, []int{0}, 0)})
+		shared, byClass := of(level)
+		var tile plot.Tile
+		if shared != nil {
+			tile.Picture = signed(shared, []int{0}, 0)
+		}
+		grid.Tiles = append(grid.Tiles, tile)
 		limit := 0.0
-		if level.Biases != nil {
+		if byClass != nil {
 			for class := range classes {
-				limit = math.Max(limit, contrast(imageAt(level.Biases, 0, class)))
+				limit = math.Max(limit, contrast(imageAt(byClass, 0, class)))
 			}
 		}
 		for class := range classes {
 			var tile plot.Tile
-			if level.Biases != nil {
-				tile.Picture = signed(level.Biases, []int{0, class}, limit)
+			if byClass != nil {
+				tile.Picture = signed(byClass, []int{0, class}, limit)
 			}
 			grid.Tiles = append(grid.Tiles, tile)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/google/renameio/v2"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
@@ -82,6 +83,59 @@ func (s *Session) DecodeImage(ctx context.Context, study experiments.Study, run 
 	defer d.model.Close()
 	_, figure, err := d.levels(ctx, image)
 	return figure, err
+}
+
+// Classified is a picture with a network's class scores.
+type Classified struct {
+	// Scores of the classes: the logits of the softmax.
+	Scores []float32
+	// Energies of the classes minus their mean; nil for networks without class-specific codes.
+	Energies []float32
+	// Hypotheses draws the picture decoded under each class hypothesis; nil for networks without class-specific codes.
+	Hypotheses *plot.Figure
+}
+
+// Classify computes the class scores of pictures with the trained network of a run, and decodes them under each hypothesis.
+func (s *Session) Classify(ctx context.Context, study experiments.Study, run experiments.Run, paths []string) ([]Classified, error) {
+	pictures, err := dataset.ReadPictures(paths, run.Network.Height, run.Network.Width, run.Network.Channels)
+	if err != nil {
+		return nil, err
+	}
+	runner, err := s.Runner(ctx, study.Images)
+	if err != nil {
+		return nil, err
+	}
+	store, err := train.LoadModel(run, s.Folder())
+	if err != nil {
+		return nil, err
+	}
+	images, scores, err := runner.Classify(ctx, run, store, pictures)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Classified, len(paths))
+	d := &decoder{session: s, runner: runner, study: study, run: run}
+	d.model = decode.Model{Backend: s.Backend, Network: run.Network, Store: store}
+	defer d.model.Close()
+	for i := range all {
+		all[i].Scores = scores[i]
+		if run.Network.Classifier == ebssc.Linear {
+			continue
+		}
+		scale, _ := run.Settings[ebssc.ParamEnergyScale].(float64)
+		for _, score := range scores[i] {
+			all[i].Energies = append(all[i].Energies, score/float32(scale))
+		}
+		picture := dataset.Pick(images, i)
+		levels, err := d.model.Decode(ctx, picture)
+		if err != nil {
+			return nil, err
+		}
+		title := fmt.Sprintf("%s decoded from each level under each class hypothesis\n%s", filepath.Base(paths[i]), d.subtitle())
+		figure := decode.Hypotheses(title, runner.Set.Classes, picture, levels)
+		all[i].Hypotheses = &figure
+	}
+	return all, nil
 }
 
 // load reads the trained network and prepares images.

@@ -28,7 +28,8 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Checkpoints is the folder of checkpoints in a profile's results. Each run has one file there, <ID>.npz, and the one before it.
+// Checkpoints is the folder of checkpoints in a profile's results. Each run under way has one file there, <ID>.npz, and the one
+// before it.
 const Checkpoints = "checkpoints"
 
 // Endings of a run's files in the folder of checkpoints.
@@ -110,20 +111,29 @@ func replace(path, previous string, write func(io.Writer) error) error {
 
 // read reads and verifies a checkpoint of a run.
 func read(run experiments.Run, path string) (variables map[string]*tensors.Tensor, p progress, err error) {
-	text, err := os.ReadFile(path)
+	if variables, err = readArrays(path); err != nil {
+		return nil, p, err
+	}
+	text, err := takeText(variables, progressName)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
 	if err != nil {
-		return nil, p, err
-	}
-	if err := verify(text); err != nil {
-		return nil, p, err
-	}
-	if variables, err = numpy.FromNpzReader(bytes.NewReader(text), int64(len(text))); err != nil {
-		return nil, p, err
-	}
-	if p, err = progressOf(variables); err != nil {
 		return nil, p, fmt.Errorf("its progress cannot be read: %w", err)
 	}
 	return variables, p, check(run, variables, p)
+}
+
+// readArrays reads the arrays of an .npz file, and verifies the checksum of each.
+func readArrays(path string) (map[string]*tensors.Tensor, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := verify(text); err != nil {
+		return nil, err
+	}
+	return numpy.FromNpzReader(bytes.NewReader(text), int64(len(text)))
 }
 
 // verify reads all of a zip file, so that the checksum of each array in it is verified.
@@ -145,18 +155,14 @@ func verify(text []byte) error {
 	return nil
 }
 
-// progressOf takes the progress out of a checkpoint's arrays.
-func progressOf(arrays map[string]*tensors.Tensor) (p progress, err error) {
-	array, ok := arrays[progressName]
+// takeText takes a text, stored as bytes, out of arrays.
+func takeText(arrays map[string]*tensors.Tensor, name string) ([]byte, error) {
+	array, ok := arrays[name]
 	if !ok {
-		return p, errors.New("it has none")
+		return nil, errors.New("it has none")
 	}
-	delete(arrays, progressName)
-	text, err := tensors.CopyFlatData[uint8](array)
-	if err != nil {
-		return p, err
-	}
-	return p, json.Unmarshal(text, &p)
+	delete(arrays, name)
+	return tensors.CopyFlatData[uint8](array)
 }
 
 // check names what keeps a checkpoint from being one of the run.
@@ -169,6 +175,22 @@ func check(run experiments.Run, variables map[string]*tensors.Tensor, p progress
 	case !slices.Equal(names, p.Variables):
 		return fmt.Errorf("it has the variables %s, and should have %s", names, p.Variables)
 	}
+	if err := checkVariables(run, variables); err != nil {
+		return err
+	}
+	steps, step := run.StepsPerEpoch(), 0
+	if counter := variables[optimizer.GlobalStepVariableName]; counter != nil {
+		step = int(tensors.ToScalar[int64](counter))
+	}
+	if step < 1 || step > run.Epochs*steps || p.Steps < 0 || p.Steps > steps || step != len(p.Curve)*steps+p.Steps {
+		return fmt.Errorf("it is of step %d, after %d epochs and %d steps: the run has %d epochs of %d steps",
+			step, len(p.Curve), p.Steps, run.Epochs, steps)
+	}
+	return nil
+}
+
+// checkVariables names what keeps variables from being those of the run's network.
+func checkVariables(run experiments.Run, variables map[string]*tensors.Tensor) error {
 	if name := notFinite(variables); name != "" {
 		return fmt.Errorf("%s is not finite", name)
 	}
@@ -188,11 +210,6 @@ func check(run experiments.Run, variables map[string]*tensors.Tensor, p progress
 	}
 	if parameters != count.Total() {
 		return fmt.Errorf("it is of another network: %d parameters, not %d", parameters, count.Total())
-	}
-	steps, step := run.StepsPerEpoch(), int(optimizer.GetGlobalStep(scratch))
-	if step < 1 || step > run.Epochs*steps || p.Steps < 0 || p.Steps > steps || step != len(p.Curve)*steps+p.Steps {
-		return fmt.Errorf("it is of step %d, after %d epochs and %d steps: the run has %d epochs of %d steps",
-			step, len(p.Curve), p.Steps, run.Epochs, steps)
 	}
 	return nil
 }
@@ -214,6 +231,16 @@ func notFinite(variables map[string]*tensors.Tensor) string {
 	return ""
 }
 
+// removeCheckpoints removes the checkpoints of a recorded run: nothing goes on from them.
+func (s *session) removeCheckpoints() error {
+	for _, suffix := range []string{newestSuffix, previousSuffix} {
+		if err := os.Remove(s.checkpoint(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing a checkpoint: %w", err)
+		}
+	}
+	return nil
+}
+
 // loader hands a checkpoint's variables to a model's store, each when a graph first asks for it.
 type loader map[string]*tensors.Tensor
 
@@ -230,15 +257,6 @@ func (l loader) DeleteVariable(_ *model.Store, path string) error {
 	return nil
 }
 
-// storeWith makes the model of a run from the variables of a checkpoint.
-func storeWith(run experiments.Run, variables map[string]*tensors.Tensor) (*model.Store, loader) {
-	store, pending := newStore(run), loader(variables)
-	store.SetLoader(pending)
-	// GoMLX takes what it loads for trainable, and Adam would round the generator's state to float32.
-	store.GetVariable(model.RNGStateVariableName).SetTrainable(false)
-	return store, pending
-}
-
 // restore makes the model from the newest good checkpoint, or anew. It names each bad checkpoint and sets it aside.
 func (s *session) restore() error {
 	found := false
@@ -248,7 +266,10 @@ func (s *session) restore() error {
 		var errno syscall.Errno
 		switch {
 		case err == nil:
-			s.store, s.pending = storeWith(s.run, variables)
+			s.store, s.pending = newStore(s.run), variables
+			s.store.SetLoader(s.pending)
+			// GoMLX takes what it loads for trainable, and Adam would round the generator's state to float32.
+			s.store.GetVariable(model.RNGStateVariableName).SetTrainable(false)
 			s.curve, s.epoch = p.Curve, p.epoch
 			s.say("resumed at step %d of %d, from %s", len(p.Curve)*s.run.StepsPerEpoch()+p.Steps, s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
 			return nil

@@ -71,15 +71,21 @@ func TestResumeIsBitForBit(t *testing.T) {
 	row.Traced = true
 	run := withMuon(small(t, row, set, 3), row)
 	runner := &train.Runner{Backend: xla, Set: set}
+	var variables map[string]any
 	execute := func(ctx context.Context, folder string) (record.Record, string, error) {
 		var log bytes.Buffer
 		runner.Log = &log
-		result, err := runner.Train(ctx, run, folder, nil)
+		result, err := runner.Train(ctx, run, folder, func(context.Context, *record.Record) error {
+			variables = train.Variables(t, newest(run, folder)) // the optimizer's, too
+			return nil
+		})
 		return result, log.String(), err
 	}
 	whole, stopped := t.TempDir(), t.TempDir()
 	want, _, err := execute(context.Background(), whole)
 	require.NoError(t, err)
+	wanted := variables
+	require.Contains(t, wanted, "muon/conv7/momentum")
 
 	for _, stop := range []struct{ looks, step int }{
 		{1 + 2, 3},     // two steps of epoch 1, and stopped by the third
@@ -102,8 +108,9 @@ func TestResumeIsBitForBit(t *testing.T) {
 	require.Equal(t, want.Predictions, result.Predictions)
 	require.Equal(t, want.TrainObjective, result.TrainObjective)
 	require.Equal(t, want.TestObjective, result.TestObjective)
-	require.Equal(t, variables(t, run, whole), variables(t, run, stopped))
-	require.Contains(t, variables(t, run, whole), "/muon/conv7/momentum")
+	require.Equal(t, wanted, variables)
+	require.NoFileExists(t, newest(run, stopped), "nothing goes on from a finished run's checkpoints")
+	require.NoFileExists(t, previous(run, stopped))
 	require.Equal(t, withoutSeconds(want.Curve), withoutSeconds(result.Curve))
 }
 
@@ -324,11 +331,22 @@ func TestOnlyGoodFilesAreUsed(t *testing.T) {
 	})
 	t.Run("model of an unfinished run", func(t *testing.T) {
 		_, err := train.LoadModel(run, original)
-		require.ErrorContains(t, err, "has finished 1 of 3 epochs")
+		require.ErrorContains(t, err, "is not here")
+	})
+	t.Run("network of another run", func(t *testing.T) {
+		folder, other := t.TempDir(), run
+		other.Seed++
+		require.NoError(t, os.MkdirAll(filepath.Join(folder, train.Networks), 0o755))
+		require.NoError(t, os.Rename(newest(run, copied(t)), train.NetworkFile(folder, other.ID())))
+		_, err := train.LoadModel(other, folder)
+		require.ErrorContains(t, err, "is not good (its run cannot be read")
+		truncate(t, train.NetworkFile(folder, other.ID()), 0.9)
+		_, err = train.LoadModel(other, folder)
+		require.ErrorContains(t, err, "is not good (zip")
 	})
 	t.Run("no model", func(t *testing.T) {
 		_, err := train.LoadModel(run, t.TempDir())
-		require.ErrorContains(t, err, "the trained model of "+run.ID()+" is not here")
+		require.ErrorContains(t, err, "the trained network of "+run.ID()+" is not here")
 	})
 }
 
@@ -344,7 +362,8 @@ func TestDivergence(t *testing.T) {
 	var log bytes.Buffer
 	step, err := train.Restore(run, runs, &log)
 	require.NoError(t, err)
-	require.Empty(t, log.String())
+	require.Contains(t, log.String(), "resumed at step")
+	require.NotContains(t, log.String(), "not good")
 	require.Positive(t, step)
 }
 
@@ -362,7 +381,7 @@ func TestSameBitsAgain(t *testing.T) {
 			// Stopped by the last step: what is measured then, TestResumeIsBitForBit compares.
 			_, err := runner.Train(&looks{context.Background(), 1 + 4}, run, runs, nil)
 			require.ErrorIs(t, err, context.Canceled)
-			trained[i] = variables(t, run, runs)
+			trained[i] = train.Variables(t, newest(run, runs))
 		}
 		require.Equal(t, trained[0], trained[1], row.Name)
 	}

@@ -139,5 +139,5 @@ func TestDevicesResumeBitForBit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want.Predictions, got.Predictions)
 	require.Equal(t, want.TrainObjective, got.TrainObjective)
-	require.Equal(t, variables(t, run, whole), variables(t, run, stopped))
+	require.Equal(t, train.Variables(t, train.NetworkFile(whole, run.ID())), train.Variables(t, train.NetworkFile(stopped, run.ID())))
 }

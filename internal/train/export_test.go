@@ -140,6 +140,20 @@ func SaveWith(run experiments.Run, folder string, value float32) error {
 	return s.save()
 }
 
+// Variables are the values in a checkpoint or a network's file by name, without its description.
+func Variables(t require.TestingT, path string) map[string]any {
+	arrays, err := readArrays(path)
+	require.NoError(t, err)
+	values := map[string]any{}
+	for name, array := range arrays {
+		if name != progressName && name != runName {
+			values[name] = array.Value()
+		}
+	}
+	require.Greater(t, len(values), 2)
+	return values
+}
+
 // Curve is the learning curve in a run's newest checkpoint.
 func Curve(run experiments.Run, path string) ([]record.Epoch, error) {
 	_, p, err := read(run, path)

@@ -1,7 +1,9 @@
 package train
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,28 +21,87 @@ import (
 	"github.com/google/renameio/v2"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 )
+
+// Networks is the folder of trained networks in a profile's results. Each finished run has one file there, <ID>.npz: the network's
+// variables by name ("conv1/dictionary"), and the run's description, JSON in bytes ("run"): layers with strides and paddings,
+// codings, preprocessing, and all settings. docs/scores.py reads it with NumPy alone.
+const Networks = "networks"
+
+// runName is the array of a network's file that holds the run's description.
+const runName = "run"
 
 // exportedImages is the number of test images in an export.
 const exportedImages = 64
 
-// LoadModel reads the trained model of a run from its newest checkpoint in folder/checkpoints. No earlier checkpoint stands in for
-// one that is not good.
-func LoadModel(run experiments.Run, folder string) (*model.Store, error) {
-	path := filepath.Join(folder, Checkpoints, run.ID()+newestSuffix)
-	variables, p, err := read(run, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the trained model of %s is not here (%s): train it again with --results and another folder", run.ID(), path)
+// NetworkFile is the file of a run's trained network; folder is that of the profile's results.
+func NetworkFile(folder, id string) string { return filepath.Join(folder, Networks, id+".npz") }
+
+// saveNetwork writes the trained network of the run.
+func (s *session) saveNetwork() error {
+	path := NetworkFile(s.folder, s.id)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("a folder for networks: %w", err)
 	}
+	content := s.run.Network.Variables(s.store)
+	return writeArrays(path, s.run, content)
+}
+
+// writeArrays writes arrays and the run's description to an .npz file in one step.
+func writeArrays(path string, run experiments.Run, arrays map[string]*tensors.Tensor) error {
+	text, err := json.Marshal(run)
 	if err != nil {
-		return nil, fmt.Errorf("reading the model of %s: checkpoint %s is not good (%w): remove it and the record, and run the experiment again", run.ID(), path, err)
+		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	if len(p.Curve) < run.Epochs {
-		return nil, fmt.Errorf("reading the model of %s: checkpoint %s has finished %d of %d epochs: run the experiment again",
-			run.ID(), path, len(p.Curve), run.Epochs)
+	arrays[runName] = tensors.FromValue(text)
+	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	names := slices.Sorted(maps.Keys(variables))
-	store, _ := storeWith(run, variables)
+	defer pending.Cleanup()
+	if err := numpy.ToNpzWriter(arrays, pending); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return pending.CloseAtomicallyReplace()
+}
+
+// LoadModel reads the trained network of a run; folder is that of the profile's results.
+func LoadModel(run experiments.Run, folder string) (*model.Store, error) {
+	path := NetworkFile(folder, run.ID())
+	store, err := readNetwork(run, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it again with --results and another folder", run.ID(), path)
+	case err != nil:
+		return nil, fmt.Errorf("network %s is not good (%w): remove it and the record, and run the experiment again", path, err)
+	}
+	return store, nil
+}
+
+// readNetwork reads and verifies the network of a run.
+func readNetwork(run experiments.Run, path string) (*model.Store, error) {
+	arrays, err := readArrays(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := takeText(arrays, runName)
+	if err != nil {
+		return nil, fmt.Errorf("its run cannot be read: %w", err)
+	}
+	want, err := json.Marshal(run)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(text, want) {
+		return nil, errors.New("it is of another run")
+	}
+	if err := checkVariables(run, arrays); err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(arrays))
+	store := newStore(run)
+	store.SetLoader(loader(arrays))
 	for _, name := range names {
 		store.GetVariable(name) // which loads it
 	}
@@ -83,13 +144,31 @@ func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int)
 	return nil, nil, errors.New("there are no test images")
 }
 
-// Export writes a trained model to an .npz file: its variables by name ("conv1/dictionary"), the first 64 preprocessed
-// test images ("images" [64, H, W, C]), their labels ("labels" [64]) and the model's class scores ("logits" [64, Y]).
-func (r *Runner) Export(ctx context.Context, run experiments.Run, folder, file string) error {
-	store, err := LoadModel(run, folder)
+// Classify preprocesses pictures as the run's images were, and computes their class scores with a trained network. images are the
+// preprocessed pictures [N, H, W, C].
+func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model.Store, pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error) {
+	whiten, _ := run.Settings[experiments.ParamWhiten].(bool)
+	preprocess, err := r.preprocessing(ctx, r.Set.Train.Slice(0, run.TrainImages), whiten)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
+	if images, err = preprocess(pictures); err != nil {
+		return nil, nil, err
+	}
+	evaluator, err := newEvaluator(r.Backend, store, run.Network)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer evaluator.exec.Finalize()
+	outputs, err := evaluator.exec.Call(images)
+	if err != nil {
+		return nil, nil, fmt.Errorf("computing class scores: %w", err)
+	}
+	return images, outputs[0].Value().([][]float32), nil
+}
+
+// Export writes a trained network as in [Networks], and with it the first 64 preprocessed test images ("images" [64, H, W, C]), their labels ("labels" [64]) and the model's class scores ("logits" [64, Y]).
+func (r *Runner) Export(ctx context.Context, run experiments.Run, store *model.Store, file string) error {
 	content := run.Network.Variables(store)
 	images, classes, err := r.TestImages(ctx, run, exportedImages)
 	if err != nil {
@@ -119,13 +198,5 @@ func (r *Runner) Export(ctx context.Context, run experiments.Run, folder, file s
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file: name another one with --out", file)
 	}
-	pending, err := renameio.NewPendingFile(file, renameio.WithPermissions(0o644))
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	defer pending.Cleanup()
-	if err := numpy.ToNpzWriter(content, pending); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	return pending.CloseAtomicallyReplace()
+	return writeArrays(file, run, content)
 }

@@ -32,7 +32,8 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train executes a run and writes its record to folder/runs; folder is that of the profile's results. A recorded run is not
+// Train executes a run, and writes its trained network to folder/networks and its record to folder/runs; folder is that of the
+// profile's results. A recorded run is not
 // trained again. A run that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends, Train
 // finishes the step, saves a checkpoint and returns ctx's cause.
 //
@@ -46,8 +47,10 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, 
 		return record.Record{}, err
 	}
 	defer unlock()
-	if recorded, err := record.Load(record.Path(records, s.id)); !errors.Is(err, fs.ErrNotExist) {
-		return recorded, err
+	if recorded, err := record.Load(record.Path(records, s.id)); err == nil {
+		return recorded, s.removeCheckpoints()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return record.Record{}, err
 	}
 	if ctx.Err() != nil {
 		return record.Record{}, context.Cause(ctx)
@@ -65,7 +68,10 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, 
 	if err != nil {
 		return record.Record{}, fmt.Errorf("%s: %w", s.id, err)
 	}
-	return finished.Write(records)
+	if finished, err = finished.Write(records); err != nil {
+		return record.Record{}, err
+	}
+	return finished, s.removeCheckpoints()
 }
 
 // session is a run in progress.
@@ -117,6 +123,9 @@ func (s *session) execute() (finished record.Record, err error) {
 	panicked := exceptions.TryCatch[error](func() {
 		if err = s.train(); err == nil {
 			finished, err = s.measure()
+		}
+		if err == nil {
+			err = s.saveNetwork()
 		}
 	})
 	if s.evaluator != nil {

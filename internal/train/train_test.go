@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -131,7 +135,9 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Empty(t, log.String(), "a recorded run is not trained again")
 
 	file := filepath.Join(t.TempDir(), "model.npz")
-	require.NoError(t, runner.Export(context.Background(), run, folder, file))
+	network, err := train.LoadModel(run, folder)
+	require.NoError(t, err)
+	require.NoError(t, runner.Export(context.Background(), run, network, file))
 	exported, err := numpy.FromNpzFile(file)
 	require.NoError(t, err)
 	require.Equal(t, []int{10, 8, 8, 16}, exported["conv6/thresholds"].Shape().Dimensions)
@@ -142,11 +148,49 @@ func TestTrainEndToEnd(t *testing.T) {
 		require.Equal(t, trained.Predictions[i], '0'+class)
 	}
 	for _, special := range []string{os.DevNull, t.TempDir()} {
-		require.ErrorContains(t, runner.Export(context.Background(), run, folder, special), "is no regular file: name another one with --out")
+		require.ErrorContains(t, runner.Export(context.Background(), run, network, special), "is no regular file: name another one with --out")
 	}
 	info, err := os.Stat(os.DevNull)
 	require.NoError(t, err)
 	require.False(t, info.Mode().IsRegular(), "the device is still a device")
+	t.Run("NumPy", func(t *testing.T) { requireNumPyScores(t, file) })
+}
+
+// requireNumPyScores requires that docs/scores.py computes the scores in an export.
+func requireNumPyScores(t *testing.T, file string) {
+	if out, err := exec.Command("python3", "-c", "import numpy").CombinedOutput(); err != nil {
+		t.Skipf("docs/scores.py needs NumPy (python3 -m pip install numpy): %v, %s", err, out)
+	}
+	out, err := exec.Command("python3", "../../docs/scores.py", file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var difference, largest float64
+	_, err = fmt.Sscanf(string(out), "largest difference %g, largest score %g", &difference, &largest)
+	require.NoError(t, err, "%s", out)
+	require.Greater(t, largest, 0.03, "%s", out)
+	require.Less(t, difference, 3e-4+1e-4*largest, "%s", out) // energies times 100 in float32
+}
+
+// A network's file and export have all that another implementation needs, whatever the coding.
+func TestNumPyScores(t *testing.T) {
+	set := madeSet(100, 50)
+	runner := &train.Runner{Backend: xla, Set: set, Log: io.Discard}
+	rows := slices.Clone(experiments.Table)
+	for _, name := range []string{"ssc-avg-lc7", "ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed", "ssc-ebc67-top"} {
+		_, e, err := ablations.Studies.Experiment(name)
+		require.NoError(t, err)
+		rows = append(rows, e)
+	}
+	for _, e := range rows {
+		t.Run(e.Name, func(t *testing.T) {
+			run := withMuon(small(t, e, set, 1), e)
+			store, err := train.InitialModel(xla, run)
+			require.NoError(t, err)
+			defer store.Finalize()
+			file := filepath.Join(t.TempDir(), "model.npz")
+			require.NoError(t, runner.Export(context.Background(), run, store, file))
+			requireNumPyScores(t, file)
+		})
+	}
 }
 
 // Measurements that fail leave no record, and the trained model stays: the same command measures it again.
@@ -179,18 +223,6 @@ func TestClassifierTakesSmallSteps(t *testing.T) {
 		sum += math.Abs(float64(after[name][i]) - float64(before[i]))
 	}
 	require.InEpsilon(t, 1e-6, sum/float64(len(before)), 0.02, "Adam's first step is as long as its rate")
-}
-
-// variables are the values of all variables of a trained model, by name.
-func variables(t *testing.T, run experiments.Run, folder string) map[string]any {
-	store, err := train.LoadModel(run, folder)
-	require.NoError(t, err)
-	values := map[string]any{}
-	for v := range store.IterVariables() {
-		values[v.Path()] = v.MustValue().Value()
-	}
-	require.Greater(t, len(values), 10)
-	return values
 }
 
 // A description that cannot be trained is refused before anything is compiled.

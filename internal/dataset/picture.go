@@ -1,0 +1,52 @@
+package dataset
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/gif"  // a format of pictures
+	_ "image/jpeg" // a format of pictures
+	_ "image/png"  // a format of pictures
+	"os"
+
+	"golang.org/x/image/draw"
+)
+
+// ReadPictures reads PNG, JPEG and GIF files as images of a network's size. Of each it takes the square in the middle, which it
+// scales. Images of one channel are grey. Labels are 0.
+func ReadPictures(paths []string, height, width, channels int) (Images, error) {
+	images := Images{Height: height, Width: width, Channels: channels, Labels: make([]uint8, len(paths))}
+	for _, path := range paths {
+		picture, err := readPicture(path)
+		if err != nil {
+			return Images{}, fmt.Errorf("reading %s: %w", path, err)
+		}
+		bounds := picture.Bounds()
+		side := min(bounds.Dx(), bounds.Dy())
+		square := image.Rect(0, 0, side, side).Add(bounds.Min).Add(image.Pt((bounds.Dx()-side)/2, (bounds.Dy()-side)/2))
+		scaled := image.NewRGBA(image.Rect(0, 0, width, height))
+		draw.CatmullRom.Scale(scaled, scaled.Bounds(), picture, square, draw.Over, nil)
+		for y := range height {
+			for x := range width {
+				pixel := scaled.RGBAAt(x, y)
+				if channels == 1 {
+					images.Pixels = append(images.Pixels, color.GrayModel.Convert(pixel).(color.Gray).Y)
+				} else {
+					images.Pixels = append(images.Pixels, pixel.R, pixel.G, pixel.B)
+				}
+			}
+		}
+	}
+	return images, nil
+}
+
+// readPicture decodes a picture.
+func readPicture(path string) (image.Image, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	picture, _, err := image.Decode(file)
+	return picture, err
+}
