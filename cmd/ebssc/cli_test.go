@@ -231,11 +231,11 @@ func TestBadInputIsOneLine(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// list shows each row with the paper's numbers and its parameters.
+// list shows each row with the paper's numbers and its parameters at the profile's width.
 func TestList(t *testing.T) {
-	status, stdout, _ := ebssc("list")
+	status, stdout, _ := ebssc("list", "--profile", "paper", "--results", "../../results")
 	require.Zero(t, status)
-	for _, text := range []string{"ssc-ebc67", "SSC+EBC₆₋₇", "3194400", "3.2M", "9.23", "quick"} {
+	for _, text := range []string{"ssc-ebc67", "SSC+EBC₆₋₇", "3194400", "3.2M", "9.23", "quick", "not measured"} {
 		require.Contains(t, stdout, text)
 	}
 }

@@ -1,49 +1,122 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
 	"ebsscgo/internal/study"
 )
 
 func listCommand() *cobra.Command {
-	return &cobra.Command{
+	var profileName, results string
+	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List experiments with the paper's numbers, and profiles",
+		Short: "List studies with their size and time, and experiments with their parameters and the paper's numbers",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "EXPERIMENT\tMODEL\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
-			paper, err := experiments.FindProfile("paper")
+			profile, err := experiments.FindProfile(profileName)
 			if err != nil {
 				return err
 			}
+			perImage, err := secondsPerImage(results)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			fmt.Fprintf(out, "Profile %s: %s. Other profiles: ebssc list --profile %s.\n", profile.Name, profile.About, profileNames())
+			fmt.Fprintf(out, "Times are at the speed of the runs recorded in %s.\n", results)
+			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "\nSTUDY\tRUNS\tWIDTH\tIMAGES\tEPOCHS\tTIME\tABOUT")
 			for _, s := range study.Suite {
-				for _, e := range s.Experiments {
-					count, err := e.Network(paper.Scale(s).Width).Count()
+				runs, err := declaredRuns(profile, s)
+				if err != nil {
+					return err
+				}
+				seconds, known := 0.0, true
+				for _, run := range runs {
+					network, err := json.Marshal(run.Network)
 					if err != nil {
 						return err
 					}
-					fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", e.Name, e.Title, count.Dictionary+count.Classifier, count.Offsets,
-						e.Paper.Params, known(e.Paper.TrainErr), known(e.Paper.TestErr))
+					own, ok := perImage[string(network)]
+					seconds += own * float64(run.TrainImages*run.Epochs)
+					known = known && ok
 				}
+				took := "not measured"
+				if known {
+					took = about(seconds)
+				}
+				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", s.Name, len(runs), runs[0].Width(), runs[0].TrainImages, runs[0].Epochs,
+					took, s.About)
 			}
-			fmt.Fprintln(w, "\nSTUDY\tPROFILE\tWIDTH\tIMAGES\tEPOCHS\tSEEDS\tABOUT")
+			fmt.Fprintln(w, "\nEXPERIMENT\tMODEL\tSTUDY\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
 			for _, s := range study.Suite {
-				for _, p := range experiments.Profiles {
-					scale, images := p.Scale(s), "all"
-					if scale.TrainImages > 0 {
-						images = fmt.Sprint(scale.TrainImages)
+				for _, e := range s.Experiments {
+					count, err := e.Network(profile.Scale(s).Width).Count()
+					if err != nil {
+						return err
 					}
-					fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%d\t%s\n", s.Name, p.Name, scale.Width, images, scale.Epochs, scale.Seeds, p.About)
+					fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", e.Name, e.Title, s.Name, count.Dictionary+count.Classifier, count.Offsets,
+						e.Paper.Params, known(e.Paper.TrainErr), known(e.Paper.TestErr))
 				}
 			}
 			return w.Flush()
 		},
+	}
+	cmd.Flags().StringVar(&profileName, "profile", "quick", "scale: "+profileNames())
+	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
+	return cmd
+}
+
+// declaredRuns are a profile's runs of a study, on the data set that it is declared for.
+func declaredRuns(profile experiments.Profile, s experiments.Study) (runs []experiments.Run, err error) {
+	for _, e := range s.Experiments {
+		planned, err := experiments.Plan(e, profile.Name, profile.Scale(s), s.Images.Declared(), experiments.Machine{Backend: "xla-cpu"}, experiments.Overrides{})
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, planned...)
+	}
+	return runs, nil
+}
+
+// secondsPerImage is, for each network in JSON, the mean time that its recorded runs took for an image in an epoch.
+func secondsPerImage(results string) (map[string]float64, error) {
+	seconds, images := map[string]float64{}, map[string]float64{}
+	for _, profile := range experiments.Profiles {
+		records, err := record.LoadAll(filepath.Join(results, profile.Name, record.Folder))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			network, err := json.Marshal(r.Run.Network)
+			if err != nil {
+				return nil, err
+			}
+			seconds[string(network)] += r.Seconds
+			images[string(network)] += float64(r.Run.TrainImages * r.Run.Epochs)
+		}
+	}
+	for network := range seconds {
+		seconds[network] /= images[network]
+	}
+	return seconds, nil
+}
+
+// about prints seconds in minutes or in hours.
+func about(seconds float64) string {
+	switch {
+	case seconds < 90*60:
+		return fmt.Sprintf("%.0f min", max(1, time.Duration(seconds*float64(time.Second)).Minutes()))
+	default:
+		return fmt.Sprintf("%.1f h", seconds/3600)
 	}
 }
 
