@@ -22,7 +22,8 @@ func Plot(title, x, y string) *plot.Plot {
 		axis.Label.TextStyle.Font, axis.Label.Padding, axis.Tick.Label.Font = sans(12), 5, sans(10)
 	}
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(decimalTicks), plot.TickerFunc(decimalTicks)
-	p.Legend.Top, p.Legend.TextStyle.Font = true, sans(11)
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding, p.Legend.YPosition = true, true, 2, draw.PosCenter
+	p.Legend.TextStyle.Font = sans(11)
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xe4}, color.Gray{0xe4}
 	p.Add(grid)
@@ -32,18 +33,30 @@ func Plot(title, x, y string) *plot.Plot {
 // margin around plots, in points.
 const margin = 10
 
-// Row returns the figure of plots side by side with aligned axes and a margin, of that total size in points.
+// Row returns the figure of plots side by side with aligned axes and a margin, of that total size in points. A plot's legend stands
+// to the right of the plot, which it would cover inside.
 func Row(width, height vg.Length, plots ...*plot.Plot) Figure {
+	legends := make([]plot.Legend, len(plots))
+	for i, p := range plots {
+		legends[i], p.Legend = p.Legend, plot.NewLegend()
+	}
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.SetColor(color.White)
 		canvas.Fill(canvas.Rectangle.Path())
 		inner := draw.Crop(canvas, margin, -margin, margin, -margin)
 		tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: margin}
 		for i, place := range plot.Align([][]*plot.Plot{plots}, tiles, inner)[0] {
+			if size := legends[i].Rectangle(place).Size(); size.X > 0 {
+				legends[i].Draw(draw.Crop(place, place.Size().X-size.X, 0, 0, -legendTop))
+				place = draw.Crop(place, 0, -size.X-margin, 0, 0)
+			}
 			plots[i].Draw(place)
 		}
 	}}
 }
+
+// legendTop is the distance of a legend from the top of its plot, in points: the height of a title in two lines.
+const legendTop = 40
 
 // Hue returns colour i of a palette of 8 distinct colours; it repeats from 8 on.
 func Hue(i int) color.Color { return hues[i%len(hues)] }

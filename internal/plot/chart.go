@@ -58,7 +58,7 @@ func Charts(charts ...Chart) (Figure, error) {
 		}
 		panels = append(panels, p)
 	}
-	return Row(vg.Length(480*len(charts)), 330, panels...), nil
+	return Row(vg.Length(560*len(charts)), 330, panels...), nil
 }
 
 // panel draws the chart.
@@ -92,7 +92,7 @@ func (c Chart) panel() (*plot.Plot, error) {
 // axes returns the chart's plot without curves.
 func (c Chart) axes() *plot.Plot {
 	p := Plot(c.Title, c.X, c.Y)
-	p.X.Padding, p.Y.Padding = 0, 0
+	p.X.Padding, p.Y.Padding = 4, 4
 	p.X.Tick.Marker = plot.TickerFunc(integerTicks)
 	if c.LogX {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
@@ -100,8 +100,6 @@ func (c Chart) axes() *plot.Plot {
 	if c.Log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
 	}
-	p.Legend.Padding, p.Legend.XOffs, p.Legend.YOffs = 2, -6, -6
-	p.Legend.YPosition = draw.PosCenter
 	return p
 }
 

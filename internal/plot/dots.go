@@ -54,16 +54,13 @@ func Dots(title, axis string, names []string, series ...Series) (Figure, error) 
 	}
 	p.Y.Tick.Marker, p.Y.Tick.Label.Font = labels, sans(11)
 	rows := float64(len(names))
-	if len(series) > 1 {
-		rows += 0.7 * float64(len(series)) // for the legend
-	}
 	p.Y.Min, p.Y.Max = -0.6, rows-0.4
 	if p.X.Min < 0 && p.X.Max > 0 {
 		if err := AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: float64(len(names)) - 0.4}}, color.Gray{0x80}, 1); err != nil {
 			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
 		}
 	}
-	return Row(480, vg.Length(110+24*rows), p), nil // the title in two lines, the axis and its label take 100
+	return Row(560, vg.Length(110+24*rows), p), nil // the title in two lines, the axis and its label take 100
 }
 
 // AddLine adds a line of that width in points to a plot.
