@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -536,4 +537,31 @@ func TestREADMEShowsTheResults(t *testing.T) {
 		part := strings.Split(string(text), "\n\n")[1] // below the title
 		require.Contains(t, string(readme), part, "copy it from results/quick/%s", name)
 	}
+}
+
+// The documentation shows the profiles as they are declared, and the held-out errors of trials as they are recorded.
+func TestDocsShowWhatIsDeclaredAndRecorded(t *testing.T) {
+	root := filepath.Join("..", "..")
+	studies, recipe := readAt(t, root, "docs", "studies.md"), readAt(t, root, "docs", "recipe.md")
+	for _, p := range experiments.Profiles {
+		line := "| `" + p.Name + "` |"
+		for _, scale := range []experiments.Scale{p.Table, p.Unroll, p.Decoding, p.Ablations} {
+			images := "all"
+			if scale.TrainImages > 0 {
+				images = fmt.Sprint(scale.TrainImages)
+			}
+			line += fmt.Sprintf(" %d, %s, %d |", scale.Width, images, scale.Epochs)
+		}
+		require.Contains(t, studies, line+" "+p.About+" |")
+	}
+	quick, err := report.Load(filepath.Join(root, "results"), "quick", suite)
+	require.NoError(t, err)
+	trials := 0
+	for _, r := range quick.Records {
+		if r.Run.HeldOut > 0 {
+			require.Contains(t, recipe, fmt.Sprintf(" %.1f |", r.TestErr), "the held-out error of %s", r.ID)
+			trials++
+		}
+	}
+	require.Greater(t, trials, 10)
 }
