@@ -29,6 +29,8 @@ type Study struct {
 	// Regime is the training error, in percent, up to which a network of the study is in the paper's regime: of the order of the paper's
 	// own. Verdicts on claims say so.
 	Regime float64
+	// Grid of settings that its experiments choose from, see there; nil where all have the recipe's.
+	Grid Grid
 	// Claims of the paper, or of yours, about these experiments.
 	Claims []Claim
 }
@@ -45,7 +47,7 @@ var Studies = Suite{
 	Declare(Study{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Report: Rows,
 		Regime: CIFARRegime, Experiments: Table, Claims: tableClaims}),
 	Declare(Study{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference", Images: MNIST, Report: Sweeps,
-		Regime: MNISTRegime, Experiments: Unroll, Claims: unrollClaims}),
+		Regime: MNISTRegime, Experiments: Unroll, Grid: unrollGrid, Claims: unrollClaims}),
 	Declare(Study{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Report: Sweeps, Ablation: true,
 		Experiments: UnrollBoth}),
 	Declare(Study{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10, Report: Decodings,

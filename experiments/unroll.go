@@ -38,10 +38,16 @@ var Unroll = unrolled("unroll", ebssc.SSC, map[int]Paper{
 // UnrollBoth is another reading of "a two-block version of our energy-based model": class thresholds in both blocks.
 var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil)
 
-// unrollSettings were chosen on held-out training images. The factor on the energies decides the
-// study: the paper has none, with which no sweeps under-fit for many epochs; the larger it is, the less a sweep gains. The
-// learning rate is the largest tried with which all numbers of sweeps learned within the epochs of profile quick: at 0.005 four
-// stayed at chance, at 0.01 three and four, though no sweeps would be better off there.
+// unrollGrid is what each number of sweeps chooses from. The factor on the energies decides the study: the paper has none, with which
+// no sweeps under-fit for many epochs, and a sweep gains most where no sweeps under-fit. The learning rate does, too: too large a
+// one leaves several sweeps at chance, though no sweeps are best off there. So each number of sweeps has its own.
+var unrollGrid = Grid{
+	{ParamLearningRate, []any{0.003, 0.01}},
+	{ebssc.ParamEnergyScale, []any{3.0, 10.0, 30.0, 100.0}},
+	{ebssc.ParamAlpha, []any{0.0, 0.0001}},
+}
+
+// unrollSettings are those of all numbers of sweeps.
 var unrollSettings = Settings{
 	// Digits are not mirrored, nor moved, and not whitened: the model sees them as they are.
 	ParamFlip: 0.0, ParamCrop: 0, ParamWhiten: false,

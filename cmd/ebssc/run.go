@@ -33,6 +33,7 @@ func (flags *runFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&flags.Width, "width", 0, "number of filters of the first block (default: the profile's)")
 	f.IntVar(&flags.Images, "images", 0, "number of training images, from the first (default: the profile's)")
 	f.IntVar(&flags.HeldOut, "held-out", 0, "measure on this many held-out training images, not on the test set, to choose settings")
+	f.BoolVar(&flags.Grid, "grid", false, "train at all points of the study's grid of settings, with --held-out, to choose settings")
 	f.StringVar(&flags.set, "set", "", "hyperparameters, as \"key=value;key=value\"")
 	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to train (default: all)")
 	f.StringVar(&flags.Data, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+dataset.EnvVar+", the cache, or a download)")

@@ -43,7 +43,8 @@ func (p *Profile) scans() map[string][][]scanPoint {
 		curves := map[string]map[float64]Group{} // by what the runs share
 		for _, r := range p.Records {
 			value, ok := r.Run.Settings.Number(setting)
-			if !ok || r.Run.HeldOut == 0 {
+			study, _, err := p.suite.Experiment(r.Run.Experiment)
+			if !ok || r.Run.HeldOut == 0 || err != nil || study.Grid != nil { // reportGrids shows grids
 				continue
 			}
 			shared := r.Run

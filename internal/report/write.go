@@ -33,6 +33,7 @@ const (
 	decodingCSV   = "decoding.csv"
 	trialsCSV     = "trials.csv"
 	scansCSV      = "scans.csv"
+	gridCSV       = "grid.csv"
 	scanPrefix    = "scan_"
 	summarySuffix = "_summary.csv"
 	shrinkage     = "shrinkage"
@@ -122,6 +123,9 @@ func (p *Profile) reports() (output, error) {
 	if err := p.reportScans(out); err != nil {
 		return nil, err
 	}
+	if err := p.reportGrids(out); err != nil {
+		return nil, err
+	}
 	if err := p.reportClaims(out); err != nil {
 		return nil, err
 	}
@@ -187,13 +191,16 @@ var curveFile = regexp.MustCompile(`^(.+)-[1-9][0-9]*\.csv$`)
 
 // removeOthers removes the files that [Write] could have written from other records. It knows them by their exact names.
 func (p *Profile) removeOthers(out output) error {
-	names := []string{ClaimsFile, PageFile, claimsCSV, decodingCSV, trialsCSV, scansCSV}
+	names := []string{ClaimsFile, PageFile, claimsCSV, decodingCSV, trialsCSV, scansCSV, gridCSV}
 	drawn := []string{shrinkage}
 	for setting := range experiments.Recipe {
 		drawn = append(drawn, scanPrefix+setting)
 	}
 	for _, study := range p.suite {
 		names = append(names, study.Name+".csv", study.Name+summarySuffix, Summary(study))
+		for _, axis := range study.Grid {
+			drawn = append(drawn, gridFigure(study, axis))
+		}
 		for _, suffix := range []string{curvesSuffix, deltasSuffix, sweepsFigures[0].suffix, sweepsFigures[1].suffix} {
 			drawn = append(drawn, study.Name+"_"+suffix)
 		}

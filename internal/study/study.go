@@ -50,6 +50,8 @@ type Options struct {
 	Results string
 	// Jobs is the number of runs that train at a time.
 	Jobs int
+	// Grid trains each experiment at all points of its study's grid of settings, on held-out images.
+	Grid bool
 	// Shard of all runs; the zero value stands for all.
 	Shard Shard
 	// Out takes messages; Terminal says that it is a terminal, which shows a progress bar.
@@ -80,8 +82,14 @@ func (o Options) Check(studies experiments.Suite) error {
 	if err != nil {
 		return err
 	}
+	if o.Grid && o.HeldOut == 0 {
+		return errors.New("--grid needs --held-out, such as --held-out 5000: settings are not chosen on test images")
+	}
 	machine := experiments.Machine{Backend: "xla-cpu", Devices: o.Devices}
 	for _, study := range studies {
+		if o.Grid && study.Grid == nil {
+			return fmt.Errorf("--grid: study %s has no grid of settings", study.Name)
+		}
 		for _, e := range study.Experiments {
 			if _, err := experiments.Plan(e, o.Profile, profile.Scale(study), study.Images.Declared(), machine, o.Overrides); err != nil {
 				return err
@@ -208,6 +216,23 @@ func (s *Session) Plan(study experiments.Study, e experiments.Experiment, set ex
 	return experiments.Plan(e, s.Profile, s.profile.Scale(study), set, s.Machine(), s.Overrides)
 }
 
+// planAll returns the runs of an experiment, at all points of the study's grid if they are asked for.
+func (s *Session) planAll(study experiments.Study, e experiments.Experiment, set experiments.Dataset) (runs []experiments.Run, err error) {
+	if !s.Grid {
+		return s.Plan(study, e, set)
+	}
+	for _, point := range study.Grid.Points() {
+		o := s.Overrides
+		o.Settings = point.With(o.Settings)
+		more, err := experiments.Plan(e, s.Profile, s.profile.Scale(study), set, s.Machine(), o)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, more...)
+	}
+	return runs, nil
+}
+
 // Run trains the studies' runs that are not recorded yet, decodes where a study asks for it, and writes the profile's report after
 // each study. A shard writes records alone.
 func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
@@ -247,7 +272,7 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 			return nil, err
 		}
 		for _, e := range study.Experiments {
-			runs, err := s.Plan(study, e, p.runner.Dataset())
+			runs, err := s.planAll(study, e, p.runner.Dataset())
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,70 @@
+package report_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/record/recordtest"
+	"ebsscgo/internal/report"
+)
+
+// An experiment chooses the point of its grid with the smallest held-out error, once all points are recorded.
+func TestGridChoosesTheSmallestHeldOutError(t *testing.T) {
+	results := t.TempDir()
+	unroll, err := suite.Study("unroll")
+	require.NoError(t, err)
+	points := unroll.Grid.Points()
+	require.Len(t, points, 16)
+	add := func(experiment string, point experiments.Settings, wrong int) {
+		r := recordtest.New(t, suite, experiment, "smoke", 1, experiments.Overrides{HeldOut: 100, Settings: point})
+		predictions := []byte(r.Labels)
+		for i := range wrong {
+			predictions[i] = '0' + (predictions[i]-'0'+1)%10
+		}
+		r.Predictions = string(predictions)
+		r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
+		r.Curve[len(r.Curve)-1].Trace.TestErr = r.TestErr
+		_, err := r.Write(filepath.Join(results, "smoke", record.Folder))
+		require.NoError(t, err)
+	}
+	for i, point := range points[1:] {
+		add("unroll-0", point, 20+(i+5)%15) // the smallest at i = 10
+		add("unroll-1", point, 30)
+	}
+	p := write(t, results)
+	require.Empty(t, p.Chosen(unroll), "a point is missing")
+	require.NoFileExists(t, filepath.Join(results, "smoke", "figures", "unroll_grid_energy_scale.svg"))
+	add("unroll-0", points[0], 25)
+	p = write(t, results)
+	require.Equal(t, map[string]experiments.Settings{"unroll-0": points[11]}, p.Chosen(unroll))
+	require.FileExists(t, filepath.Join(results, "smoke", "figures", "unroll_grid_energy_scale.svg"))
+	lines := strings.Split(strings.TrimSpace(read(t, results, "grid.csv")), "\n")
+	require.Len(t, lines, 1+16+15)
+	best := slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, ",true,") })
+	require.Len(t, best, 1)
+	require.Contains(t, best[0], points[11].String())
+	require.NoFileExists(t, filepath.Join(results, "smoke", "scans.csv"), "grids are no scans")
+}
+
+// Experiments are declared with the settings that their grid's records choose.
+func TestDeclaredSettingsAreTheChosenOnes(t *testing.T) {
+	for _, profile := range experiments.Profiles {
+		p, err := report.Load(filepath.Join("..", "..", "results"), profile.Name, suite)
+		require.NoError(t, err)
+		for _, study := range suite {
+			for name, chosen := range p.Chosen(study) {
+				_, e, err := suite.Experiment(name)
+				require.NoError(t, err)
+				for setting, value := range chosen {
+					require.Equal(t, value, e.Settings[setting], "%s, %s: declare what %s/grid.csv chooses", name, setting, profile.Name)
+				}
+			}
+		}
+	}
+}
