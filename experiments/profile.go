@@ -70,10 +70,11 @@ var Profiles = []Profile{
 	},
 	{
 		Name: "paper", About: "the paper's width, data and settings; takes a GPU", Memory: 24, Disk: 10,
-		Table:     Scale{Width: PaperWidth, Epochs: 200, Seeds: 3},
+		// The paper does not say how many epochs it trains. 40 epochs of the five rows take 17 minutes at 10,000 images/s.
+		Table:     Scale{Width: PaperWidth, Epochs: 40, Seeds: 3},
 		Unroll:    Scale{Width: 32, Epochs: 100, Seeds: 3},
-		Decoding:  Scale{Width: PaperWidth, Epochs: 50, Seeds: 1},
-		Ablations: Scale{Width: PaperWidth, Epochs: 200, Seeds: 1},
+		Decoding:  Scale{Width: PaperWidth, Epochs: 20, Seeds: 1},
+		Ablations: Scale{Width: PaperWidth, Epochs: 40, Seeds: 1},
 	},
 }
 
