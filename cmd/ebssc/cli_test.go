@@ -156,9 +156,11 @@ func TestInterruptedRunGoesOn(t *testing.T) {
 	require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
 	require.Contains(t, stderr.String(), "run the same command")
 	require.NotContains(t, stdout.String(), "epoch 3 of 3")
+	require.Contains(t, stdout.String(), "run 1 of 1, T = 0, seed 1: finishing the step and saving a checkpoint\n")
 
 	status, again, failure := ebssc(args...)
 	require.Zero(t, status, failure)
+	require.Contains(t, again, "run 1 of 1, T = 0, seed 1: resumed at step")
 	require.NotContains(t, again, "epoch 1 of 3")
 	require.Contains(t, again, "epoch 3 of 3")
 }

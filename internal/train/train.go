@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -204,7 +205,7 @@ func (s *session) left(own, whole time.Duration) string {
 	text := own.Round(time.Second).String()
 	if s.place.Later > 0 {
 		all := own + time.Duration(s.place.Later*float64(whole))
-		text += fmt.Sprintf(" (all runs %s)", all.Round(time.Minute))
+		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
 	}
 	return text
 }
