@@ -10,11 +10,11 @@ import (
 	"ebsscgo/experiments"
 )
 
-// reportClaims adds the ledger, claims.csv and claims.md. Where nothing was measured there is none.
-func (p *Profile) reportClaims(out output) error {
+// reportClaims adds claims.csv, and returns the ledger for reading. Where nothing was measured there is none.
+func (p *Profile) reportClaims(out output) (d document, err error) {
 	claims, err := p.Claims()
 	if err != nil {
-		return err
+		return d, err
 	}
 	var lines []ledgerRow
 	measured := false
@@ -24,22 +24,27 @@ func (p *Profile) reportClaims(out output) error {
 			measured = measured || finding.Measured.Method != ""
 		}
 	}
-	if measured {
-		out[claimsCSV], out[ClaimsFile] = ledgerColumns.CSV(lines), p.claimsMarkdown(claims, lines)
+	if !measured {
+		return d, nil
 	}
-	return nil
+	out[claimsCSV] = ledgerColumns.CSV(lines)
+	return p.claimsDocument(claims, lines), nil
 }
 
-// claimsMarkdown is the ledger for reading: first claim by claim, then each measurement.
-func (p *Profile) claimsMarkdown(claims []ClaimRow, lines []ledgerRow) []byte {
+// claimsDocument is the ledger for reading: first claim by claim, then each measurement.
+func (p *Profile) claimsDocument(claims []ClaimRow, lines []ledgerRow) document {
 	summary := Columns[ClaimRow]{
 		{Heading: "No.", Number: true, Cell: func(c ClaimRow) string { return strconv.Itoa(c.Number) }},
 		{Heading: "The paper says", Cell: func(c ClaimRow) string { return fmt.Sprintf("%s (%s)", c.Says, c.Where) }},
 		{Heading: "Measured here", Cell: func(c ClaimRow) string { return c.sum(p.title) }},
 		{Heading: "Verdict", Cell: func(c ClaimRow) string { return c.Verdict }},
 	}
-	return fmt.Appendf(nil, "# What the paper claims, and what was measured at profile `%s`\n\n%s\n\n%s\n## Each measurement\n\n%s\n%s",
-		p.Name, Score(claims), summary.Markdown(claims), ledgerColumns.Markdown(lines), list(slices.Concat(readings(claims), claimsNotes, claimsProvenance(lines))...))
+	heading := "What the paper claims, and what was measured"
+	return document{
+		name: strings.TrimSuffix(ClaimsFile, ".md"), title: fmt.Sprintf("%s at profile `%s`", heading, p.Name), heading: heading, score: Score(claims),
+		blocks: []block{{table: summary.table(claims)}, {title: "Each measurement", table: ledgerColumns.table(lines),
+			notes: slices.Concat(readings(claims), claimsNotes, claimsProvenance(lines))}},
+	}
 }
 
 // Score sums up the verdicts in a line. What is reproduced agrees, and what is contradicted disagrees.

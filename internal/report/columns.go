@@ -12,9 +12,9 @@ import (
 type Column[R any] struct {
 	// Name of the column in CSV files. They leave out a column without a name.
 	Name string
-	// Heading of the column in Markdown and on a terminal. They leave out a column without a heading.
+	// Heading of the column in Markdown, on the page and on a terminal. They leave out a column without a heading.
 	Heading string
-	// Number aligns the column to the right in Markdown.
+	// Number aligns the column to the right in Markdown and on the page.
 	Number bool
 	// Cell is a row's text; empty where nothing is known.
 	Cell func(R) string
@@ -46,57 +46,65 @@ func (c Columns[R]) CSV(rows []R) []byte {
 	return text.Bytes()
 }
 
-// Markdown is the table in Markdown, with a dash in empty cells.
-func (c Columns[R]) Markdown(rows []R) string {
-	var text strings.Builder
-	for i, line := range c.reading(rows) {
-		for j := range line {
-			line[j] = strings.NewReplacer("|", `\|`, "\n", " ").Replace(line[j])
-		}
-		fmt.Fprintf(&text, "| %s |\n", strings.Join(line, " | "))
-		if i == 0 {
-			text.WriteString(c.alignment())
-		}
-	}
-	return text.String()
-}
-
-// alignment is the line below the headings of a table in Markdown.
-func (c Columns[R]) alignment() string {
-	line := "|"
-	for _, column := range c {
-		switch {
-		case column.Heading == "":
-		case column.Number:
-			line += "---:|"
-		default:
-			line += "---|"
-		}
-	}
-	return line + "\n"
-}
-
 // Text is the table for a terminal, with aligned columns and a dash in empty cells.
 func (c Columns[R]) Text(rows []R) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for i, line := range c.reading(rows) {
-		if i == 0 {
-			line = strings.Split(strings.ToUpper(strings.Join(line, "\t")), "\t")
-		}
-		fmt.Fprintln(w, strings.Join(line, "\t"))
+	t := c.table(rows)
+	fmt.Fprintln(w, strings.ToUpper(strings.Join(t.headings, "\t")))
+	for _, row := range t.rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	_ = w.Flush() // writing to memory does not fail
 	return text.String()
 }
 
-// reading are the lines of the table for reading.
-func (c Columns[R]) reading(rows []R) [][]string {
+// table is a table for reading.
+type table struct {
+	// headings of the columns, and whether they are aligned to the right.
+	headings []string
+	numbers  []bool
+	// rows of cells; code in them stands between backquotes, and a dash where nothing is known.
+	rows [][]string
+}
+
+// table is the table for reading.
+func (c Columns[R]) table(rows []R) table {
 	lines := c.cells(func(column Column[R]) string { return column.Heading }, rows)
-	for _, line := range lines[1:] {
-		for j := range line {
-			line[j] = orDash(line[j])
+	t := table{headings: lines[0], rows: lines[1:]}
+	for _, column := range c {
+		if column.Heading != "" {
+			t.numbers = append(t.numbers, column.Number)
 		}
 	}
-	return lines
+	for _, row := range t.rows {
+		for j := range row {
+			row[j] = orDash(row[j])
+		}
+	}
+	return t
+}
+
+// markdown is the table in Markdown.
+func (t table) markdown() string {
+	var text strings.Builder
+	line := func(cells []string) {
+		for _, cell := range cells {
+			fmt.Fprintf(&text, "| %s ", strings.NewReplacer("|", `\|`, "\n", " ").Replace(cell))
+		}
+		text.WriteString("|\n")
+	}
+	line(t.headings)
+	for _, number := range t.numbers {
+		if number {
+			text.WriteString("|---:")
+		} else {
+			text.WriteString("|---")
+		}
+	}
+	text.WriteString("|\n")
+	for _, row := range t.rows {
+		line(row)
+	}
+	return text.String()
 }

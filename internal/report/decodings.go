@@ -69,9 +69,9 @@ func (g Group) decodedRecord() (r record.Record, ok bool) {
 	return g[i], true
 }
 
-// reportDecodings adds the Markdown and the pictures of a study of decodings, and returns its lines of decoding.csv.
-func (p *Profile) reportDecodings(out output, study experiments.Study, settings []Setting) (lines []decodedBlock, err error) {
-	var blocks []block
+// reportDecodings adds the pictures of a study of decodings, and returns its report for reading and its lines of decoding.csv.
+func (p *Profile) reportDecodings(out output, study experiments.Study, settings []Setting) (d document, lines []decodedBlock, err error) {
+	d = document{name: study.Name, title: fmt.Sprintf("Decodings at profile `%s`: %s", p.Name, study.About), heading: study.About}
 	for _, setting := range settings {
 		for _, e := range study.Experiments {
 			r, ok := setting.Groups[e.Name].decodedRecord()
@@ -80,7 +80,7 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 			}
 			pairs, err := p.fidelityPairs(study, r)
 			if err != nil {
-				return nil, err
+				return d, nil, err
 			}
 			for _, f := range r.Decodings.Trained {
 				lines = append(lines, decodedBlock{Group{r}, f, true})
@@ -88,17 +88,14 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 			for _, f := range r.Decodings.Untrained {
 				lines = append(lines, decodedBlock{Group{r}, f, false})
 			}
-			b := block{setting: setting, title: e.Title, table: fidelityColumns.Markdown(pairs), notes: decodingNotes(r, e.Title)}
+			b := block{setting: setting, title: e.Title, table: fidelityColumns.table(pairs), notes: decodingNotes(r, e.Title)}
 			if b.figures, err = p.pictures(out, r); err != nil {
-				return nil, err
+				return d, nil, err
 			}
-			blocks = append(blocks, b)
+			d.blocks = append(d.blocks, b)
 		}
 	}
-	if len(blocks) > 0 {
-		out[Summary(study)] = markdown(fmt.Sprintf("Decodings at profile `%s`: %s", p.Name, study.About), blocks)
-	}
-	return lines, nil
+	return d, lines, nil
 }
 
 // fidelityPairs are the blocks of a record's decodings.
@@ -130,7 +127,7 @@ func (p *Profile) pictures(out output, r record.Record) (figures []figure, err e
 			return nil, fmt.Errorf("picture %s is not the one of record %s: its SHA-256 differs; restore it from git", path, r.ID)
 		}
 		out[name] = picture
-		figures = append(figures, figure{name, strings.ReplaceAll(f.Title, "\n", ": ")})
+		figures = append(figures, figure{path: name, title: strings.ReplaceAll(f.Title, "\n", ": ")})
 	}
 	return figures, nil
 }

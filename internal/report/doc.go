@@ -14,7 +14,8 @@
 //     pictures in figures/;
 //   - trials.csv, the runs with other settings than the profile's own;
 //   - scans.csv and figures/scan_*, the held-out error against a setting, where runs differ in that one alone;
-//   - report.html, all of this on one page without other files.
+//   - report.html, all of this and all runs on one page without other files: it opens with the score of the claims and the table, its
+//     tables sort and filter, and its charts show values at the mouse, zoom, and switch rows on and off.
 //
 // A study's runs may come from several settings, a data set and a machine. Tables show them one after another, figures and the
 // ledger show the first, and runs are compared within a setting alone.

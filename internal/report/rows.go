@@ -71,33 +71,32 @@ type rowReport struct {
 	draw func(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) ([]figure, error)
 }
 
-// reportRows adds the CSV file, the figures and the Markdown of a study.
-func (p *Profile) reportRows(out output, kind rowReport, study experiments.Study, settings []Setting) error {
+// reportRows adds the CSV file and the figures of a study, and returns its report for reading.
+func (p *Profile) reportRows(out output, kind rowReport, study experiments.Study, settings []Setting) (d document, err error) {
 	var all []Row
-	var blocks []block
+	d = document{name: study.Name, title: fmt.Sprintf("%s: %s, at profile `%s`", study.Name, study.About, p.Name), heading: study.About}
 	for i, setting := range settings {
 		rows, err := p.Rows(study, setting)
 		if err != nil {
-			return err
+			return d, err
 		}
 		var runs []provenance
 		for _, row := range rows {
 			runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %s s", row.Experiment.Title, allSeconds(row.Group))})
 		}
-		b := block{setting: setting, table: kind.columns.Markdown(rows), notes: append(provenanceNotes(runs), kind.notes(p.Name, rows)...)}
+		b := block{setting: setting, table: kind.columns.table(rows), notes: append(provenanceNotes(runs), kind.notes(p.Name, rows)...)}
 		if i == 0 {
 			if b.figures, err = kind.draw(p, out, study, setting, rows); err != nil {
-				return err
+				return d, err
 			}
 		}
-		all, blocks = append(all, rows...), append(blocks, b)
+		all, d.blocks = append(all, rows...), append(d.blocks, b)
 	}
 	out[study.Name+kind.summary] = kind.columns.CSV(all)
 	if study.Report == experiments.Sweeps {
 		out[study.Name+".csv"] = epochColumns.CSV(epochRows(all))
 	}
-	out[Summary(study)] = markdown(fmt.Sprintf("%s: %s, at profile `%s`", study.Name, study.About, p.Name), blocks)
-	return nil
+	return d, nil
 }
 
 // hasPaper says whether a number of the paper stands in one of the rows.

@@ -24,13 +24,15 @@ type scanPoint struct {
 // leastPoints is the number of values that make a scan.
 const leastPoints = 3
 
-// scansColumns are those of scans.csv. Errors are in percent, means over the seeds; seconds are those of all seeds together.
+// scansColumns are those of scans.csv and of the page. Errors are in percent, means over the seeds; seconds are those of all seeds together.
 var scansColumns = slices.Concat(
 	Columns[scanPoint]{
-		{Name: "setting", Cell: func(p scanPoint) string { return p.setting }},
-		of[scanPoint]("experiment", func(r record.Record) string { return r.Run.Experiment }),
-		of[scanPoint]("width", func(r record.Record) string { return strconv.Itoa(r.Run.Width()) }),
-		{Name: "value", Cell: func(p scanPoint) string { return strconv.FormatFloat(p.value, 'g', -1, 64) }},
+		{Name: "setting", Heading: "setting", Cell: func(p scanPoint) string { return p.setting }},
+		{Name: "experiment", Heading: "experiment", Cell: func(p scanPoint) string { return p.Group[0].Run.Experiment }},
+		{Name: "width", Heading: "width", Number: true, Cell: func(p scanPoint) string { return strconv.Itoa(p.Group[0].Run.Width()) }},
+		{Name: "value", Heading: "value", Number: true, Cell: func(p scanPoint) string { return strconv.FormatFloat(p.value, 'g', -1, 64) }},
+		withStd[scanPoint]("train err. %", 2, trainErr), withStd[scanPoint]("held-out err. %", 2, testErr),
+		{Heading: "seeds", Number: true, Cell: func(p scanPoint) string { return strconv.Itoa(len(p.Group)) }},
 	},
 	meanStd[scanPoint]("train_err", 2, trainErr), meanStd[scanPoint]("heldout_err", 2, testErr),
 	originColumns[scanPoint](), closingColumns[scanPoint](),
@@ -71,28 +73,34 @@ func (p *Profile) scans() map[string][][]scanPoint {
 }
 
 // reportScans adds the scans: one CSV file for all, and a figure for each setting with a panel for each experiment and a curve for each
-// width and length of training.
-func (p *Profile) reportScans(out output) error {
+// width and length of training. It returns them for the page, a block for each setting.
+func (p *Profile) reportScans(out output) (d document, err error) {
 	scans := p.scans()
-	if len(scans) == 0 {
-		return nil
-	}
+	d = document{name: "scans", heading: "Error of held-out training images against a setting"}
 	var lines []scanPoint
 	for _, setting := range slices.Sorted(maps.Keys(scans)) {
+		points := slices.Concat(scans[setting]...)
+		b := block{title: setting, table: scansColumns.table(points)}
+		path := record.FiguresFolder + "/" + scanPrefix + setting
 		panels := p.panels(setting, scans[setting])
-		for _, curve := range scans[setting] {
-			lines = append(lines, curve...)
-		}
 		drawn, err := plot.Charts(panels...)
 		if err != nil {
-			return fmt.Errorf("drawing the scan of %s: %w", setting, err)
+			return d, fmt.Errorf("drawing the scan of %s: %w", setting, err)
 		}
-		if err := out.add(record.FiguresFolder+"/"+scanPrefix+setting, drawn); err != nil {
-			return err
+		if err := out.add(path, drawn); err != nil {
+			return d, err
 		}
+		f := figure{path: path + ".svg", title: setting}
+		for _, panel := range panels {
+			f.charts = append(f.charts, curvesChart(panel, panel.Title, percentages))
+		}
+		b.figures = []figure{f}
+		lines, d.blocks = append(lines, points...), append(d.blocks, b)
 	}
-	out[scansCSV] = scansColumns.CSV(lines)
-	return nil
+	if len(lines) > 0 {
+		out[scansCSV] = scansColumns.CSV(lines)
+	}
+	return d, nil
 }
 
 // panels are the charts of a setting's scans, one an experiment.

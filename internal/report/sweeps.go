@@ -93,24 +93,26 @@ func epochRows(rows []Row) (epochs []epochRow) {
 // sweepsFigures are the figures of a study of sweeps: what each shows, and how the names of its files end.
 var sweepsFigures = []struct {
 	title, axis, suffix string
+	unit                unit
 	quantity            func(record.Epoch) float64
 }{
-	{"training objective", "objective (nats)", "objective", func(e record.Epoch) float64 { return e.Trace.Objective }},
-	{"test error", "error (% of the images)", "test_error", func(e record.Epoch) float64 { return e.Trace.TestErr }},
+	{"training objective", "objective (nats)", "objective", nats, func(e record.Epoch) float64 { return e.Trace.Objective }},
+	{"test error", "error (% of the images)", "test_error", percentages, func(e record.Epoch) float64 { return e.Trace.TestErr }},
 }
 
 // drawSweeps draws the charts of a study.
-func drawSweeps(p *Profile, out output, study experiments.Study, _ Setting, _ []Row) (figures []figure, err error) {
+func drawSweeps(p *Profile, out output, study experiments.Study, setting Setting, _ []Row) (figures []figure, err error) {
 	charts, err := p.SweepsCharts(study)
 	if err != nil {
 		return nil, err
 	}
 	for i, chart := range charts {
+		f := sweepsFigures[i]
 		drawn, err := chart.Draw()
 		if err != nil {
-			return nil, fmt.Errorf("drawing the %s of %s: %w", sweepsFigures[i].title, study.Name, err)
+			return nil, fmt.Errorf("drawing the %s of %s: %w", f.title, study.Name, err)
 		}
-		if figures, err = out.draw(figures, study, sweepsFigures[i].suffix, sweepsFigures[i].title, drawn); err != nil {
+		if figures, err = out.draw(figures, study, f.suffix, f.title, drawn, curvesChart(chart, f.title+" after each epoch\n"+p.subtitle(setting), f.unit)); err != nil {
 			return nil, err
 		}
 	}

@@ -118,7 +118,8 @@ const (
 	deltasSuffix = "differences"
 )
 
-// mostCurves is the number of learning curves that can be told apart in a figure: those of the first rows.
+// mostCurves is the number of learning curves that can be told apart in a figure: those of the first rows. On the page rows can be switched
+// off, so it shows all.
 const mostCurves = 8
 
 // drawRows draws the learning curves of a table's rows, and how much each row differs from its base. It adds the curves as CSV files, too.
@@ -129,24 +130,27 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 		}
 	}
 	var curves []plot.Curve
-	for _, row := range rows[:min(mostCurves, len(rows))] {
+	for _, row := range rows {
 		curves = append(curves, row.curve(row.Experiment.Title, func(e record.Epoch) float64 { return e.BatchErr }))
 	}
 	title := "error on the training images while training"
-	drawn, err := plot.Chart{
-		Title: study.Name + ": " + title + "\n" + p.subtitle(setting), X: "epoch", Y: "error (% of the images)", Curves: curves,
-	}.Draw()
+	subtitle := "\n" + p.subtitle(setting)
+	chart := plot.Chart{Title: study.Name + ": " + title + subtitle, X: "epoch", Y: "error (% of the images)", Curves: curves}
+	same := curvesChart(chart, title+subtitle, percentages)
+	chart.Curves = curves[:min(mostCurves, len(curves))]
+	drawn, err := chart.Draw()
 	if err != nil {
 		return nil, fmt.Errorf("drawing the curves of %s: %w", study.Name, err)
 	}
-	if figures, err = out.draw(figures, study, curvesSuffix, title, drawn); err != nil {
+	if figures, err = out.draw(figures, study, curvesSuffix, title, drawn, same); err != nil {
 		return nil, err
 	}
 	var names []string
+	var compared []Row
 	var deltas plot.Series
 	for _, row := range rows {
 		if row.Delta.Method != "" {
-			names = append(names, row.Experiment.Title+" minus "+row.Base.Title)
+			names, compared = append(names, row.Experiment.Title+" minus "+row.Base.Title), append(compared, row)
 			deltas.Values = append(deltas.Values, plot.Value{Value: row.Delta.Value, Low: row.Delta.Interval.Low, High: row.Delta.Interval.High})
 		}
 	}
@@ -154,8 +158,8 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 		return figures, nil
 	}
 	title = "difference in test error, with its 95% interval"
-	if drawn, err = plot.Dots(study.Name+": "+title+"\n"+p.subtitle(setting), "percentage points", names, deltas); err != nil {
+	if drawn, err = plot.Dots(study.Name+": "+title+subtitle, "percentage points", names, deltas); err != nil {
 		return nil, fmt.Errorf("drawing the differences of %s: %w", study.Name, err)
 	}
-	return out.draw(figures, study, deltasSuffix, title, drawn)
+	return out.draw(figures, study, deltasSuffix, title, drawn, deltasChart(title+"\nleft of 0: fewer errors than the base", compared))
 }

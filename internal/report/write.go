@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
@@ -93,26 +92,29 @@ func (p *Profile) reports() (output, error) {
 	if err := drawShrinkage(out); err != nil {
 		return nil, err
 	}
+	var documents []document
 	var decoded []decodedBlock
 	for _, study := range p.suite {
 		settings := p.settings[study.Name]
 		if len(settings) == 0 {
 			continue
 		}
+		var d document
 		var err error
 		switch study.Report {
 		case experiments.Rows:
-			err = p.reportRows(out, tables, study, settings)
+			d, err = p.reportRows(out, tables, study, settings)
 		case experiments.Sweeps:
-			err = p.reportRows(out, sweepsReport, study, settings)
+			d, err = p.reportRows(out, sweepsReport, study, settings)
 		case experiments.Decodings:
 			var lines []decodedBlock
-			lines, err = p.reportDecodings(out, study, settings)
+			d, lines, err = p.reportDecodings(out, study, settings)
 			decoded = append(decoded, lines...)
 		}
 		if err != nil {
 			return nil, err
 		}
+		documents = append(documents, d)
 	}
 	if len(decoded) > 0 {
 		out[decodingCSV] = decodingColumns.CSV(decoded)
@@ -120,16 +122,24 @@ func (p *Profile) reports() (output, error) {
 	if trials := slices.DeleteFunc(p.Runs(), func(r RunsRow) bool { return r.Differs == "" }); len(trials) > 0 {
 		out[trialsCSV] = runsColumns.CSV(trials)
 	}
-	if err := p.reportScans(out); err != nil {
+	claims, err := p.reportClaims(out)
+	if err != nil {
 		return nil, err
 	}
 	if err := p.reportGrids(out); err != nil {
 		return nil, err
 	}
-	if err := p.reportClaims(out); err != nil {
+	scans, err := p.reportScans(out)
+	if err != nil {
 		return nil, err
 	}
-	return out, p.reportPage(out)
+	documents = slices.DeleteFunc(slices.Concat([]document{claims}, documents, []document{scans}), func(d document) bool { return len(d.blocks) == 0 })
+	for _, d := range documents {
+		if d.title != "" {
+			out[d.name+".md"] = d.markdown()
+		}
+	}
+	return out, p.reportPage(out, documents)
 }
 
 // drawShrinkage adds the paper's Fig. 2, which needs no network. The backend in pure Go computes the same bytes everywhere.
@@ -149,13 +159,10 @@ func drawShrinkage(out output) error {
 // output holds files by their paths in a profile's folder, with slashes.
 type output map[string][]byte
 
-// figure is a picture of a report: its path in the profile's folder, and what it shows.
-type figure struct{ path, title string }
-
-// draw adds a figure of a study as SVG and PNG, and appends it to the figures of its report.
-func (o output) draw(figures []figure, study experiments.Study, suffix, title string, drawn plot.Figure) ([]figure, error) {
+// draw adds a figure of a study as SVG and PNG, and appends it to the figures of its report. The chart shows the same on the page.
+func (o output) draw(figures []figure, study experiments.Study, suffix, title string, drawn plot.Figure, same chart) ([]figure, error) {
 	path := fmt.Sprintf("%s/%s_%s", record.FiguresFolder, study.Name, suffix)
-	return append(figures, figure{path + ".svg", title}), o.add(path, drawn)
+	return append(figures, figure{path + ".svg", title, []chart{same}}), o.add(path, drawn)
 }
 
 // add adds a figure as SVG and PNG.
@@ -225,44 +232,4 @@ func (p *Profile) removeOthers(out output) error {
 		}
 	}
 	return nil
-}
-
-// block is the part of a report about one setting, or about one network in it.
-type block struct {
-	setting Setting
-	// title of the network, empty where the block is about several.
-	title   string
-	table   string
-	figures []figure
-	notes   []string
-}
-
-// markdown is a report: its title, and its blocks. Headings name the settings if there are several.
-func markdown(title string, blocks []block) []byte {
-	var text strings.Builder
-	fmt.Fprintf(&text, "# %s\n\n", title)
-	several := slices.ContainsFunc(blocks, func(b block) bool { return b.setting.name() != blocks[0].setting.name() })
-	for i, b := range blocks {
-		if several && (i == 0 || b.setting.name() != blocks[i-1].setting.name()) {
-			fmt.Fprintf(&text, "## %s\n\n", b.setting.Title())
-		}
-		switch {
-		case b.title != "" && several:
-			fmt.Fprintf(&text, "### %s\n\n", b.title)
-		case b.title != "":
-			fmt.Fprintf(&text, "## %s\n\n", b.title)
-		}
-		fmt.Fprintf(&text, "%s\n", b.table)
-		for _, f := range b.figures {
-			fmt.Fprintf(&text, "![%s](%s)\n", f.title, f.path)
-		}
-		if len(b.figures) > 0 {
-			text.WriteString("\n")
-		}
-		text.WriteString(list(b.notes...))
-		if i < len(blocks)-1 {
-			text.WriteString("\n")
-		}
-	}
-	return []byte(text.String())
 }

@@ -1,0 +1,153 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ebsscgo/internal/plot"
+)
+
+// chart is a chart of the page, as an option of ECharts. What needs the browser (colours, sizes, texts of hovering) is added by page.js.
+type chart struct {
+	// Title in one or more lines.
+	Title []string
+	// Rows are the names of its series. A legend switches them on and off.
+	Rows []string
+	// Height in pixels.
+	Height int
+	Option object
+}
+
+// object is one of JSON, whose names are written in alphabetical order, the same each time.
+type object = map[string]any
+
+// unit of a quantity: as texts and ticks show it, and with how many decimals.
+type unit struct {
+	text, tick string
+	decimals   int
+}
+
+// The units of charts.
+var (
+	percentages = unit{" %", " %", 2}
+	nats        = unit{" nats", "", 4}
+)
+
+// print a value in the unit.
+func (u unit) print(value float64) string { return minus(decimals(value, u.decimals)) + u.text }
+
+// Sizes of charts in pixels: a chart of curves, and the rows and margins of a chart of differences.
+const (
+	curvesHeight  = 320
+	rowHeight     = 46
+	marginsHeight = 100
+)
+
+// mostMarkers is the number of points up to which a curve has markers; more would overlap.
+const mostMarkers = 20
+
+// newChart makes a chart of a title, two axes and series.
+func newChart(title string, height int, x, y object, series []object) chart {
+	c := chart{Title: strings.Split(title, "\n"), Height: height}
+	for _, s := range series {
+		if name, _ := s["name"].(string); name != "" && !slices.Contains(c.Rows, name) {
+			c.Rows = append(c.Rows, name)
+		}
+	}
+	c.Option = object{
+		"animation":       false,
+		"backgroundColor": "transparent",
+		"grid":            object{"left": 12, "right": 20, "top": 44, "bottom": 28, "outerBoundsMode": "same"},
+		"legend":          object{"show": false}, // the page has one for several charts
+		"toolbox":         object{"right": 12, "itemSize": 14, "feature": object{"dataZoom": object{"filterMode": "none"}}},
+		"xAxis":           x,
+		"yAxis":           y,
+		"series":          series,
+	}
+	return c
+}
+
+// curvesChart is a chart of curves for the page, under another title, with a band from the smallest to the largest value where they differ.
+func curvesChart(c plot.Chart, title string, u unit) chart {
+	var bands, lines []object
+	var all []plot.Point
+	for _, curve := range c.Curves {
+		line := object{"name": curve.Name, "type": "line", "symbolSize": 7, "showSymbol": len(curve.Points) <= mostMarkers,
+			"emphasis": object{"focus": "series"}}
+		var means, lows, widths []any
+		for _, p := range curve.Points {
+			means = append(means, object{"value": []float64{p.X, p.Mean}, "text": u.printPoint(p)})
+			lows, widths = append(lows, []float64{p.X, p.Low}), append(widths, []float64{p.X, p.High - p.Low})
+		}
+		line["data"] = means
+		lines, all = append(lines, line), append(all, curve.Points...)
+		if slices.ContainsFunc(curve.Points, func(p plot.Point) bool { return p.Low < p.High }) {
+			bands = append(bands, band(curve.Name, lows, 0), band(curve.Name, widths, 0.15))
+		}
+	}
+	x := object{"type": "value", "name": c.X, "nameLocation": "middle", "nameGap": 28, "splitLine": object{"show": false}}
+	first, last := slices.MinFunc(all, byX).X, slices.MaxFunc(all, byX).X
+	switch {
+	case c.LogX:
+		var values []float64
+		for _, p := range all {
+			values = append(values, p.X)
+		}
+		slices.Sort(values)
+		at := object{"customValues": slices.Compact(values)}
+		x["type"], x["min"], x["max"], x["axisTick"], x["axisLabel"] = "log", first/1.2, last*1.2, at, at
+	default:
+		x["min"], x["max"], x["minInterval"] = first, last, 1
+	}
+	y := object{"type": "value", "name": c.Y, "nameTextStyle": object{"align": "left"}, "scale": true, "unit": u.tick}
+	if c.Log {
+		y["type"] = "log"
+	}
+	made := newChart(title, curvesHeight, x, y, append(lines, bands...))
+	made.Option["tooltip"] = object{"trigger": "axis", "confine": true, "order": "valueDesc"}
+	return made
+}
+
+// byX compares points by where they stand.
+func byX(a, b plot.Point) int { return cmp.Compare(a.X, b.X) }
+
+// printPoint prints a mean, and the smallest and largest value where they differ.
+func (u unit) printPoint(p plot.Point) string {
+	if p.Low < p.High {
+		return u.print(p.Mean) + " (" + minus(decimals(p.Low, u.decimals)) + " to " + minus(decimals(p.High, u.decimals)) + ")"
+	}
+	return u.print(p.Mean)
+}
+
+// band is one of two series on top of one another that shade a band: an invisible one up to the lowest values, and one as high as the band.
+func band(name string, data []any, opacity float64) object {
+	return object{"name": name, "type": "line", "z": 1, "stack": "band of " + name, "data": data, "symbol": "none", "silent": true,
+		"lineStyle": object{"opacity": 0}, "areaStyle": object{"opacity": opacity}, "emphasis": object{"disabled": true}, "tooltip": object{"show": false}}
+}
+
+// deltasChart is a chart of the differences of rows to their bases with intervals, for the page.
+func deltasChart(title string, rows []Row) chart {
+	var names []string
+	series := []object{{ // the line at zero
+		"type": "line", "data": []any{}, "silent": true,
+		"markLine": object{"symbol": "none", "silent": true, "label": object{"show": false}, "lineStyle": object{"type": "solid", "color": "#888"},
+			"data": []object{{"xAxis": 0}}},
+	}}
+	for i, row := range rows {
+		names = append(names, row.Experiment.Title+"\nminus "+row.Base.Title)
+		point := object{"value": []any{row.Delta.Value, i}, "text": row.deltaText() + " points"}
+		series = append(series, object{"name": row.Experiment.Title, "type": "scatter", "symbolSize": 11, "data": []object{point}, "z": 3})
+		if row.Delta.Interval.known() {
+			interval := [][]any{{row.Delta.Interval.Low, i}, {row.Delta.Interval.High, i}}
+			series = append(series, object{"name": row.Experiment.Title, "type": "line", "symbol": "none", "silent": true,
+				"lineStyle": object{"type": "solid"}, "tooltip": object{"show": false}, "data": interval})
+		}
+	}
+	x := object{"type": "value", "name": "percentage points", "nameLocation": "middle", "nameGap": 28, "unit": ""}
+	y := object{"type": "category", "data": names, "inverse": true, "axisLabel": object{"lineHeight": 16}, "axisTick": object{"show": false}, "axisLine": object{"show": false},
+		"splitLine": object{"show": true}}
+	made := newChart(title, marginsHeight+rowHeight*len(rows), x, y, series)
+	made.Option["tooltip"] = object{"trigger": "axis", "confine": true, "axisPointer": object{"axis": "y", "type": "shadow"}}
+	return made
+}
