@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -137,7 +138,10 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 	subtitle := "\n" + p.subtitle(setting)
 	chart := plot.Chart{Title: study.Name + ": " + title + subtitle, X: "epoch", Y: "error (% of the images)", Curves: curves}
 	same := curvesChart(chart, title+subtitle, percentages)
-	chart.Curves = curves[:min(mostCurves, len(curves))]
+	if len(curves) > mostCurves {
+		chart.Curves = curves[:mostCurves]
+		chart.Title += fmt.Sprintf(", the first %d of %d rows", mostCurves, len(curves))
+	}
 	drawn, err := chart.Draw()
 	if err != nil {
 		return nil, fmt.Errorf("drawing the curves of %s: %w", study.Name, err)
@@ -145,20 +149,19 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 	if figures, err = out.draw(figures, study, curvesSuffix, title, drawn, same); err != nil {
 		return nil, err
 	}
-	var names []string
-	var compared []Row
-	var deltas plot.Series
-	for _, row := range rows {
-		if row.Delta.Method != "" {
-			names, compared = append(names, row.Experiment.Title+" minus "+row.Base.Title), append(compared, row)
-			deltas.Values = append(deltas.Values, plot.Value{Value: row.Delta.Value, Low: row.Delta.Interval.Low, High: row.Delta.Interval.High})
-		}
-	}
-	if len(names) == 0 {
+	compared := slices.DeleteFunc(slices.Clone(rows), func(row Row) bool { return row.Delta.Method == "" })
+	if len(compared) == 0 {
 		return figures, nil
 	}
+	slices.SortStableFunc(compared, func(a, b Row) int { return cmp.Compare(a.Delta.Value, b.Delta.Value) })
+	var names []string
+	var deltas plot.Series
+	for _, row := range compared {
+		names = append(names, row.Experiment.Title+" minus "+row.Base.Title)
+		deltas.Values = append(deltas.Values, plot.Value{Value: row.Delta.Value, Low: row.Delta.Interval.Low, High: row.Delta.Interval.High})
+	}
 	title = "difference in test error, with its 95% interval"
-	if drawn, err = plot.Dots(study.Name+": "+title+subtitle, "percentage points", names, deltas); err != nil {
+	if drawn, err = plot.Dots(study.Name+": "+title+subtitle, "percentage points (left of 0: fewer errors than the base)", names, deltas); err != nil {
 		return nil, fmt.Errorf("drawing the differences of %s: %w", study.Name, err)
 	}
 	return out.draw(figures, study, deltasSuffix, title, drawn, deltasChart(title+"\nleft of 0: fewer errors than the base", compared))

@@ -91,6 +91,8 @@ type session struct {
 	// evaluator of the model as it stands; made when it is first needed.
 	evaluator *evaluator
 
+	// median duration of the steps of this process; 0 before its first epoch ends.
+	median time.Duration
 	// epoch under way, without its seconds: these count from began.
 	epoch
 	began time.Time
@@ -243,6 +245,7 @@ func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error
 	stop := context.Cause(s.ctx)
 	switch {
 	case s.Steps == s.run.StepsPerEpoch():
+		s.median = loop.MedianTrainStepDuration()
 		err = s.endEpoch(step)
 	case stop != nil:
 		err = s.pause()
@@ -291,10 +294,10 @@ func (s *session) endEpoch(step int) error {
 		s.runner.OnEpoch(s.run, s.curve)
 	}
 	if !s.runner.Terminal {
-		one := time.Duration(seconds * float64(time.Second))
+		one := cmp.Or(s.median, time.Duration(seconds/steps*float64(time.Second))) // the mean has the compiler's time in it
+		all := s.run.Epochs * s.run.StepsPerEpoch()
 		s.say("epoch %d of %d: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, point.BatchLoss,
-			point.BatchErr, steps*float64(s.run.Batch())/seconds,
-			s.left(one*time.Duration(s.run.Epochs-point.Epoch), one*time.Duration(s.run.Epochs)))
+			point.BatchErr, float64(s.run.Batch())/one.Seconds(), s.left(one*time.Duration(all-step), one*time.Duration(all)))
 	}
 	s.began = time.Now()
 	return nil
