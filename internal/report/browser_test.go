@@ -10,13 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
@@ -71,14 +71,22 @@ func evaluate[T any](b browser, expression string, values ...any) T {
 	return result
 }
 
+// until tries again and again, until something is done.
+func (b browser) until(done func() bool, what string) {
+	b.Helper()
+	for begun := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
+		require.Less(b, time.Since(begun), patience, what)
+	}
+}
+
 // eventually waits until an expression in JavaScript is true.
 func (b browser) eventually(expression string, values ...any) {
 	b.Helper()
 	expression = fmt.Sprintf(expression, values...)
-	require.Eventually(b, func() bool {
+	b.until(func() bool {
 		ok, err := chromedp.Run(b.tab, chromedp.Evaluate[bool](expression))
 		return ok && err == nil // just after it was opened a page refuses
-	}, patience, 10*time.Millisecond, expression)
+	}, expression)
 }
 
 // open opens a page in a window of that width, in light or in dark, and waits until the charts that are in the open are drawn.
@@ -232,7 +240,7 @@ func (b browser) sorts() {
 		for _, i := range order {
 			sorted = append(sorted, differences[i])
 		}
-		require.EventuallyWithT(b, func(c *assert.CollectT) { require.Equal(c, sorted, b.column(table, 5)) }, patience, 10*time.Millisecond)
+		b.until(func() bool { return slices.Equal(sorted, b.column(table, 5)) }, "sorted")
 	}
 	b.do(chromedp.Click(chromedp.CSS(table + " th:nth-child(1)")))
 	b.eventually(`document.querySelector("%s td").textContent === "CReLU(SN)+LC₇"`, table)
@@ -260,13 +268,14 @@ func (b browser) hovers() {
 		texts []string
 	}{
 		{"#table .panels > :nth-child(1) .chart", 3, 20, []string{"epoch 3", "ReLU+LC₇21.33 % (18.67 to 24.00)", "SSC+EBC₆₋₇16.00 %"}},
-		{"#table .panels > :nth-child(2) .chart", -3, 0, []string{"CReLU+LC₇−8.20 (−10.37 to −6.03) points"}},
+		{"#table .panels > :nth-child(2) .chart", -3, 1, []string{"CReLU+LC₇−8.20 (−10.37 to −6.03) points"}},
 	} {
-		x, y := b.pixel(c.chart, c.x, c.y)
-		b.do(chromedp.MouseEvent(chromedp.MouseMoved, x, y))
-		for _, text := range c.texts {
-			b.eventually(`document.querySelector("%s").textContent.includes("%s")`, c.chart, text)
-		}
+		b.until(func() bool {
+			x, y := b.pixel(c.chart, c.x, c.y)
+			b.do(chromedp.MouseEvent(chromedp.MouseMoved, x+1, y), chromedp.MouseEvent(chromedp.MouseMoved, x, y))
+			shown := evaluate[string](b, `document.querySelector("%s").textContent`, c.chart)
+			return !slices.ContainsFunc(c.texts, func(text string) bool { return !strings.Contains(shown, text) })
+		}, "values at the mouse")
 	}
 }
 
@@ -291,7 +300,7 @@ func (b browser) filters() {
 			matching = append(matching, name)
 		}
 	}
-	require.EventuallyWithT(b, func(c *assert.CollectT) { require.Equal(c, matching, b.column("#runs", 1)) }, patience, 10*time.Millisecond)
+	b.until(func() bool { return slices.Equal(matching, b.column("#runs", 1)) }, "filtered")
 	require.Equal(b, fmt.Sprintf("%d of %d", len(matching), len(all)), evaluate[string](b, `document.querySelector("#runs output").textContent`))
 }
 
