@@ -1,7 +1,7 @@
 package report
 
 import (
-	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -87,30 +87,43 @@ func curvesChart(c plot.Chart, title string, u unit) chart {
 		}
 	}
 	x := object{"type": "value", "name": c.X, "nameLocation": "middle", "nameGap": 28, "splitLine": object{"show": false}}
-	first, last := slices.MinFunc(all, byX).X, slices.MaxFunc(all, byX).X
-	switch {
-	case c.LogX:
-		var values []float64
-		for _, p := range all {
-			values = append(values, p.X)
-		}
-		slices.Sort(values)
-		at := object{"customValues": slices.Compact(values)}
-		x["type"], x["min"], x["max"], x["axisTick"], x["axisLabel"] = "log", first/1.2, last*1.2, at, at
-	default:
-		x["min"], x["max"], x["minInterval"] = first, last, 1
+	var at, ends []float64
+	for _, p := range all {
+		at, ends = append(at, p.X), append(ends, p.Low, p.High)
+	}
+	slices.Sort(at)
+	if c.LogX {
+		logarithmic(x, at[0], at[len(at)-1], slices.Compact(at))
+	} else {
+		x["min"], x["max"], x["minInterval"] = at[0], at[len(at)-1], 1
 	}
 	y := object{"type": "value", "name": c.Y, "nameTextStyle": object{"align": "left"}, "scale": true, "unit": u.tick}
 	if c.Log {
-		y["type"] = "log"
+		low, high := slices.Min(ends), slices.Max(ends)
+		logarithmic(y, low, high, roundNumbers(low, high))
 	}
 	made := newChart(title, curvesHeight, x, y, append(lines, bands...))
 	made.Option["tooltip"] = object{"trigger": "axis", "confine": true, "order": "valueDesc"}
 	return made
 }
 
-// byX compares points by where they stand.
-func byX(a, b plot.Point) int { return cmp.Compare(a.X, b.X) }
+// logarithmic makes an axis logarithmic, from below the lowest to above the highest value, with these ticks.
+func logarithmic(axis object, low, high float64, ticks []float64) {
+	at := object{"customValues": ticks}
+	axis["type"], axis["min"], axis["max"], axis["axisTick"], axis["axisLabel"] = "log", low/1.2, high*1.2, at, at
+}
+
+// roundNumbers are 1, 2 and 5 times the powers of ten between two values.
+func roundNumbers(low, high float64) (numbers []float64) {
+	for power := math.Floor(math.Log10(low)); power <= math.Log10(high); power++ {
+		for _, digit := range []float64{1, 2, 5} {
+			if number := digit * math.Pow(10, power); low <= number && number <= high {
+				numbers = append(numbers, number)
+			}
+		}
+	}
+	return numbers
+}
 
 // printPoint prints a mean, and the smallest and largest value where they differ.
 func (u unit) printPoint(p plot.Point) string {

@@ -31,7 +31,7 @@ for (const figure of document.querySelectorAll(".charts")) {
     for (const axis of [option.xAxis, option.yAxis]) {
       axis.axisLabel = { color: style("--quiet"), ...axis.axisLabel };
       axis.nameTextStyle = { color: style("--quiet"), ...axis.nameTextStyle };
-      if (axis.type !== "category") axis.axisLabel.formatter = (value) => withMinus(value) + (axis.unit ?? "");
+      if (axis.type !== "category") axis.axisLabel.formatter = (value) => withMinus(Number(value.toPrecision(6))) + (axis.unit ?? "");
     }
     for (const series of option.series) {
       const row = rows.findIndex((row) => row.textContent === series.name);
