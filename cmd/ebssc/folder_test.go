@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/cache/cachetest"
 )
 
 // row is a run of one of the small networks, as short as can be.
@@ -89,7 +91,7 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 	before = tables(t, results)
 	require.Len(t, before[filepath.Join("smoke", "trials.csv")], 3)
 
-	require.NoError(t, syscall.Mount("tmpfs", results, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	cachetest.ReadOnly(t, results)
 	for _, args := range [][]string{row("unroll-2", data, results), {"report", "--results", results}} {
 		line = fails(t, args...)
 		require.Contains(t, line, "read-only file system")

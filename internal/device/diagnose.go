@@ -37,36 +37,34 @@ const minFree = 2 << 30
 // Diagnose checks what the backends need on this machine. It installs nothing and never fails: what cannot be determined is a
 // Finding too.
 func Diagnose(ctx context.Context) []Finding {
+	m := thisMachine()
+	m.cpu = installNothing{m.cpu}
 	return []Finding{
-		chosen(ctx),
+		m.chosen(ctx),
 		{What: "Go backend", Status: OK, Detail: "built in; about 100 times slower than XLA"},
-		cpuPlugin(ctx),
+		m.cpuPlugin(ctx),
 		gpu(ctx),
-		cudaPlugin(ctx),
+		m.cudaPlugin(ctx),
 		python(ctx),
 		cacheFolder(),
 	}
 }
 
-// inspect is this machine, on which a missing CPU plugin is not installed but has an empty path.
-func inspect() machine {
-	m := thisMachine()
-	if hasCPUWheel {
-		m.installCPU = func(context.Context) (string, error) {
-			path, ok, err := cache.Installed(cpuWheel)
-			if !ok {
-				path = ""
-			}
-			return path, err
-		}
+// installNothing is a source whose install only looks: the path of a missing plugin is empty.
+type installNothing struct{ source }
+
+func (s installNothing) install(context.Context) (string, error) {
+	path, ok, err := s.installed()
+	if !ok {
+		path = ""
 	}
-	return m
+	return path, err
 }
 
 // chosen reports which backend a run takes by default.
-func chosen(ctx context.Context) Finding {
+func (m machine) chosen(ctx context.Context) Finding {
 	f := Finding{What: "default backend"}
-	choice, err := inspect().resolve(ctx, "")
+	choice, err := m.resolve(ctx, "")
 	switch {
 	case err != nil:
 		return f.missing(err.Error(), "give --backend, or change $"+compute.ConfigEnvVar)
@@ -77,14 +75,14 @@ func chosen(ctx context.Context) Finding {
 }
 
 // cpuPlugin looks for the XLA plugin for the CPU.
-func cpuPlugin(ctx context.Context) Finding {
+func (m machine) cpuPlugin(ctx context.Context) Finding {
 	f := Finding{What: "XLA CPU plugin"}
-	path, err := inspect().find(ctx, "cpu")
+	path, err := m.find(ctx, "cpu")
 	switch {
 	case err != nil:
 		return f.missing(err.Error(), "")
 	case path == "":
-		return f.missing("not installed yet", "nothing: pip downloads "+cpuWheel.Requirement+" on the first run")
+		return f.missing("not installed yet", fmt.Sprintf("nothing: %v on the first run", m.cpu))
 	}
 	return f.plugin(path)
 }
@@ -103,12 +101,12 @@ func gpu(ctx context.Context) Finding {
 }
 
 // cudaPlugin looks for the XLA plugin for CUDA and the libraries that it needs.
-func cudaPlugin(ctx context.Context) Finding {
+func (m machine) cudaPlugin(ctx context.Context) Finding {
 	f := Finding{What: "CUDA plugin"}
-	if !hasGPU(ctx) {
+	if !m.gpu(ctx) {
 		return f.missing("not needed without a GPU", "")
 	}
-	path, err := inspect().find(ctx, "cuda")
+	path, err := m.find(ctx, "cuda")
 	if err != nil {
 		return f.missing("neither in a folder that go-xla searches nor among Python's packages", installCUDA)
 	}

