@@ -40,8 +40,8 @@ var rowColumns = slices.Concat(
 		{Name: "test_err_high", Cell: func(r Row) string { return percent(r.testInterval().High) }},
 		{Name: "paper_within", Cell: func(r Row) string { return r.testInterval().holds(known(r.Paper.TestErr)) }},
 		{Name: "paper_train_err", Heading: "paper: train err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TrainErr)) }},
-		{Name: "paper_test_err", Heading: "test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
-		{Heading: "# params", Number: true, Cell: func(r Row) string { return r.Paper.Params }},
+		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
+		{Heading: "paper: # params", Number: true, Cell: func(r Row) string { return r.Paper.Params }},
 		{Name: "delta_test_err", Cell: func(r Row) string { return percent(r.Sample(testErr).Mean - known(r.Paper.TestErr)) }},
 		ofDelta("base", "", func(r Row) string { return r.Experiment.Base }),
 	},
@@ -160,7 +160,7 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 		names = append(names, row.Experiment.Title+" minus "+row.Base.Title)
 		deltas.Values = append(deltas.Values, plot.Value{Value: row.Delta.Value, Low: row.Delta.Interval.Low, High: row.Delta.Interval.High})
 	}
-	title = "difference in test error, with its 95% interval"
+	title = "difference in test error, with its 95 % interval"
 	if drawn, err = plot.Dots(study.Name+": "+title+subtitle, "percentage points (left of 0: fewer errors than the base)", names, deltas); err != nil {
 		return nil, fmt.Errorf("drawing the differences of %s: %w", study.Name, err)
 	}

@@ -59,7 +59,7 @@ func TestLabTrainsAndFinds(t *testing.T) {
 	require.Contains(t, found.Run.Network.Variables(store), "conv1/thresholds")
 }
 
-// The profile's recorded run comes first, if its checkpoint is here; else a small network is trained apart from the profile's runs.
+// The profile's recorded run comes first, if its network is here; else a small network is trained apart from the profile's runs.
 func TestLabPrefersRecordedRun(t *testing.T) {
 	lab := newLab(t)
 	_, e, err := experiments.Studies.Experiment("unroll-0")
@@ -72,7 +72,7 @@ func TestLabPrefersRecordedRun(t *testing.T) {
 	require.Equal(t, small, recorded)
 	require.NoDirExists(t, own)
 
-	require.NoError(t, os.RemoveAll(filepath.Join(lab.session.Folder(), "checkpoints")))
+	require.NoError(t, os.RemoveAll(filepath.Join(lab.session.Folder(), "networks")))
 	trained, _ := lab.Model(e)
 	require.Equal(t, small.ID, trained.ID)
 	require.FileExists(t, filepath.Join(own, "runs", trained.ID+".json"))
