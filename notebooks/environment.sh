@@ -58,8 +58,18 @@ echo "building the kernel (the first time takes a minute) …"
 ) || die "the kernel could not be built; see above"
 # Here rather than in cells, which then do not print where downloads come from.
 "$root/bin/ebssc" data fetch || echo "going on with what is here; MNIST replaces CIFAR-10 if that is missing"
-# Without --force_deps it would not do without gopls, which only completes names as you type. It has much to say on standard
-# error, none of it about the notebook.
+# Without --force_deps it would not do without gopls, which only completes names as you type.
 "$root/bin/gonb" --install --force_deps --go_work="$root" --logtostderr=false --stderrthreshold=FATAL --log_file=/dev/null ||
   die "the kernel could not be registered in $JUPYTER_DATA_DIR"
+# What the kernel says on standard error is none of it about the notebook: its sockets (zmq4 0.17, with no flag to silence them)
+# complain of each program that connects and leaves without a greeting, as editors do that look for open ports, and it panics if
+# Jupyter stops it twice. It goes to bin/kernel.log.
+: >"$root/bin/kernel.log"
+"$python" - "$JUPYTER_DATA_DIR/kernels/gonb/kernel.json" "$root/bin/kernel.log" <<'PYTHON'
+import json, pathlib, sys
+path, log = pathlib.Path(sys.argv[1]), sys.argv[2]
+kernel = json.loads(path.read_text())
+kernel["argv"] = ["sh", "-c", 'log=$1; shift; exec "$@" 2>>"$log"', "sh", log, *kernel["argv"]]
+path.write_text(json.dumps(kernel))
+PYTHON
 exec 9>&-

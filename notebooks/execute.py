@@ -65,7 +65,7 @@ def execute(notebook):
         said = "\n".join("\n".join(o.traceback) for o in cell.outputs if o.output_type == "error").strip()
         return [f"cell {number} failed:\n{printed}\n{said[:3000]}"]
     except (nbclient.exceptions.DeadKernelError, RuntimeError) as error:
-        return [f"the kernel does not run: {error}"]
+        return [f"the kernel does not run ({error}); bin/kernel.log says more"]
     return []
 
 

@@ -5,4 +5,4 @@ set -euo pipefail
 # shellcheck source=notebooks/environment.sh
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
-exec "$python" -m jupyterlab --notebook-dir="$root" --ServerApp.preferred_dir="$folder" "$@"
+exec "$python" -m jupyterlab --notebook-dir="$root" --FileContentsManager.preferred_dir="$folder" "$@"

@@ -43,6 +43,15 @@ func NewTable(headings ...string) *Table {
 	return t
 }
 
+// Cells are the columns of numbers, each in that format, for the format of [Table.Row].
+func Cells(format string, numbers ...float64) string {
+	cells := make([]string, len(numbers))
+	for i, number := range numbers {
+		cells[i] = fmt.Sprintf(format, number)
+	}
+	return strings.Join(cells, " | ")
+}
+
 // Row adds a row, whose format separates columns by "|".
 func (t *Table) Row(format string, values ...any) {
 	fmt.Fprintf(&t.text, "| "+format+" |\n", values...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"math"
 	"os"
 
 	"github.com/gomlx/compute"
@@ -84,9 +85,23 @@ func Data(which experiments.Images) *Set {
 // DatasetTitle is the name of a data set for readers.
 func DatasetTitle(name string) string { return dataset.Title(name) }
 
+// TestImage returns a test image of a set between 0 and 1, [1, H, W, C], and its label.
+func TestImage(set *Set, number int) (*tensors.Tensor, int) {
+	return set.Test.Slice(number, number+1).Tensor(), int(set.Test.Labels[number])
+}
+
 // Pick returns the images of those numbers from images [N, H, W, C].
 func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
 	return dataset.Pick(images, numbers...)
+}
+
+// First returns the first images of images [N, H, W, C], up to count.
+func First(images *tensors.Tensor, count int) *tensors.Tensor {
+	numbers := make([]int, min(count, images.Shape().Dim(0)))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return Pick(images, numbers...)
 }
 
 // Values returns the numbers of a tensor in row-major order.
@@ -100,6 +115,14 @@ type (
 	Level    = decode.Level
 	Fidelity = decode.Fidelity
 )
+
+// OrNaN returns a measurement, NaN where there is none.
+func OrNaN(measurement *float64) float64 {
+	if measurement == nil {
+		return math.NaN()
+	}
+	return *measurement
+}
 
 // InitialModel returns the model of a run before training.
 func InitialModel(backend compute.Backend, run experiments.Run) *model.Store {
@@ -163,6 +186,21 @@ func Rows(profile, name string) []Row {
 		return nil
 	}
 	return Must(reports.Rows(named, settings[0]))
+}
+
+// TrainErr returns the mean training error of a row's seeds in percent, TestErr the mean test error, and Objective the mean
+// training objective.
+func TrainErr(row Row) float64 { return row.Sample(func(r Record) float64 { return r.TrainErr }).Mean }
+func TestErr(row Row) float64  { return row.Sample(func(r Record) float64 { return r.TestErr }).Mean }
+func Objective(row Row) float64 {
+	return row.Sample(func(r Record) float64 { return r.TrainObjective }).Mean
+}
+
+// Describe says in one line which network a record is of, and how good it is.
+func Describe(r Record) string {
+	return fmt.Sprintf("%s on %s, profile %s, %d images, %d epochs: train error %.2f %%, test error %.2f %%, %d parameters",
+		r.Run.Experiment, DatasetTitle(r.Run.Dataset.Name), r.Run.Profile, r.Run.TrainImages, r.Run.Epochs,
+		r.TrainErr, r.TestErr, r.Parameters)
 }
 
 // Claims returns all claims of the paper as judged by a profile's records.

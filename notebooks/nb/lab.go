@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/experiments"
@@ -116,6 +117,22 @@ func (l *Lab) Model(e experiments.Experiment) (Record, *model.Store) {
 	}
 	Check(err)
 	return r, Must(train.LoadModel(r.Run, own))
+}
+
+// Decoder returns the decoder of a trained network.
+func (l *Lab) Decoder(r Record, store *model.Store) *Decoder {
+	return &Decoder{Backend: l.Backend, Network: r.Run.Network, Store: store}
+}
+
+// FirstImages returns the first test images as the network of a record sees them [N, H, W, C], and their labels: as many as count,
+// or more if that takes image number along.
+func (l *Lab) FirstImages(r Record, count, number int) (*tensors.Tensor, []uint8) {
+	images, labels, err := l.TestImages(context.Background(), r.Run, max(count, number+1))
+	Check(err)
+	if number >= len(labels) {
+		Check(fmt.Errorf("there is no image %d: %s was tested on %d", number, r.ID, len(labels)))
+	}
+	return images, labels
 }
 
 // recorded returns the profile's recorded run of an experiment on the lab's images, with its trained model, or the reason why not.

@@ -4,12 +4,33 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
+	"gonum.org/v1/gonum/floats"
 )
+
+// Number returns the only value of a tensor.
+func Number(tensor *tensors.Tensor) float64 { return Values(tensor)[0] }
+
+// Peak returns the largest absolute value of a vector, at least 1e-30 so that one may divide by it.
+func Peak(v []float64) float64 { return math.Max(floats.Norm(v, math.Inf(1)), 1e-30) }
+
+// Scaled returns v times a factor.
+func Scaled(v []float64, factor float64) []float64 {
+	return floats.ScaleTo(make([]float64, len(v)), factor, v)
+}
+
+// Minus returns a − b.
+func Minus(a, b []float64) []float64 { return floats.SubTo(make([]float64, len(a)), a, b) }
+
+// Cosine returns the cosine of the angle between two vectors, 0 if one of them is 0.
+func Cosine(a, b []float64) float64 {
+	return floats.Dot(a, b) / math.Max(floats.Norm(a, 2)*floats.Norm(b, 2), 1e-30)
+}
 
 // Keep saves a tensor under a name for later cells, until the kernel ends. Every cell is a program of its own: it inherits
 // functions, types and the expressions of variables, but not what they computed.
