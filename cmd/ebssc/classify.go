@@ -41,15 +41,11 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			session, s, err := flags.start(cmd, r)
+			session, s, runner, err := flags.start(cmd, r)
 			if err != nil {
 				return err
 			}
 			defer session.Close()
-			runner, err := session.Runner(cmd.Context(), s.Images)
-			if err != nil {
-				return err
-			}
 			classified, err := session.Classify(cmd.Context(), s, r.Run, paths)
 			if err != nil {
 				return err
@@ -85,20 +81,16 @@ func (flags *modelFlags) best() (best record.Record, err error) {
 	if flags.run != "" {
 		return findRecord(flags.results, flags.run)
 	}
-	for _, profile := range experiments.Profiles {
-		folder := filepath.Join(flags.results, profile.Name)
-		records, err := record.LoadAll(filepath.Join(folder, record.Folder))
+	for r, err := range allRecords(flags.results) {
 		if err != nil {
 			return best, err
 		}
-		for _, r := range records {
-			s, _, err := study.Suite.Experiment(r.Run.Experiment)
-			if err != nil || s.Images != experiments.CIFAR10 || r.Run.HeldOut > 0 || best.ID != "" && r.TestErr >= best.TestErr {
-				continue
-			}
-			if _, err := os.Stat(train.NetworkFile(folder, r.ID)); err == nil {
-				best = r
-			}
+		s, _, err := study.Suite.Experiment(r.Run.Experiment)
+		if err != nil || s.Images != experiments.CIFAR10 || r.Run.HeldOut > 0 || best.ID != "" && r.TestErr >= best.TestErr {
+			continue
+		}
+		if _, err := os.Stat(train.NetworkFile(filepath.Join(flags.results, r.Run.Profile), r.ID)); err == nil {
+			best = r
 		}
 	}
 	if best.ID == "" {

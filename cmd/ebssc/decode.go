@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 
@@ -43,16 +44,16 @@ func (flags *modelFlags) find() (record.Record, error) {
 	return findRecord(flags.results, flags.run)
 }
 
-// start finds the record's study, and starts a session for both.
-func (flags *modelFlags) start(cmd *cobra.Command, r record.Record) (*study.Session, experiments.Study, error) {
+// start finds the record's study, and starts a session for both, with the runner on the record's data set.
+func (flags *modelFlags) start(cmd *cobra.Command, r record.Record) (*study.Session, experiments.Study, *train.Runner, error) {
 	s, _, err := study.Suite.Experiment(r.Run.Experiment)
 	if err != nil {
-		return nil, s, err
+		return nil, s, nil, err
 	}
 	session, err := study.Start(cmd.Context(), study.Options{Profile: r.Run.Profile, Data: flags.data, Backend: flags.backend,
 		Devices: 1, Jobs: 1, Results: flags.results, Out: cmd.ErrOrStderr()})
 	if err != nil {
-		return nil, s, err
+		return nil, s, nil, err
 	}
 	runner, err := session.Runner(cmd.Context(), s.Images)
 	if err == nil && runner.Dataset() != r.Run.Dataset {
@@ -61,22 +62,37 @@ func (flags *modelFlags) start(cmd *cobra.Command, r record.Record) (*study.Sess
 	}
 	if err != nil {
 		session.Close()
-		return nil, s, err
+		return nil, s, nil, err
 	}
-	return session, s, nil
+	return session, s, runner, nil
+}
+
+// allRecords yields the records of all profiles, up to the first error.
+func allRecords(results string) iter.Seq2[record.Record, error] {
+	return func(yield func(record.Record, error) bool) {
+		for _, profile := range experiments.Profiles {
+			records, err := record.LoadAll(filepath.Join(results, profile.Name, record.Folder))
+			if err != nil {
+				yield(record.Record{}, err)
+				return
+			}
+			for _, r := range records {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // findRecord finds the record of a run in the profiles' results.
 func findRecord(results, id string) (record.Record, error) {
-	for _, profile := range experiments.Profiles {
-		records, err := record.LoadAll(filepath.Join(results, profile.Name, record.Folder))
+	for r, err := range allRecords(results) {
 		if err != nil {
 			return record.Record{}, err
 		}
-		for _, r := range records {
-			if r.ID == id {
-				return r, nil
-			}
+		if r.ID == id {
+			return r, nil
 		}
 	}
 	return record.Record{}, fmt.Errorf("no record of a run %q in %s: ebssc runs lists the runs", id, results)
@@ -96,15 +112,11 @@ func exportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			session, s, err := flags.start(cmd, r)
+			session, _, runner, err := flags.start(cmd, r)
 			if err != nil {
 				return err
 			}
 			defer session.Close()
-			runner, err := session.Runner(cmd.Context(), s.Images)
-			if err != nil {
-				return err
-			}
 			trained, err := train.LoadModel(r.Run, session.Folder())
 			if err != nil {
 				return err
@@ -132,7 +144,7 @@ func decodeCommand(stdout io.Writer) *cobra.Command {
 			if image < 0 || image >= r.Run.TestImages {
 				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
 			}
-			session, s, err := flags.start(cmd, r)
+			session, s, _, err := flags.start(cmd, r)
 			if err != nil {
 				return err
 			}

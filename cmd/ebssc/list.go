@@ -3,14 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/record"
 	"ebsscgo/internal/study"
 )
 
@@ -90,19 +88,16 @@ func declaredRuns(profile experiments.Profile, s experiments.Study) (runs []expe
 // secondsPerImage is, for each network in JSON, the mean time that its recorded runs took for an image in an epoch.
 func secondsPerImage(results string) (map[string]float64, error) {
 	seconds, images := map[string]float64{}, map[string]float64{}
-	for _, profile := range experiments.Profiles {
-		records, err := record.LoadAll(filepath.Join(results, profile.Name, record.Folder))
+	for r, err := range allRecords(results) {
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range records {
-			network, err := json.Marshal(r.Run.Network)
-			if err != nil {
-				return nil, err
-			}
-			seconds[string(network)] += r.Seconds
-			images[string(network)] += float64(r.Run.TrainImages * r.Run.Epochs)
+		network, err := json.Marshal(r.Run.Network)
+		if err != nil {
+			return nil, err
 		}
+		seconds[string(network)] += r.Seconds
+		images[string(network)] += float64(r.Run.TrainImages * r.Run.Epochs)
 	}
 	for network := range seconds {
 		seconds[network] /= images[network]

@@ -129,7 +129,7 @@ func (p *Profile) reportGrids(out output) error {
 			if len(complete) == 0 {
 				continue
 			}
-			drawn, err := gridChart(axis, complete).Draw()
+			drawn, err := p.gridChart(axis, complete).Draw()
 			if err != nil {
 				return fmt.Errorf("drawing the grid of %s: %w", study.Name, err)
 			}
@@ -150,7 +150,7 @@ func gridFigure(study experiments.Study, axis experiments.Axis) string {
 }
 
 // gridChart draws the smallest held-out error at each value of an axis, a curve for each experiment.
-func gridChart(axis experiments.Axis, byExperiment [][]gridPoint) plot.Chart {
+func (p *Profile) gridChart(axis experiments.Axis, byExperiment [][]gridPoint) plot.Chart {
 	first := byExperiment[0][0]
 	chart := plot.Chart{
 		X: axis.Setting, Y: "error (% of the held-out images)", LogX: true,
@@ -158,12 +158,7 @@ func gridChart(axis experiments.Axis, byExperiment [][]gridPoint) plot.Chart {
 			dataset.Title(first.Group[0].Run.Dataset.Name), plural(first.Group[0].Run.Epochs, "epoch")),
 	}
 	for _, points := range byExperiment {
-		curve := plot.Curve{}
-		for _, e := range points[0].study.Experiments {
-			if e.Name == points[0].Group[0].Run.Experiment {
-				curve.Name = e.Title
-			}
-		}
+		curve := plot.Curve{Name: p.title(points[0].Group[0].Run.Experiment)}
 		best := map[float64]plot.Point{}
 		for _, point := range points {
 			x, _ := point.point.Number(axis.Setting)

@@ -327,13 +327,17 @@ func (s *Session) train(ctx context.Context, p plan) error {
 	return jobs.Wait()
 }
 
+// experimentTitle is the title of a run's experiment, or its name if it is not declared.
+func experimentTitle(run experiments.Run) string {
+	if _, e, err := Suite.Experiment(run.Experiment); err == nil {
+		return e.Title
+	}
+	return run.Experiment
+}
+
 // title names a run in a sentence: "CReLU+LC₇, seed 1".
 func title(run experiments.Run) string {
-	name := run.Experiment
-	if _, e, err := Suite.Experiment(name); err == nil {
-		name = e.Title
-	}
-	return fmt.Sprintf("%s, seed %d", name, run.Seed)
+	return fmt.Sprintf("%s, seed %d", experimentTitle(run), run.Seed)
 }
 
 // summary is a line about a finished run.

@@ -147,8 +147,7 @@ func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int)
 // Classify preprocesses pictures as the run's images were, and computes their class scores with a trained network. images are the
 // preprocessed pictures [N, H, W, C].
 func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model.Store, pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error) {
-	whiten, _ := run.Settings[experiments.ParamWhiten].(bool)
-	preprocess, err := r.preprocessing(ctx, r.Set.Train.Slice(0, run.TrainImages), whiten)
+	preprocess, err := r.preprocessing(ctx, run)
 	if err != nil {
 		return nil, nil, err
 	}

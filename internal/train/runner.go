@@ -66,8 +66,7 @@ type prepared struct {
 func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, release func(), err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	whiten, _ := run.Settings[experiments.ParamWhiten].(bool)
-	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, whiten}
+	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, whitens(run)}
 	p, ok := r.prepared[key]
 	if !ok {
 		for other, idle := range r.prepared {
@@ -77,7 +76,7 @@ func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *pre
 				delete(r.prepared, other)
 			}
 		}
-		if p, err = r.prepare(ctx, run, whiten); err != nil {
+		if p, err = r.prepare(ctx, run); err != nil {
 			return nil, nil, err
 		}
 		if r.prepared == nil {
@@ -94,7 +93,7 @@ func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *pre
 }
 
 // prepare uploads images. The whitening is fitted on exactly the images that the run trains on.
-func (r *Runner) prepare(ctx context.Context, run experiments.Run, whiten bool) (*prepared, error) {
+func (r *Runner) prepare(ctx context.Context, run experiments.Run) (*prepared, error) {
 	train := r.Set.Train.Slice(0, run.TrainImages)
 	var test dataset.Images
 	if all := r.Set.Train.Len(); run.HeldOut > 0 {
@@ -102,7 +101,7 @@ func (r *Runner) prepare(ctx context.Context, run experiments.Run, whiten bool) 
 	} else {
 		test = r.Set.Test.Slice(0, run.TestImages)
 	}
-	preprocess, err := r.preprocessing(ctx, train, whiten)
+	preprocess, err := r.preprocessing(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +127,16 @@ func (r *Runner) prepare(ctx context.Context, run experiments.Run, whiten bool) 
 	return p, nil
 }
 
-// preprocessing returns the function that whitens images, fitted on the training images, or scales them.
-func (r *Runner) preprocessing(ctx context.Context, train dataset.Images, whiten bool) (func(dataset.Images) (*tensors.Tensor, error), error) {
-	if !whiten {
+// whitens says whether a run's images are whitened.
+func whitens(run experiments.Run) bool {
+	whiten, _ := run.Settings[experiments.ParamWhiten].(bool)
+	return whiten
+}
+
+// preprocessing returns the function that whitens images, fitted on exactly the images that the run trains on, or scales them.
+func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (func(dataset.Images) (*tensors.Tensor, error), error) {
+	train := r.Set.Train.Slice(0, run.TrainImages)
+	if !whitens(run) {
 		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil
 	}
 	fmt.Fprintf(r.Log, "whitening %d images (fitting takes up to a minute, once)\n", train.Len())

@@ -34,9 +34,8 @@ import (
 )
 
 // Train executes a run, and writes its trained network to folder/networks and its record to folder/runs; folder is that of the
-// profile's results. A recorded run is not
-// trained again. A run that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends, Train
-// finishes the step, saves a checkpoint and returns ctx's cause.
+// profile's results. A recorded run is not trained again. A run that was interrupted goes on from its last checkpoint and ends with the
+// same bits. When ctx ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
 //
 // complete, if not nil, adds measurements of the trained model to the record before it is written.
 func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, complete func(context.Context, *record.Record) error) (record.Record, error) {
