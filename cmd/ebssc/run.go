@@ -40,7 +40,7 @@ func (flags *runFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best available one)")
 	f.IntVar(&flags.Devices, "devices", 1, "number of the backend's devices that share each training batch, with plain operations (cpu has any number, for tests)")
 	f.StringVar(&flags.Results, "results", "results", "folder for the results")
-	f.IntVar(&flags.Jobs, "jobs", 1, "number of runs that train at a time; they share the cores, or the GPU")
+	f.IntVar(&flags.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the cores, all share a GPU")
 	f.StringVar(&flags.shard, "shard", "", "train one part of all runs, such as 3/10, and write their records alone (see experiments/cluster)")
 }
 

@@ -54,6 +54,9 @@ func init() {
 	xla.EnableAutoInstall(false)
 }
 
+// CPU says whether XLA computes on the CPU.
+func (c Choice) CPU() bool { return c.Name == nameCPU }
+
 // Resolve chooses the backend, and installs the CPU plugin if that is needed and missing.
 //
 // spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as "xla:/path/plugin.so" or
@@ -99,7 +102,7 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 
 // start starts the backend. For one device the CPU plugin's own default, four, is left as it is.
 func (c Choice) start(devices int) (compute.Backend, error) {
-	if c.Name != nameCPU || devices <= 1 {
+	if !c.CPU() || devices <= 1 {
 		return compute.NewWithConfig(c.Config)
 	}
 	_, config, _ := strings.Cut(c.Config, ":")

@@ -54,7 +54,7 @@ func (d *decoder) complete(ctx context.Context, r *record.Record) error {
 	}
 	defer d.model.Close()
 	d.model.Batch = min(decodedBatch, len(d.labels))
-	initial, err := train.InitialModel(d.session.Backend, r.Run)
+	initial, err := train.InitialModel(d.runner.Backend, r.Run)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Session) Classify(ctx context.Context, study experiments.Study, run exp
 	}
 	all := make([]Classified, len(paths))
 	d := &decoder{session: s, runner: runner, study: study, run: run}
-	d.model = decode.Model{Backend: s.Backend, Network: run.Network, Store: store}
+	d.model = decode.Model{Backend: runner.Backend, Network: run.Network, Store: store}
 	defer d.model.Close()
 	for i := range all {
 		all[i].Scores = scores[i]
@@ -145,7 +145,7 @@ func (d *decoder) load(ctx context.Context, run experiments.Run, images int) err
 	if err != nil {
 		return err
 	}
-	d.model = decode.Model{Backend: d.session.Backend, Network: run.Network, Store: store}
+	d.model = decode.Model{Backend: d.runner.Backend, Network: run.Network, Store: store}
 	d.images, d.labels, err = d.runner.TestImages(ctx, run, images)
 	return err
 }

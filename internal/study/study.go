@@ -3,6 +3,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ type Options struct {
 	Devices int
 	// Results is the folder of all results.
 	Results string
-	// Jobs is the number of runs that train at a time.
+	// Jobs is the number of runs that train at a time. On a CPU each has an equal share of the cores.
 	Jobs int
 	// Grid trains each experiment at all points of its study's grid of settings, on held-out images.
 	Grid bool
@@ -283,6 +284,11 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 				index++
 			}
 		}
+		if s.Jobs > 1 {
+			if err := longestFirst(p.runs); err != nil {
+				return nil, err
+			}
+		}
 		total += len(p.runs)
 		plans = append(plans, p)
 	}
@@ -303,28 +309,77 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 	return plans, nil
 }
 
+// longestFirst sorts runs so that several jobs end at about the same time.
+func longestFirst(runs []experiments.Run) error {
+	work := map[string]float64{}
+	for _, run := range runs {
+		one, err := run.Work()
+		if err != nil {
+			return err
+		}
+		work[run.ID()] = one
+	}
+	slices.SortStableFunc(runs, func(a, b experiments.Run) int { return cmp.Compare(work[b.ID()], work[a.ID()]) })
+	return nil
+}
+
 // train executes the runs of a study, several at a time if asked for.
 func (s *Session) train(ctx context.Context, p plan) error {
-	jobs, running := errgroup.WithContext(ctx)
-	jobs.SetLimit(s.Jobs)
+	queue := make(chan experiments.Run, len(p.runs))
 	for _, run := range p.runs {
-		if running.Err() != nil {
-			break // Wait returns what failed or was stopped
-		}
+		queue <- run
+	}
+	close(queue)
+	jobs, running := errgroup.WithContext(ctx)
+	for job := range min(s.Jobs, len(p.runs)) {
 		jobs.Go(func() error {
-			var complete func(context.Context, *record.Record) error
-			if p.study.Report == experiments.Decodings && run.HeldOut == 0 {
-				complete = (&decoder{session: s, runner: p.runner, study: p.study}).complete
-			}
-			finished, err := p.runner.Train(running, run, s.Folder(), complete)
+			runner, release, err := s.runnerOfJob(running, job, p.runner)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(s.Out, summary(finished))
+			defer release()
+			for run := range queue {
+				if running.Err() != nil {
+					break // Wait returns what failed or was stopped
+				}
+				if err := s.trainOne(running, p.study, runner, run); err != nil {
+					return err
+				}
+			}
 			return nil
 		})
 	}
 	return jobs.Wait()
+}
+
+// runnerOfJob returns a job's runner. Several jobs on the CPU have a backend each, on a share of the cores of its own: runs side by side
+// train more images a second than one on all cores.
+func (s *Session) runnerOfJob(ctx context.Context, job int, shared *train.Runner) (runner *train.Runner, release func(), err error) {
+	if s.Jobs == 1 || !s.Choice.CPU() {
+		return shared, func() {}, nil
+	}
+	if err := device.PinThread(job, s.Jobs); err != nil {
+		return nil, nil, err
+	}
+	backend, _, err := device.Open(ctx, s.Choice.Config, s.Devices)
+	if err != nil {
+		return nil, nil, err
+	}
+	return shared.On(backend), backend.Finalize, nil
+}
+
+// trainOne executes a run, and decodes its network where the study asks for it.
+func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner *train.Runner, run experiments.Run) error {
+	var complete func(context.Context, *record.Record) error
+	if study.Report == experiments.Decodings && run.HeldOut == 0 {
+		complete = (&decoder{session: s, runner: runner, study: study}).complete
+	}
+	finished, err := runner.Train(ctx, run, s.Folder(), complete)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(s.Out, summary(finished))
+	return nil
 }
 
 // experimentTitle is the title of a run's experiment, or its name if it is not declared.

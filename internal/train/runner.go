@@ -36,6 +36,11 @@ type Runner struct {
 	mutex    sync.Mutex // of prepared
 }
 
+// On returns a runner of the same runs on another backend.
+func (r *Runner) On(backend compute.Backend) *Runner {
+	return &Runner{Backend: backend, Set: r.Set, Log: r.Log, Terminal: r.Terminal, OnEpoch: r.OnEpoch, Places: r.Places, Origin: r.Origin}
+}
+
 // Place is a run's place among the runs of a session.
 type Place struct {
 	// Name in messages, such as "run 2 of 5, CReLU+LC₇, seed 1".
