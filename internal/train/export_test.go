@@ -186,7 +186,7 @@ func Rewrite(path string, change func(arrays map[string]*tensors.Tensor, progres
 
 // AfterStep is what Train does after a step, when it had this loss.
 func AfterStep(run experiments.Run, step int, loss float64) error {
-	s := &session{run: run, ctx: context.Background()}
+	s := &session{runner: &Runner{Terminal: true}, run: run, ctx: context.Background()}
 	metrics := []*tensors.Tensor{tensors.FromScalar(loss), nil, tensors.FromScalar(0.0)}
 	return s.onStep(&train.Loop{LoopStep: step - 1}, metrics)
 }
@@ -206,3 +206,10 @@ var (
 	NewOptimizer  = newOptimizer
 	Orthogonalize = orthogonalize
 )
+
+// NeverSilent makes runs without a progress bar write a line after every step, until the test ends.
+func NeverSilent(t interface{ Cleanup(func()) }) {
+	before := silence
+	silence = -1
+	t.Cleanup(func() { silence = before })
+}

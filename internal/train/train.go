@@ -90,6 +90,8 @@ type session struct {
 	// evaluator of the model as it stands; made when it is first needed.
 	evaluator *evaluator
 
+	// said is when the run last wrote how far it is.
+	said time.Time
 	// median duration of the steps of this process; 0 before its first epoch ends.
 	median time.Duration
 	// epoch under way, without its seconds: these count from began.
@@ -171,6 +173,7 @@ func (s *session) train() error {
 		s.attachProgressBar(loop)
 	}
 	s.say("compiling %s", s.id)
+	s.said = time.Now()
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
 	batches, err := s.batches(step)
 	if err != nil {
@@ -248,6 +251,10 @@ func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error
 		err = s.endEpoch(step)
 	case stop != nil:
 		err = s.pause()
+	case !s.runner.Terminal && time.Since(s.said) > silence:
+		steps, whole := float64(s.Steps), s.run.StepsPerEpoch()
+		s.sayProgress(record.Epoch{Epoch: step/whole + 1, Step: step, BatchLoss: s.Loss / steps, BatchErr: s.Err / steps},
+			fmt.Sprintf(", %d%% of it", 100*s.Steps/whole), loop.MedianTrainStepDuration())
 	}
 	if err != nil {
 		return err
@@ -293,13 +300,22 @@ func (s *session) endEpoch(step int) error {
 		s.runner.OnEpoch(s.run, s.curve)
 	}
 	if !s.runner.Terminal {
-		one := cmp.Or(s.median, time.Duration(seconds/steps*float64(time.Second))) // the mean has the compiler's time in it
-		all := s.run.Epochs * s.run.StepsPerEpoch()
-		s.say("epoch %d of %d: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, point.BatchLoss,
-			point.BatchErr, float64(s.run.Batch())/one.Seconds(), s.left(one*time.Duration(all-step), one*time.Duration(all)))
+		s.sayProgress(point, "", cmp.Or(s.median, time.Duration(seconds/steps*float64(time.Second)))) // the mean has the compiler's time in it
 	}
 	s.began = time.Now()
 	return nil
+}
+
+// silence is how long a run without a progress bar trains without a word, at most. Tests shorten it.
+var silence = time.Minute
+
+// sayProgress writes a line about training up to a point: how far the epoch is, if it is under way, and what follows from the time of
+// one step.
+func (s *session) sayProgress(point record.Epoch, share string, one time.Duration) {
+	all := s.run.Epochs * s.run.StepsPerEpoch()
+	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, share, point.BatchLoss,
+		point.BatchErr, float64(s.run.Batch())/one.Seconds(), s.left(one*time.Duration(all-point.Step), one*time.Duration(all)))
+	s.said = time.Now()
 }
 
 // tracedImages is how many training images a traced run is measured on after each epoch.

@@ -99,6 +99,20 @@ func describe(set *dataset.Set) experiments.Dataset {
 	return (&train.Runner{Set: set}).Dataset()
 }
 
+// A run without a progress bar says how far it is in the middle of an epoch, too.
+func TestProgressWithinAnEpoch(t *testing.T) {
+	train.NeverSilent(t)
+	set := madeSet(30, 10)
+	run := plan(t, experiments.Table[0], set, 2)
+	run.Settings[experiments.ParamBatch] = 10
+	var log bytes.Buffer
+	_, err := (&train.Runner{Backend: xla, Set: set, Log: &log}).Train(context.Background(), run, t.TempDir(), nil)
+	require.NoError(t, err)
+	for _, line := range []string{"epoch 1 of 2, 33% of it: loss ", "epoch 1 of 2, 66% of it: loss ", "epoch 1 of 2: loss ", "epoch 2 of 2, 33% of it: loss "} {
+		require.Contains(t, log.String(), line)
+	}
+}
+
 // A run trained for real learns far beyond chance (90 % error); it is recorded, not trained again, and exported.
 func TestTrainEndToEnd(t *testing.T) {
 	set := madeSet(400, 200)
