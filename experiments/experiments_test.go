@@ -106,6 +106,22 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// A record from before a setting was added has none of it: it keeps its ID, and is read with the value that all runs had then.
+func TestLaterSettings(t *testing.T) {
+	run := plan(t, "crelu-lc7", cpu, experiments.Overrides{})
+	with := run.ID()
+	run.Settings = run.Settings.With(experiments.Settings{experiments.ParamMuonDecay: 0.0})
+	require.NotEqual(t, with, run.ID())
+	text, err := json.Marshal(run)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), experiments.ParamMuonDecay)
+	var read experiments.Run
+	require.NoError(t, json.Unmarshal(text, &read))
+	require.Equal(t, run, read)
+	require.Equal(t, run.ID(), read.ID())
+	require.Equal(t, []string{"muon_decay=0"}, suite.Differences(read))
+}
+
 // A run that changes its profile is a trial, and says in what.
 func TestDifferences(t *testing.T) {
 	for want, o := range map[string]experiments.Overrides{

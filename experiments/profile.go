@@ -56,14 +56,14 @@ var Profiles = []Profile{
 	{
 		Name: "quick", About: "real images at reduced width, the whole table within 30 minutes on 2 CPU cores", Memory: 3, Disk: 0.2,
 		// Narrow networks in few epochs under-fit: on held-out images dropout only costs.
-		Table:     Scale{Width: 16, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
+		Table:     Scale{Width: 16, Epochs: 4, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 		Unroll:    Scale{Width: 8, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 100, ebssc.ParamDropout: 0.0}},
 		Decoding:  Scale{Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 1, Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0}},
 		Ablations: Scale{Width: 16, TrainImages: 20_000, Epochs: 3, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 	},
 	{
 		Name: "overnight", About: "the paper's table at half its width, in a night on 2 CPU cores", Memory: 4, Disk: 0.5,
-		Table:     Scale{Width: 48, Epochs: 10, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
+		Table:     Scale{Width: 48, Epochs: 20, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 		Unroll:    Scale{Width: 16, Epochs: 12, Seeds: 1, Settings: Settings{ParamBatch: 100, ebssc.ParamDropout: 0.0}},
 		Decoding:  Scale{Width: 32, Epochs: 4, Seeds: 1, Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0}},
 		Ablations: Scale{Width: 32, Epochs: 4, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},

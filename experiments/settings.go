@@ -23,6 +23,8 @@ const (
 	ParamLearningRate = "learning_rate"
 	// ParamMuonRate is Muon's largest learning rate (float64). It rises and falls as Adam's does.
 	ParamMuonRate = "muon_rate"
+	// ParamMuonDecay is the share of a dictionary (float64) that Muon takes away in a step, over the step's rate; 0 for none.
+	ParamMuonDecay = "muon_decay"
 	// ParamWarmUp is the share of all steps (float64) in which the learning rates rise.
 	ParamWarmUp = "warm_up"
 	// ParamBatch is the number of images in a batch (int).
@@ -52,6 +54,7 @@ var Recipe = Settings{
 	ParamOptimizer:             Muon,
 	ParamLearningRate:          0.001,
 	ParamMuonRate:              0.01,
+	ParamMuonDecay:             0.1,
 	ParamWarmUp:                0.1,
 	ParamBatch:                 128,
 	ParamCrop:                  4,
@@ -69,6 +72,10 @@ var Recipe = Settings{
 	ebssc.ParamBFloat16:        false,
 	ebssc.ParamHypotheses:      0,
 }
+
+// later are settings that came after the first records, with the value that all runs had until then. At that value a description
+// leaves them out, so that those records keep their IDs.
+var later = Settings{ParamMuonDecay: 0.0}
 
 // With returns a copy of the settings in which the others replace those of the same names.
 func (s Settings) With(others ...Settings) Settings {
@@ -122,17 +129,24 @@ func ParseSettings(text string) (Settings, error) {
 	return changed, nil
 }
 
+// MarshalJSON writes settings by name, without those of later that have their old value.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	plain := maps.Clone(map[string]any(s))
+	maps.DeleteFunc(plain, func(name string, value any) bool { return later[name] == value })
+	return json.Marshal(plain)
+}
+
 // UnmarshalJSON reads settings with the types that they have in Recipe; JSON itself has only one kind of number.
 func (s *Settings) UnmarshalJSON(text []byte) error {
 	var plain map[string]any
 	if err := json.Unmarshal(text, &plain); err != nil {
 		return err
 	}
-	*s = plain
+	*s = later.With(plain)
 	for name, value := range plain {
 		number, isNumber := value.(float64)
 		if _, isInt := Recipe[name].(int); isInt && isNumber {
-			plain[name] = int(number)
+			(*s)[name] = int(number)
 		}
 	}
 	return nil
@@ -161,6 +175,7 @@ func (s Settings) Validate() error {
 	}{
 		{ParamLearningRate, 1e-9, 1},
 		{ParamMuonRate, 0, 1},
+		{ParamMuonDecay, 0, 100},
 		{ParamWarmUp, 0, 0.9},
 		{ParamBatch, 1, 1 << 16},
 		{ParamCrop, 0, 16},

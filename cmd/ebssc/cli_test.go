@@ -53,6 +53,7 @@ func TestSmokeRunEndToEnd(t *testing.T) {
 	status, stdout, stderr := ebssc(args...)
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "images/s")
+	require.Contains(t, stdout, "warning: records will not name the commit", "a test is not built from a commit")
 	require.Regexp(t, `\nMODEL .*\nSSC\+EBC₆₋₇ +\d`, stdout)
 	require.Contains(t, stdout, "\nOf 14 claims of the paper, 0 agree")
 	path := filepath.Join(results, "smoke", "table.csv")

@@ -15,7 +15,7 @@ mkdir -p "$1"
 pack=$(realpath "$1")
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 
-CGO_ENABLED=1 go build -o "$pack/ebssc" ./cmd/ebssc
+CGO_ENABLED=1 go build -buildvcs=auto -o "$pack/ebssc" ./cmd/ebssc
 cp experiments/offline/run.sh "$pack/run.sh"
 if [[ -n $data ]]; then
   cp -rL "$data" "$pack/data"

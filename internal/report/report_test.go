@@ -24,6 +24,7 @@ import (
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/train"
 )
 
 // suite holds all declared studies.
@@ -166,12 +167,18 @@ func TestReportsFollowFromRecords(t *testing.T) {
 	require.Equal(t, stamp, info.ModTime(), "a file that is up to date is not written again")
 }
 
+// exists says whether there is a file or folder.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // The committed reports are what their records give, byte for byte, and there are no others.
 func TestCommittedReports(t *testing.T) {
 	committed, results := filepath.Join("..", "..", "results"), t.TempDir()
 	var profiles []*report.Profile
 	for _, profile := range experiments.Profiles {
-		if _, err := os.Stat(filepath.Join(committed, profile.Name, record.Folder)); err != nil {
+		if !exists(filepath.Join(committed, profile.Name, record.Folder)) {
 			continue
 		}
 		p, err := report.Load(committed, profile.Name, suite)
@@ -188,6 +195,9 @@ func TestCommittedReports(t *testing.T) {
 		}
 		for _, r := range p.Records {
 			copied(record.Folder, r.ID+".json")
+			if network := train.NetworkFile("", r.ID); exists(filepath.Join(committed, profile.Name, network)) {
+				copied(network)
+			}
 			if r.Decodings != nil {
 				for _, figure := range r.Decodings.Figures {
 					copied("figures", figure.File)

@@ -62,6 +62,9 @@ func version(module string) string {
 	return ""
 }
 
+// unknownCommit stands for the commit where nothing knows it.
+const unknownCommit = "unknown"
+
 // Commit is the git commit that the program was built from, with "+changes" if the sources differed from it; "unknown"
 // where neither the program nor its folder knows. Results are not sources: a run rewrites them, and git would call the
 // tree modified.
@@ -74,11 +77,11 @@ func Commit() string {
 		if stamped != "" {
 			return stamped + "+changes"
 		}
-		return "unknown"
+		return unknownCommit
 	}
 	revision, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
-		return "unknown"
+		return unknownCommit
 	}
 	changes, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":!/results").Output()
 	if err != nil || len(changes) > 0 {

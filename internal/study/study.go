@@ -241,6 +241,9 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
 	if err != nil {
 		return err
 	}
+	if s.origin().Commit == unknownCommit {
+		fmt.Fprintln(s.Out, "warning: records will not name the commit: run ebssc in the folder of its sources, or build it there with -buildvcs=true")
+	}
 	for _, p := range plans {
 		fmt.Fprintf(s.Out, "%s: %s on %s (%s), profile %s, runs: %d, results in %s\n", p.study.Name, dataset.Title(p.runner.Set.Name),
 			s.Machine(), s.Choice.Why, s.Profile, len(p.runs), s.Folder())

@@ -84,9 +84,10 @@ func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, d
 	adamRate := model.GetParamOr(scope, optimizer.ParamLearningRate, optimizer.AdamDefaultLearningRate)
 	muonRate := model.GetParamOr(scope, experiments.ParamMuonRate, 0.0)
 	rate := MulScalar(optimizer.LearningRateVar(scope, dtype, adamRate).NodeValue(g), muonRate/adamRate)
+	decay := model.GetParamOr(scope, experiments.ParamMuonDecay, 0.0)
 	for i, v := range dictionaries {
 		v.SetTrainable(true)
-		step(scope, v, mine[i], rate)
+		step(scope, v, mine[i], rate, decay)
 	}
 }
 
@@ -96,8 +97,9 @@ func (o *muon) takes(v *model.Variable) bool {
 	return v.Name() == "dictionary" && v.Scope() != model.JoinPath(model.RootScopePath, o.network.Layers[first].Name)
 }
 
-// step moves a dictionary [k, k, C, K] against its orthogonalised momentum, as far as rate says.
-func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node) {
+// step moves a dictionary [k, k, C, K] against its orthogonalised momentum, as far as rate says, after taking rate·decay of the dictionary
+// away.
+func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node, decay float64) {
 	g := gradient.Graph()
 	momentum := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
 		WithInitializer(initializer.Zero).VariableWithShape("momentum", dictionary.Shape()).SetTrainable(false)
@@ -110,7 +112,9 @@ func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node) 
 	pixels := shape.Size() / filters
 	direction := Reshape(orthogonalize(Reshape(ahead, pixels, filters)), shape.Dimensions...)
 	direction = MulScalar(direction, math.Sqrt(max(1, float64(filters)/float64(pixels))))
-	dictionary.SetNodeValue(Sub(dictionary.NodeValue(g), Mul(ConvertDType(rate, shape.DType), direction)))
+	rate = ConvertDType(rate, shape.DType)
+	kept := Mul(dictionary.NodeValue(g), OneMinus(MulScalar(rate, decay)))
+	dictionary.SetNodeValue(Sub(kept, Mul(rate, direction)))
 }
 
 // lerp is from + share·(to − from).
