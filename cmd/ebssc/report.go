@@ -36,8 +36,8 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 				for _, missing := range p.Missing() {
 					fmt.Fprintf(stdout, "not trained at profile %s: %s\n", profile.Name, missing)
 				}
-				if len(p.Records) > 0 {
-					fmt.Fprintln(stdout, filepath.Join(results, profile.Name, report.PageFile))
+				if page, ok := pageOf(results, profile.Name); ok {
+					fmt.Fprintln(stdout, page)
 				}
 			}
 			return report.WriteOverview(results, study.Suite, profiles)
@@ -45,6 +45,13 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
 	return cmd
+}
+
+// pageOf is the page of a profile's results, if there is one: there is none of trials alone.
+func pageOf(results, profile string) (path string, ok bool) {
+	path = filepath.Join(results, profile, report.PageFile)
+	_, err := os.Stat(path)
+	return path, err == nil
 }
 
 func runsCommand(stdout io.Writer) *cobra.Command {
@@ -94,9 +101,8 @@ func show(stdout io.Writer, results, profile string, studies experiments.Suite) 
 	if err != nil {
 		return err
 	}
-	folder := filepath.Join(results, profile)
-	if _, err := os.Stat(filepath.Join(folder, report.PageFile)); err == nil { // there is none of trials alone
-		fmt.Fprintf(stdout, "\n%s\n\nall of it on one page: %s\n", report.Score(claims), filepath.Join(folder, report.PageFile))
+	if page, ok := pageOf(results, profile); ok {
+		fmt.Fprintf(stdout, "\n%s\n\nall of it on one page: %s\n", report.Score(claims), page)
 	}
 	fmt.Fprintf(stdout, "all runs, trials too: ebssc runs --profile %s --results %s\n", profile, results)
 	return nil

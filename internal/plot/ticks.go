@@ -12,8 +12,11 @@ func decimalTicks(low, high float64) []plot.Tick {
 	return ticksAt(low, high, roundStep(math.Pow(10, math.Floor(math.Log10((high-low)/6))), high-low, 6))
 }
 
-// integerTicks returns about ten ticks at most, at integers.
+// integerTicks returns about ten ticks at most, at integers; decimal ones of an axis that is shorter than 1.
 func integerTicks(low, high float64) []plot.Tick {
+	if high-low < 1 {
+		return decimalTicks(low, high)
+	}
 	return ticksAt(low, high, roundStep(1, high-low, 10))
 }
 

@@ -23,3 +23,10 @@ func TestDecimalTicks(t *testing.T) {
 		require.Equal(t, c.labels, labels)
 	}
 }
+
+// An axis shorter than 1 has ticks between the integers.
+func TestShortIntegerTicks(t *testing.T) {
+	require.Equal(t, decimalTicks(0, 0.3), integerTicks(0, 0.3))
+	require.Greater(t, len(integerTicks(0, 0.3)), 2)
+	require.Len(t, integerTicks(1, 2), 2)
+}

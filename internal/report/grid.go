@@ -37,6 +37,9 @@ var gridColumns = slices.Concat(
 // grid returns the recorded points of a study's grid at the profile's scale, by experiment in the order of their declaration: the
 // points of the data set and machine that have most.
 func (p *Profile) grid(study experiments.Study) (byExperiment [][]gridPoint) {
+	if study.Grid == nil {
+		return nil // Points of no grid are one, the recipe: a held-out run of it is no choice among several
+	}
 	for _, e := range study.Experiments {
 		groups := map[string]*gridPoint{}
 		perSetting := map[string]int{}

@@ -52,6 +52,17 @@ func TestGridChoosesTheSmallestHeldOutError(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(results, "smoke", "scans.csv"), "grids are no scans")
 }
 
+// A held-out run with the recipe's settings is no choice where a study has no grid.
+func TestNoGridNoChoice(t *testing.T) {
+	results := t.TempDir()
+	r := recordtest.New(t, suite, "crelu-lc7", "smoke", 1, experiments.Overrides{HeldOut: 100})
+	_, err := r.Write(filepath.Join(results, "smoke", record.Folder))
+	require.NoError(t, err)
+	write(t, results)
+	require.FileExists(t, filepath.Join(results, "smoke", "trials.csv"))
+	require.NoFileExists(t, filepath.Join(results, "smoke", "grid.csv"))
+}
+
 // Experiments are declared with the settings that their grid's records choose.
 func TestDeclaredSettingsAreTheChosenOnes(t *testing.T) {
 	for _, profile := range experiments.Profiles {
