@@ -304,8 +304,8 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 			}
 			p.runner.Places[run.ID()] = train.Place{Name: fmt.Sprintf("run %d of %d, %s", number, total, title(run)), Later: later / work / float64(s.Jobs)}
 			number--
-			if _, err := os.Stat(record.Path(filepath.Join(s.Folder(), record.Folder), run.ID())); err != nil {
-				later += work // it is not recorded yet
+			if !s.recorded(run) {
+				later += work
 			}
 		}
 	}
@@ -326,17 +326,28 @@ func longestFirst(runs []experiments.Run) error {
 	return nil
 }
 
+// recorded says whether a run has a record.
+func (s *Session) recorded(run experiments.Run) bool {
+	_, err := os.Stat(record.Path(filepath.Join(s.Folder(), record.Folder), run.ID()))
+	return err == nil
+}
+
 // train executes the runs of a study, several at a time if asked for.
 func (s *Session) train(ctx context.Context, p plan) error {
 	queue := make(chan experiments.Run, len(p.runs))
+	missing := 0
 	for _, run := range p.runs {
 		queue <- run
+		if !s.recorded(run) {
+			missing++
+		}
 	}
 	close(queue)
+	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
 	jobs, running := errgroup.WithContext(ctx)
-	for job := range min(s.Jobs, len(p.runs)) {
+	for job := range count {
 		jobs.Go(func() error {
-			runner, release, err := s.runnerOfJob(running, job, p.runner)
+			runner, release, err := s.runnerOfJob(running, job, count, p.runner)
 			if err != nil {
 				return err
 			}
@@ -355,13 +366,13 @@ func (s *Session) train(ctx context.Context, p plan) error {
 	return jobs.Wait()
 }
 
-// runnerOfJob returns a job's runner. Several jobs on the CPU have a backend each, on a share of the cores of its own: runs side by side
-// train more images a second than one on all cores.
-func (s *Session) runnerOfJob(ctx context.Context, job int, shared *train.Runner) (runner *train.Runner, release func(), err error) {
-	if s.Jobs == 1 || !s.Choice.CPU() {
+// runnerOfJob returns the runner of one of `jobs` jobs. Several on the CPU have a backend each, on a share of the cores of its own:
+// runs side by side train more images a second than one on all cores.
+func (s *Session) runnerOfJob(ctx context.Context, job, jobs int, shared *train.Runner) (runner *train.Runner, release func(), err error) {
+	if jobs == 1 || !s.Choice.CPU() {
 		return shared, func() {}, nil
 	}
-	if err := device.PinThread(job, s.Jobs); err != nil {
+	if err := device.PinThread(job, jobs); err != nil {
 		return nil, nil, err
 	}
 	backend, _, err := device.Open(ctx, s.Choice.Config, s.Devices)
