@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
@@ -77,16 +78,25 @@ func inOverview(suite experiments.Suite, run experiments.Run) bool {
 	return err == nil && study.Report == experiments.Rows && (!study.Ablation || study.LikeTable) && run.HeldOut == 0 && run.TrainImages == run.Dataset.Train && run.TestImages == run.Dataset.Test
 }
 
-// errorsChart is the test error against hours: a curve for each row and optimizer, and a line for each of the paper's errors.
+// onlyScaled says whether the runs differ from the profile's own in their width and epochs alone.
+func (r RunsRow) onlyScaled() bool {
+	return !slices.ContainsFunc(strings.Split(r.Differs, ", "), func(difference string) bool {
+		name, _, _ := strings.Cut(difference, "=")
+		return name != "" && name != "width" && name != "epochs"
+	})
+}
+
+// errorsChart is the test error against hours: a curve for each row and optimizer, through the runs with the recipe's settings, and a line
+// for each of the paper's errors.
 func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
 	chart := plot.Chart{
-		Title: "Test error against the hours of training\n(each point is a width and a number of epochs)",
+		Title: "Test error against the hours of training\n(dots: a width and a number of epochs; dashed: the paper)",
 		X:     "hours", Y: "error (% of the test images)", LogX: true,
 	}
 	for _, e := range suite.Experiments() {
 		curve := plot.Curve{Name: e.Title}
 		for _, row := range rows {
-			if row.Group[0].Run.Experiment == e.Name {
+			if row.Group[0].Run.Experiment == e.Name && row.onlyScaled() {
 				curve.Points = append(curve.Points, row.point(row.hours(), testErr))
 			}
 		}
