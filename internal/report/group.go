@@ -68,16 +68,19 @@ func (g Group) point(x float64, quantity func(record.Record) float64) plot.Point
 	return plot.Point{X: x, Mean: stat.Mean(values, nil), Low: floats.Min(values), High: floats.Max(values)}
 }
 
-// subtitle of a figure says of which images, profile and seeds it is.
-func (p *Profile) subtitle(setting Setting) string {
+// subtitle of a figure says of which images, profile and seeds it is. spread says how the figure shows the seeds, if it does.
+func (p *Profile) subtitle(setting Setting, spread string) string {
 	text := dataset.Title(setting.Dataset.Name) + ", profile " + p.Name
 	for _, group := range setting.Groups {
 		if len(group) > 1 {
-			return text + ", mean over seeds (band: smallest to largest)"
+			return text + ", mean over seeds" + spread
 		}
 	}
 	return text
 }
+
+// seedsBand is how curves show the seeds.
+const seedsBand = " (band: smallest to largest)"
 
 // provenance is where the runs of a group come from: seeds of them on each side of a comparison, and a name for what they are about.
 type provenance struct {

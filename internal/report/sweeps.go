@@ -112,7 +112,7 @@ func drawSweeps(p *Profile, out output, study experiments.Study, setting Setting
 		if err != nil {
 			return nil, fmt.Errorf("drawing the %s of %s: %w", f.title, study.Name, err)
 		}
-		if figures, err = out.draw(figures, study, f.suffix, f.title, drawn, curvesChart(chart, f.title+" after each epoch\n"+p.subtitle(setting), f.unit)); err != nil {
+		if figures, err = out.draw(figures, study, f.suffix, f.title, drawn, curvesChart(chart, f.title+" after each epoch\n"+p.subtitle(setting, seedsBand), f.unit)); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +136,7 @@ func (p *Profile) SweepsCharts(study experiments.Study) (charts []plot.Chart, er
 			curves = append(curves, row.curve(row.Experiment.Title, f.quantity))
 		}
 		charts = append(charts, plot.Chart{
-			Title: fmt.Sprintf("%s: %s after each epoch\n%s", study.Name, f.title, p.subtitle(setting)),
+			Title: fmt.Sprintf("%s: %s after each epoch\n%s", study.Name, f.title, p.subtitle(setting, seedsBand)),
 			X:     "epoch", Y: f.axis, Log: spansDecade(curves), Curves: curves,
 		})
 	}

@@ -135,7 +135,7 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 		curves = append(curves, row.curve(row.Experiment.Title, func(e record.Epoch) float64 { return e.BatchErr }))
 	}
 	title := "error on the training images while training"
-	subtitle := "\n" + p.subtitle(setting)
+	subtitle := "\n" + p.subtitle(setting, seedsBand)
 	chart := plot.Chart{Title: study.Name + ": " + title + subtitle, X: "epoch", Y: "error (% of the images)", Curves: curves}
 	same := curvesChart(chart, title+subtitle, percentages)
 	if len(curves) > mostCurves {
@@ -160,7 +160,7 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 		names = append(names, row.Experiment.Title+" minus "+row.Base.Title)
 		deltas.Values = append(deltas.Values, plot.Value{Value: row.Delta.Value, Low: row.Delta.Interval.Low, High: row.Delta.Interval.High})
 	}
-	title = "difference in test error, with its 95 % interval"
+	title, subtitle = "difference in test error, with its 95 % interval", "\n"+p.subtitle(setting, "")
 	if drawn, err = plot.Dots(study.Name+": "+title+subtitle, "percentage points (left of 0: fewer errors than the base)", names, deltas); err != nil {
 		return nil, fmt.Errorf("drawing the differences of %s: %w", study.Name, err)
 	}
