@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
@@ -64,7 +63,7 @@ var errorsColumns = slices.Concat(
 		{Name: "hours", Cell: func(r RunsRow) string { return decimals(r.hours(), 3) }},
 	},
 	meanStd[RunsRow]("train_err", 2, trainErr), meanStd[RunsRow]("test_err", 2, testErr),
-	Columns[RunsRow]{{Name: "differs", Cell: func(r RunsRow) string { return r.Differs }}},
+	Columns[RunsRow]{{Name: "differs", Cell: RunsRow.differs}},
 	originColumns[RunsRow](), closingColumns[RunsRow](),
 )
 
@@ -80,9 +79,9 @@ func inOverview(suite experiments.Suite, run experiments.Run) bool {
 
 // onlyScaled says whether the runs differ from the profile's own in their width and epochs alone.
 func (r RunsRow) onlyScaled() bool {
-	return !slices.ContainsFunc(strings.Split(r.Differs, ", "), func(difference string) bool {
-		name, _, _ := strings.Cut(difference, "=")
-		return name != "" && name != "width" && name != "epochs"
+	return !slices.ContainsFunc(r.Differences, func(difference string) bool {
+		name := differenceIn(difference)
+		return name != "width" && name != "epochs"
 	})
 }
 

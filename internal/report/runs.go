@@ -15,8 +15,8 @@ import (
 type RunsRow struct {
 	// Group holds the line's records.
 	Group
-	// Differs says how the runs differ from what the profile declares, "" for the profile's own.
-	Differs string
+	// Differences from what the profile declares, such as "epochs=10"; none for the profile's own.
+	Differences []string
 	// order of the experiment's declaration.
 	order int
 }
@@ -25,7 +25,7 @@ type RunsRow struct {
 // The error is either of the test images or of the held-out training images.
 var runsColumns = Columns[RunsRow]{
 	{Name: "experiment", Heading: "experiment", Cell: func(r RunsRow) string { return r.Group[0].Run.Experiment }},
-	{Name: "differs", Heading: "differs", Cell: func(r RunsRow) string { return r.Differs }},
+	{Name: "differs", Heading: "differs", Cell: RunsRow.differs},
 	{Name: "dataset", Heading: "data set", Cell: func(r RunsRow) string { return r.Group[0].Run.Dataset.Name }},
 	of[RunsRow]("dataset_sha256", func(r record.Record) string { return r.Run.Dataset.SHA256 }),
 	{Name: "backend", Heading: "machine", Cell: func(r RunsRow) string { return r.Group[0].Run.Machine.String() }},
@@ -36,6 +36,15 @@ var runsColumns = Columns[RunsRow]{
 	{Name: "seeds", Heading: "seeds", Number: true, Cell: func(r RunsRow) string { return strconv.Itoa(len(r.Group)) }},
 	{Name: "seconds", Heading: "seconds", Number: true, Cell: func(r RunsRow) string { return decimals(r.Sample(seconds).Mean, 0) }},
 	{Name: "commit", Heading: "commit", Cell: func(r RunsRow) string { return r.commits() }},
+}
+
+// differs lists the differences for reading.
+func (r RunsRow) differs() string { return strings.Join(r.Differences, ", ") }
+
+// differenceIn names what a difference is in: "epochs" for "epochs=10".
+func differenceIn(difference string) string {
+	name, _, _ := strings.Cut(difference, "=")
+	return name
 }
 
 // testErr is the mean error of the test images, or of held-out ones; empty where it was measured on the others.
@@ -58,13 +67,13 @@ func (p *Profile) Runs() (rows []RunsRow) {
 		i, ok := at[key]
 		if !ok {
 			i = len(rows)
-			at[key], rows = i, append(rows, RunsRow{Differs: strings.Join(p.suite.Differences(r.Run), ", "), order: order[r.Run.Experiment]})
+			at[key], rows = i, append(rows, RunsRow{Differences: p.suite.Differences(r.Run), order: order[r.Run.Experiment]})
 		}
 		rows[i].Group = append(rows[i].Group, r)
 	}
 	slices.SortFunc(rows, func(a, b RunsRow) int {
 		x, y := a.Group[0].Run, b.Group[0].Run
-		return cmp.Or(a.order-b.order, strings.Compare(x.Experiment, y.Experiment), strings.Compare(a.Differs, b.Differs),
+		return cmp.Or(a.order-b.order, strings.Compare(x.Experiment, y.Experiment), strings.Compare(a.differs(), b.differs()),
 			strings.Compare(withoutSeed(x), withoutSeed(y)))
 	})
 	return rows

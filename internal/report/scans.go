@@ -135,7 +135,7 @@ func (p *Profile) panels(setting string, curves [][]scanPoint) (panels []plot.Ch
 // otherSettings are the hyperparameters, but for one, in which a run differs from what its profile declares.
 func (p *Profile) otherSettings(run experiments.Run, but string) string {
 	differences := slices.DeleteFunc(p.suite.Differences(run), func(difference string) bool {
-		name, _, _ := strings.Cut(difference, "=")
+		name := differenceIn(difference)
 		_, isSetting := experiments.Recipe[name]
 		return name == but || !isSetting
 	})

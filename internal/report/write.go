@@ -119,7 +119,7 @@ func (p *Profile) reports() (output, error) {
 	if len(decoded) > 0 {
 		out[decodingCSV] = decodingColumns.CSV(decoded)
 	}
-	if trials := slices.DeleteFunc(p.Runs(), func(r RunsRow) bool { return r.Differs == "" }); len(trials) > 0 {
+	if trials := slices.DeleteFunc(p.Runs(), func(r RunsRow) bool { return len(r.Differences) == 0 }); len(trials) > 0 {
 		out[trialsCSV] = runsColumns.CSV(trials)
 	}
 	claims, err := p.reportClaims(out)

@@ -262,9 +262,10 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
 
 // plan holds the runs of a study that belong to the shard, and their runner.
 type plan struct {
-	study  experiments.Study
-	runner *train.Runner
-	runs   []experiments.Run
+	study   experiments.Study
+	runner  *train.Runner
+	runs    []experiments.Run
+	missing int // runs without a record
 }
 
 // plan finds the data of all studies, plans their runs, and tells the runners where each run stands among all.
@@ -296,7 +297,7 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 		plans = append(plans, p)
 	}
 	number, later := total, 0.0 // from the last run to the first
-	for _, p := range slices.Backward(plans) {
+	for i, p := range slices.Backward(plans) {
 		for _, run := range slices.Backward(p.runs) {
 			work, err := run.Work()
 			if err != nil {
@@ -304,8 +305,9 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 			}
 			p.runner.Places[run.ID()] = train.Place{Name: fmt.Sprintf("run %d of %d, %s", number, total, title(run)), Later: later / work / float64(s.Jobs)}
 			number--
-			if !s.recorded(run) {
+			if _, err := os.Stat(record.Path(filepath.Join(s.Folder(), record.Folder), run.ID())); err != nil {
 				later += work
+				plans[i].missing++
 			}
 		}
 	}
@@ -326,24 +328,14 @@ func longestFirst(runs []experiments.Run) error {
 	return nil
 }
 
-// recorded says whether a run has a record.
-func (s *Session) recorded(run experiments.Run) bool {
-	_, err := os.Stat(record.Path(filepath.Join(s.Folder(), record.Folder), run.ID()))
-	return err == nil
-}
-
 // train executes the runs of a study, several at a time if asked for.
 func (s *Session) train(ctx context.Context, p plan) error {
 	queue := make(chan experiments.Run, len(p.runs))
-	missing := 0
 	for _, run := range p.runs {
 		queue <- run
-		if !s.recorded(run) {
-			missing++
-		}
 	}
 	close(queue)
-	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
+	count := min(s.Jobs, max(1, p.missing)) // one run left gets all cores
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
 		jobs.Go(func() error {
