@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ui/commandline"
@@ -49,28 +50,58 @@ const (
 // Settings are hyperparameters by name, each a float64, int, bool or string. The docstring of its Param constant says what it means.
 type Settings map[string]any
 
+// hyperparameters declares them all: the value in the recipe, the range of those that are numbers, and a line for the help.
+var hyperparameters = []struct {
+	name     string
+	value    any
+	min, max float64
+	about    string
+}{
+	{ParamOptimizer, Muon, 0, 0, "muon (for dictionaries above the first block; Adam for the rest) or adam (for all, as in the paper)"},
+	{ParamLearningRate, 0.001, 1e-9, 1, "largest rate of Adam"},
+	{ParamMuonRate, 0.01, 0, 1, "largest rate of Muon"},
+	{ParamMuonDecay, 0.1, 0, 100, "Muon's weight decay"},
+	{ParamWarmUp, 0.1, 0, 0.9, "share of the steps in which the rates rise"},
+	{ParamBatch, 128, 1, 1 << 16, "images in a batch"},
+	{ParamCrop, 4, 0, 16, "largest shift of a random crop, in pixels"},
+	{ParamFlip, 0.5, 0, 1, "probability of a horizontal flip"},
+	{ParamWhiten, true, 0, 0, "GCN and ZCA of the images"},
+	{ebssc.ParamDropout, 0.3, 0, 0.95, "dropout before every convolution but the first"},
+	{ebssc.ParamBeta, 0.001, 0, 10, "initial thresholds β"},
+	{ebssc.ParamBetaStep, 1.0, 0, 1e6, "factor on the steps of β; 0 fixes it"},
+	{ebssc.ParamClassSpread, 0.5, 0, 1, "relative spread of the initial class thresholds around β"},
+	{ebssc.ParamClassStep, 10.0, 0, 1e6, "factor on the steps of class thresholds"},
+	{ebssc.ParamEnergyScale, 100.0, 1e-6, 1e6, "factor on the energies in the softmax"},
+	{ebssc.ParamClassifierScale, 3.0, 1e-6, 1e6, "factor on the linear classifier's scores"},
+	{ebssc.ParamAlpha, 0.0, 0, 1e3, "regularisation α of Eq. (train_obj2)"},
+	{ebssc.ParamPlainOps, false, 0, 0, "GoMLX's own convolutions and pools in place of the fast ones"},
+	{ebssc.ParamBFloat16, false, 0, 0, "convolutions in bfloat16"},
+	{ebssc.ParamHypotheses, 0, 0, 1000, "class hypotheses inferred at a time; 0: as many as fit"},
+}
+
 // Recipe holds the hyperparameters of training. Those that the paper leaves open were chosen on held-out training images.
-var Recipe = Settings{
-	ParamOptimizer:             Muon,
-	ParamLearningRate:          0.001,
-	ParamMuonRate:              0.01,
-	ParamMuonDecay:             0.1,
-	ParamWarmUp:                0.1,
-	ParamBatch:                 128,
-	ParamCrop:                  4,
-	ParamFlip:                  0.5,
-	ParamWhiten:                true,
-	ebssc.ParamDropout:         0.3,
-	ebssc.ParamBeta:            0.001,
-	ebssc.ParamBetaStep:        1.0,
-	ebssc.ParamClassSpread:     0.5,
-	ebssc.ParamClassStep:       10.0,
-	ebssc.ParamEnergyScale:     100.0,
-	ebssc.ParamClassifierScale: 3.0,
-	ebssc.ParamAlpha:           0.0,
-	ebssc.ParamPlainOps:        false,
-	ebssc.ParamBFloat16:        false,
-	ebssc.ParamHypotheses:      0,
+var Recipe = func() Settings {
+	recipe := Settings{}
+	for _, h := range hyperparameters {
+		recipe[h.name] = h.value
+	}
+	return recipe
+}()
+
+// DescribeSettings lists the hyperparameters, a line each, in two columns: name and value in the recipe, as ParseSettings reads them, and
+// what they are, with the range of numbers.
+func DescribeSettings() string {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, h := range hyperparameters {
+		fmt.Fprintf(table, "%s=%v\t%s", h.name, h.value, h.about)
+		if h.max > 0 {
+			fmt.Fprintf(table, " (%g to %g)", h.min, h.max)
+		}
+		fmt.Fprintln(table)
+	}
+	_ = table.Flush() // writes to memory do not fail
+	return text.String()
 }
 
 // later are settings that came after the first records, with the value that all runs had until then. At that value a description
@@ -169,34 +200,16 @@ func (s Settings) Validate() error {
 	if optimizer := s[ParamOptimizer]; optimizer != Muon && optimizer != Adam {
 		return fmt.Errorf("%s=%v is unknown: choose %s or %s", ParamOptimizer, optimizer, Muon, Adam)
 	}
-	ranges := []struct {
-		name     string
-		min, max float64
-	}{
-		{ParamLearningRate, 1e-9, 1},
-		{ParamMuonRate, 0, 1},
-		{ParamMuonDecay, 0, 100},
-		{ParamWarmUp, 0, 0.9},
-		{ParamBatch, 1, 1 << 16},
-		{ParamCrop, 0, 16},
-		{ParamFlip, 0, 1},
-		{ebssc.ParamDropout, 0, 0.95},
-		{ebssc.ParamBeta, 0, 10},
-		{ebssc.ParamBetaStep, 0, 1e6},
-		{ebssc.ParamClassSpread, 0, 1},
-		{ebssc.ParamClassStep, 0, 1e6},
-		{ebssc.ParamEnergyScale, 1e-6, 1e6},
-		{ebssc.ParamClassifierScale, 1e-6, 1e6},
-		{ebssc.ParamAlpha, 0, 1e3},
-		{ebssc.ParamHypotheses, 0, 1 << 20},
-	}
-	for _, r := range ranges {
-		value, ok := s.Number(r.name)
-		if !ok {
-			return fmt.Errorf("%s=%v is not a number", r.name, s[r.name])
+	for _, h := range hyperparameters {
+		if h.max == 0 {
+			continue // no number
 		}
-		if !(value >= r.min && value <= r.max) {
-			return fmt.Errorf("%s=%v is out of range: choose %g to %g", r.name, s[r.name], r.min, r.max)
+		value, ok := s.Number(h.name)
+		if !ok {
+			return fmt.Errorf("%s=%v is not a number", h.name, s[h.name])
+		}
+		if !(value >= h.min && value <= h.max) {
+			return fmt.Errorf("%s=%v is out of range: choose %g to %g", h.name, s[h.name], h.min, h.max)
 		}
 	}
 	return nil

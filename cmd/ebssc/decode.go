@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
@@ -44,7 +45,7 @@ func (flags *modelFlags) find() (record.Record, error) {
 	return findRecord(flags.results, flags.run)
 }
 
-// start finds the record's study, and starts a session for both, with the runner on the record's data set.
+// start finds the record's study, and starts a session for both, with the runner on the record's data set or a copy of it.
 func (flags *modelFlags) start(cmd *cobra.Command, r record.Record) (*study.Session, experiments.Study, *train.Runner, error) {
 	s, _, err := study.Suite.Experiment(r.Run.Experiment)
 	if err != nil {
@@ -56,7 +57,12 @@ func (flags *modelFlags) start(cmd *cobra.Command, r record.Record) (*study.Sess
 		return nil, s, nil, err
 	}
 	runner, err := session.Runner(cmd.Context(), s.Images)
-	if err == nil && runner.Dataset() != r.Run.Dataset {
+	switch {
+	case err != nil || runner.Dataset() == r.Run.Dataset:
+	case dataset.Copies(runner.Set.Name, r.Run.Dataset.Name):
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s was trained on %s; it sees the same pictures here as %s, preprocessed as these are\n",
+			r.ID, dataset.Title(r.Run.Dataset.Name), dataset.Title(runner.Set.Name))
+	default:
 		err = fmt.Errorf("run %s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
 			r.ID, r.Run.Dataset.Name, r.Run.Dataset.SHA256, runner.Set.Name, runner.Set.SHA256)
 	}

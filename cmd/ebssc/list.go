@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
 	"ebsscgo/internal/study"
 )
 
@@ -29,9 +30,9 @@ func listCommand() *cobra.Command {
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "Profile %s: %s. Other profiles: ebssc list --profile %s.\n", profile.Name, profile.About, profileNames())
-			fmt.Fprintf(out, "Times are at the speed of the runs recorded in %s.\n", results)
+			fmt.Fprintf(out, "Times are of one core, at the speed of the last run of the same network in %s; --jobs 2 trains two runs at a time, each on half of the cores.\n", results)
 			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "\nSTUDY\tRUNS\tWIDTH\tIMAGES\tEPOCHS\tTIME\tABOUT")
+			fmt.Fprintln(w, "\nSTUDY\tRUNS\tWIDTH\tIMAGES\tEPOCHS\tCORE TIME\tABOUT")
 			for _, s := range study.Suite {
 				runs, err := declaredRuns(profile, s)
 				if err != nil {
@@ -85,9 +86,9 @@ func declaredRuns(profile experiments.Profile, s experiments.Study) (runs []expe
 	return runs, nil
 }
 
-// secondsPerImage is, for each network in JSON, the mean time that its recorded runs took for an image in an epoch.
+// secondsPerImage is, for each network in JSON, the time of one core that its last recorded run took for an image in an epoch.
 func secondsPerImage(results string) (map[string]float64, error) {
-	seconds, images := map[string]float64{}, map[string]float64{}
+	last := map[string]record.Record{}
 	for r, err := range allRecords(results) {
 		if err != nil {
 			return nil, err
@@ -96,11 +97,13 @@ func secondsPerImage(results string) (map[string]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		seconds[string(network)] += r.Seconds
-		images[string(network)] += float64(r.Run.TrainImages * r.Run.Epochs)
+		if r.Finished.After(last[string(network)].Finished) {
+			last[string(network)] = r
+		}
 	}
-	for network := range seconds {
-		seconds[network] /= images[network]
+	seconds := map[string]float64{}
+	for network, r := range last {
+		seconds[network] = r.Seconds * float64(r.Origin.Cores) / float64(r.Run.TrainImages*r.Run.Epochs)
 	}
 	return seconds, nil
 }

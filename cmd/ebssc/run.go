@@ -70,9 +70,9 @@ func runStudies(stdout io.Writer, name, about string, studies experiments.Suite,
 		Use:   name,
 		Short: "Train " + about,
 		Long: "Train " + about + ", and write the results to <results>/<profile>/.\n\n" +
-			"--set changes hyperparameters: \"key=value;key=value\", or \"file:PATH\" with such lines. Their names and values\n" +
-			"in the recipe (profiles change some; the constants in experiments and ebssc explain them):\n\n  " +
-			strings.ReplaceAll(experiments.Recipe.String(), ";", "\n  "),
+			"--set changes hyperparameters: \"key=value;key=value\", or \"file:PATH\" with such lines. These are their values in\n" +
+			"the recipe; profiles change some:\n\n  " +
+			strings.ReplaceAll(strings.TrimSpace(experiments.DescribeSettings()), "\n", "\n  "),
 		Args: cobra.NoArgs,
 		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n  ebssc run %[1]s --only %s --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
 			name, studies[0].Experiments[0].Name),

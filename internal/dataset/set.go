@@ -47,6 +47,12 @@ func Title(name string) string {
 	return name
 }
 
+// Copies says whether two names are of the same pictures and labels in different bytes: CIFAR-10 and its JPEG copy. Results on them are never
+// put together, but a network trained on one can be shown the other's pictures.
+func Copies(a, b string) bool {
+	return min(a, b) == CIFAR10Name && max(a, b) == CIFAR10JPEGName
+}
+
 // numClasses is the number of classes of each data set here; labels are smaller.
 const numClasses = 10
 

@@ -127,3 +127,13 @@ func TestPick(t *testing.T) {
 	require.Equal(t, []int{3, 1, 2, 1}, picked.Shape().Dimensions)
 	require.Equal(t, []float32{20, 21, 0, 1, 20, 21}, tensors.MustCopyFlatData[float32](picked))
 }
+
+// Only CIFAR-10 and its JPEG copy show the same pictures; of unknown bytes nothing is known.
+func TestCopies(t *testing.T) {
+	for a := range titles {
+		for b := range titles {
+			same := a == CIFAR10Name && b == CIFAR10JPEGName || a == CIFAR10JPEGName && b == CIFAR10Name
+			require.Equal(t, same, Copies(a, b), "%s, %s", a, b)
+		}
+	}
+}

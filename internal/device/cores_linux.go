@@ -8,18 +8,19 @@ import (
 )
 
 // PinThread wires the calling goroutine to its thread, and that thread to one of equal shares of the process's cores, numbered from 0.
-// Threads that it starts stay there, too: those of a backend that is opened next. With more shares than cores nothing is pinned.
+// Threads that it starts stay there, too: those of a backend that is opened next. It returns how many cores these are. With more shares than
+// cores nothing is pinned.
 //
 // The goroutine must end without runtime.UnlockOSThread: then the thread ends with it.
-func PinThread(share, shares int) error {
+func PinThread(share, shares int) (cores int, err error) {
 	runtime.LockOSThread()
 	var all, own unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
-		return fmt.Errorf("asking for the thread's cores: %w", err)
+		return 0, fmt.Errorf("asking for the thread's cores: %w", err)
 	}
 	count := all.Count()
 	if shares > count {
-		return nil
+		return count, nil
 	}
 	for cpu, seen := 0, 0; seen < count; cpu++ {
 		if !all.IsSet(cpu) {
@@ -31,7 +32,7 @@ func PinThread(share, shares int) error {
 		seen++
 	}
 	if err := unix.SchedSetaffinity(0, &own); err != nil {
-		return fmt.Errorf("keeping a thread on its cores: %w", err)
+		return 0, fmt.Errorf("keeping a thread on its cores: %w", err)
 	}
-	return nil
+	return own.Count(), nil
 }

@@ -1,19 +1,23 @@
 package device
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
 
-// affinity are the cores of a thread that PinThread was called on.
+// affinity are the cores of a thread that PinThread was called on; it returned as many.
 func affinity(t *testing.T, share, shares int) (cores unix.CPUSet) {
 	done := make(chan error)
 	go func() { // without UnlockOSThread the thread ends with the goroutine
-		err := PinThread(share, shares)
+		count, err := PinThread(share, shares)
 		if err == nil {
 			err = unix.SchedGetaffinity(0, &cores)
+		}
+		if err == nil && count != cores.Count() {
+			err = fmt.Errorf("PinThread returned %d, the thread has %d cores", count, cores.Count())
 		}
 		done <- err
 	}()

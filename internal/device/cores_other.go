@@ -2,5 +2,7 @@
 
 package device
 
-// PinThread does nothing: threads are kept on cores on Linux only.
-func PinThread(share, shares int) error { return nil }
+import "runtime"
+
+// PinThread does nothing and returns the number of all cores: threads are kept on cores on Linux only.
+func PinThread(share, shares int) (cores int, err error) { return runtime.NumCPU(), nil }

@@ -47,7 +47,7 @@ type Record struct {
 type Origin struct {
 	// Commit that the program was built from, "unknown" without one; Go and GoMLX are versions; Plugin names the XLA plugin.
 	Commit, Go, GoMLX, Plugin string
-	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores in use.
+	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores that the run could use.
 	System, CPU string
 	Cores       int
 }

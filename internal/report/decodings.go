@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -135,22 +136,12 @@ func (p *Profile) pictures(out output, r record.Record) (figures []figure, err e
 // decodingNotes compare what the paper says of its figures with what was measured, and say what the columns mean.
 func decodingNotes(r record.Record, title string) []string {
 	trained := r.Decodings.Trained
-	first, last, worst := trained[0], trained[len(trained)-1], trained[0]
-	rises := 0
-	for i, f := range trained {
-		if f.Cosine < worst.Cosine {
-			worst = f
-		}
-		if i > 0 && f.Difference != nil && trained[i-1].Difference != nil && *f.Difference > *trained[i-1].Difference {
-			rises++
-		}
-	}
+	worst := slices.MinFunc(trained, func(a, b decode.Fidelity) int { return cmp.Compare(a.Cosine, b.Cosine) })
 	notes := []string{fmt.Sprintf("The paper calls reconstructions from all levels high fidelity. Here the cosine between image and "+
-		"reconstruction falls to %.3f, at %s; from the lowest block it is %.3f.", worst.Cosine, worst.Block, first.Cosine)}
-	if first.Difference != nil && last.Difference != nil {
-		notes = append(notes, fmt.Sprintf("The paper says that differences between class hypotheses grow with depth. Here they go from %.5f at %s "+
-			"to %.5f at %s, and rise in %d of %s from a block to the next.", *first.Difference, first.Block, *last.Difference, last.Block,
-			rises, plural(len(trained)-1, "step")))
+		"reconstruction falls to %.3f, at %s; from the lowest block it is %.3f.", worst.Cosine, worst.Block, trained[0].Cosine)}
+	if after, before := growth(trained), growth(r.Decodings.Untrained); after != "" && before != "" {
+		notes = append(notes, fmt.Sprintf("The paper says that differences between class hypotheses grow with depth. Here they go %s. "+
+			"Before training they go %s.", after, before))
 	}
 	notes = append(notes, fmt.Sprintf("The network: train error %.2f %%, test error %.2f %%, %.0f s.", r.TrainErr, r.TestErr, r.Seconds))
 	notes = append(notes, provenanceNotes([]provenance{{Group{r}, 1, fmt.Sprintf("decodings of %s in %.0f s", title, r.Decodings.Seconds)}})...)
@@ -161,4 +152,19 @@ func decodingNotes(r record.Record, title string) []string {
 		"Difference is the part of a decoding, without the thresholds' own contribution, that depends on the class hypothesis: the squared "+
 			"distance from the mean over hypotheses, divided by the squared length. The share on the ink is the part of the squared "+
 			"differences between hypotheses at pixels with ink; ink is the part of the image with ink.")
+}
+
+// growth says how the differences between hypotheses change from the lowest block to the highest; nothing if either has none.
+func growth(blocks []decode.Fidelity) string {
+	first, last, rises := blocks[0], blocks[len(blocks)-1], 0
+	if first.Difference == nil || last.Difference == nil {
+		return ""
+	}
+	for i, f := range blocks[1:] {
+		if below := blocks[i].Difference; f.Difference != nil && below != nil && *f.Difference > *below {
+			rises++
+		}
+	}
+	return fmt.Sprintf("from %.5f at %s to %.5f at %s, and rise in %d of %s from a block to the next", *first.Difference, first.Block,
+		*last.Difference, last.Block, rises, plural(len(blocks)-1, "step"))
 }

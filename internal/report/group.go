@@ -145,16 +145,13 @@ func originColumns[R grouped]() Columns[R] {
 	}
 }
 
-// closingColumns are the seconds of all seeds together, and the commits that trained them.
+// closingColumns are the seconds of a run, a mean over the seeds, and the commits that trained them.
 func closingColumns[R grouped]() Columns[R] {
 	return Columns[R]{
-		{Name: "seconds", Cell: func(row R) string { return allSeconds(row.group()) }},
+		{Name: "seconds", Cell: func(row R) string { return decimals(row.group().Sample(seconds).Mean, 0) }},
 		{Name: "commit", Cell: func(row R) string { return row.group().commits() }},
 	}
 }
-
-// allSeconds are those of all seeds together.
-func allSeconds(g Group) string { return decimals(g.Sample(seconds).Mean*float64(len(g)), 0) }
 
 // meanStd are two columns, of a quantity's mean over seeds and its standard deviation.
 func meanStd[R grouped](name string, digits int, quantity func(record.Record) float64) Columns[R] {

@@ -233,8 +233,8 @@ func TestTable(t *testing.T) {
 	add(t, results, "ssc-lc7", 1, wrong(200), images("cifar10-jpeg"))
 	add(t, results, "ssc-ebc67", 1, wrong(180), images("cifar10-jpeg"))
 	p := write(t, results)
-	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,params,paper_params,train_err,train_err_std,test_err,test_err_std,test_err_low,test_err_high,paper_within,paper_train_err,paper_test_err,delta_test_err,base,delta_base,delta_base_low,delta_base_high,p_value,seconds,commit
-relu-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,2,4,1000,1000,2460,1.3M,21.00,1.41,21.00,1.41,8.29,33.71,yes,1.20,11.40,9.60,,,,,,19,0123456789ab
+	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,params,paper_params,train_err,train_err_std,test_err,test_err_std,test_err_low,test_err_high,paper_within,paper_train_err,paper_test_err,delta_test_err,base,delta_base,delta_base_low,delta_base_high,mcnemar_p,seconds,commit
+relu-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,2,4,1000,1000,2460,1.3M,21.00,1.41,21.00,1.41,8.29,33.71,yes,1.20,11.40,9.60,,,,,,10,0123456789ab
 ssc-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,4771,2.6M,20.00,,20.00,,17.64,22.59,no,0.99,9.77,10.23,,,,,,12,0123456789ab
 ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849,3.2M,18.00,,18.00,,15.74,20.50,no,0.21,9.23,8.77,ssc-lc7,-2.00,-2.91,-1.09,1.91e-06,12,0123456789ab
 `, read(t, results, "table.csv"))
@@ -243,7 +243,7 @@ ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849
 		"| ReLU+LC₇ | 21.00 ± 1.41 | 21.00 ± 1.41 | – | – | 2460 | 1.20 | 11.40 | 1.3M |",
 		"| CReLU(SN)+LC₇: base not trained: `ebssc run table --only crelu-sn-lc7 --profile smoke` | – |",
 		"| SSC+LC₇ | −2.00 (−2.91 to −1.09) |",
-		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 4 epochs, 2 seeds, backend xla-cpu, commit 0123456789ab: ReLU+LC₇ in 19 s.",
+		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 4 epochs, 2 seeds, backend xla-cpu, commit 0123456789ab: ReLU+LC₇ in 10 s a run.",
 		" 1 seed,", "figures/table_curves.svg", "figures/table_differences.svg",
 	} {
 		require.Contains(t, markdown, text)
@@ -445,9 +445,9 @@ func TestSweeps(t *testing.T) {
 	add(t, results, "unroll-1", 2, sweeps("1111111110"))
 	add(t, results, "unroll-3", 1, sweeps("1111111111"))
 	write(t, results)
-	require.Equal(t, `sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_objective,train_objective_std,train_err,train_err_std,test_err,test_err_std,paper_test_err,fixed,broken,p_value,delta_base,delta_base_low,delta_base_high,seconds,commit
-0,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.62500,0.17678,25.00,0.00,80.00,14.14,1.31,,,,,,,19,0123456789ab
-1,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.75000,0.00000,25.00,0.00,10.00,0.00,0.74,9,1,0.0215,-70.00,-197.06,57.06,24,0123456789ab
+	require.Equal(t, `sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_objective,train_objective_std,train_err,train_err_std,test_err,test_err_std,paper_test_err,fixed,broken,mcnemar_p,delta_base,delta_base_low,delta_base_high,seconds,commit
+0,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.62500,0.17678,25.00,0.00,80.00,14.14,1.31,,,,,,,10,0123456789ab
+1,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.75000,0.00000,25.00,0.00,10.00,0.00,0.74,9,1,0.0215,-70.00,-197.06,57.06,12,0123456789ab
 3,mnist,mnist-0123456789,smoke,xla-cpu,1,2,1000,10,0,0.75000,,25.00,,0.00,,,,,,,,,12,0123456789ab
 `, read(t, results, "unroll_summary.csv"))
 	require.True(t, strings.HasPrefix(read(t, results, "unroll.csv"), `sweeps,dataset,dataset_sha256,backend,seed,epoch,train_objective,train_err,test_err,seconds
@@ -456,7 +456,7 @@ func TestSweeps(t *testing.T) {
 	markdown := read(t, results, "unroll.md")
 	for _, text := range []string{
 		"| T = 1 | 0.75000 ± 0.00000 | 25.00 ± 0.00 | 10.00 ± 0.00 | 0.74 | 9 | 1 | 0.0215 | −70.00 (−197.06 to 57.06) |", "| T = 3 | 0.75000 | 25.00 | 0.00 | – | – | – | – | – |",
-		"MNIST (SHA-256 mnist-012345…), profile `smoke`, 2 epochs, 2 seeds, backend xla-cpu, commit 0123456789ab: T = 0 in 19 s, T = 1 in 24 s.", "α = 0.",
+		"MNIST (SHA-256 mnist-012345…), profile `smoke`, 2 epochs, 2 seeds, backend xla-cpu, commit 0123456789ab: T = 0 in 10 s a run, T = 1 in 12 s a run.", "α = 0.",
 	} {
 		require.Contains(t, markdown, text)
 	}

@@ -82,7 +82,7 @@ func (p *Profile) reportRows(out output, kind rowReport, study experiments.Study
 		}
 		var runs []provenance
 		for _, row := range rows {
-			runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %s s", row.Experiment.Title, allSeconds(row.Group))})
+			runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %.0f s a run", row.Experiment.Title, row.Sample(seconds).Mean)})
 		}
 		b := block{setting: setting, table: kind.columns.table(rows), notes: append(provenanceNotes(runs), kind.notes(p.Name, rows)...)}
 		if i == 0 {

@@ -17,7 +17,7 @@ import (
 var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, notes: sweepsNotes, draw: drawSweeps}
 
 // sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the objective in nats and
-// errors in percent. delta_base is the difference in test error to one sweep less, with its interval as in a table; fixed, broken and p_value
+// errors in percent. delta_base is the difference in test error to one sweep less, with its interval as in a table; fixed, broken and mcnemar_p
 // are of the paired test of the two on the test images, see [McNemar]. The other columns are as
 // in a table.
 var sweepsColumns = slices.Concat(
@@ -33,7 +33,7 @@ var sweepsColumns = slices.Concat(
 		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
 		ofPaired("fixed", "fixed", func(p Paired) string { return strconv.Itoa(p.Fixed) }),
 		ofPaired("broken", "broken", func(p Paired) string { return strconv.Itoa(p.Broken) }),
-		ofDelta("p_value", "p", func(r Row) string { return r.Delta.pValue() }),
+		ofDelta("mcnemar_p", "p", func(r Row) string { return r.Delta.pValue() }),
 		{Heading: "test err. minus one sweep less (95 % interval)", Cell: Row.deltaText},
 	},
 	deltaColumns,

@@ -17,9 +17,9 @@ var tables = rowReport{summary: ".csv", columns: rowColumns, notes: rowNotes, dr
 
 // rowColumns are those of a table, such as table.csv and table.md. Errors are in percent; *_std is the standard deviation over
 // seeds, empty for a single one; test_err_low and test_err_high are its 95 % interval, see testInterval, and paper_within says whether
-// the paper's error lies in it; seconds are those of all seeds together. base is the row that one is compared with, where it
+// the paper's error lies in it; seconds are those of a run, a mean over the seeds. base is the row that one is compared with, where it
 // is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval (see [Measured]; that
-// of a single seed is over the test images alone) and the p value of [McNemar]'s test.
+// of a single seed is over the test images alone), and mcnemar_p is of [McNemar]'s test on the test images.
 var rowColumns = slices.Concat(
 	Columns[Row]{
 		{Name: "experiment", Cell: func(r Row) string { return r.Experiment.Name }},
@@ -46,7 +46,7 @@ var rowColumns = slices.Concat(
 		ofDelta("base", "", func(r Row) string { return r.Experiment.Base }),
 	},
 	deltaColumns,
-	Columns[Row]{ofDelta("p_value", "", func(r Row) string { return r.Delta.pValue() })},
+	Columns[Row]{ofDelta("mcnemar_p", "", func(r Row) string { return r.Delta.pValue() })},
 	closingColumns[Row](),
 )
 
@@ -96,7 +96,13 @@ func millions(count int) string {
 
 // rowNotes say what the columns mean.
 func rowNotes(profile string, rows []Row) []string {
-	notes := []string{"The interval of a single seed is over the test images (Bonett and Price, paired); it leaves out how much seeds vary."}
+	var notes []string
+	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Group) > 1 }) {
+		notes = append(notes, "± is the standard deviation over seeds. Differences are in percentage points.")
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Delta.Method == MethodPaired }) {
+		notes = append(notes, "The interval of a single seed is over the test images (Bonett and Price, paired); it leaves out how much seeds vary.")
+	}
 	if profile != "paper" && hasPaper(rows) {
 		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and training to convergence; "+
 			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")

@@ -364,14 +364,15 @@ func (s *Session) runnerOfJob(ctx context.Context, job, jobs int, shared *train.
 	if jobs == 1 || !s.Choice.CPU() {
 		return shared, func() {}, nil
 	}
-	if err := device.PinThread(job, jobs); err != nil {
+	cores, err := device.PinThread(job, jobs)
+	if err != nil {
 		return nil, nil, err
 	}
 	backend, _, err := device.Open(ctx, s.Choice.Config, s.Devices)
 	if err != nil {
 		return nil, nil, err
 	}
-	return shared.On(backend), backend.Finalize, nil
+	return shared.On(backend, cores), backend.Finalize, nil
 }
 
 // trainOne executes a run, and decodes its network where the study asks for it.

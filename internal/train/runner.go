@@ -36,9 +36,11 @@ type Runner struct {
 	mutex    sync.Mutex // of prepared
 }
 
-// On returns a runner of the same runs on another backend.
-func (r *Runner) On(backend compute.Backend) *Runner {
-	return &Runner{Backend: backend, Set: r.Set, Log: r.Log, Terminal: r.Terminal, OnEpoch: r.OnEpoch, Places: r.Places, Origin: r.Origin}
+// On returns a runner of the same runs on another backend, which computes on so many cores.
+func (r *Runner) On(backend compute.Backend, cores int) *Runner {
+	origin := r.Origin
+	origin.Cores = cores
+	return &Runner{Backend: backend, Set: r.Set, Log: r.Log, Terminal: r.Terminal, OnEpoch: r.OnEpoch, Places: r.Places, Origin: origin}
 }
 
 // Place is a run's place among the runs of a session.

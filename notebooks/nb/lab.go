@@ -14,7 +14,9 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/report"
 	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
 )
@@ -101,8 +103,8 @@ func (l *Lab) plan(settings experiments.Settings, e experiments.Experiment) expe
 	return Must(session.Plan(declared, e, l.Dataset()))[0]
 }
 
-// Model returns the trained model of an experiment with its record: the profile's recorded run on the lab's images, if its
-// checkpoint is here too. Otherwise it trains a small network at profile smoke, once.
+// Model returns the trained model of an experiment with its record: the profile's recorded run on the lab's images or a
+// copy of them, if its network is here too. Otherwise it trains a small network at profile smoke, once.
 func (l *Lab) Model(e experiments.Experiment) (Record, *model.Store) {
 	r, store, reason := l.recorded(e)
 	if reason == nil {
@@ -135,23 +137,30 @@ func (l *Lab) FirstImages(r Record, count, number int) (*tensors.Tensor, []uint8
 	return images, labels
 }
 
-// recorded returns the profile's recorded run of an experiment on the lab's images, with its trained model, or the reason why not.
+// recorded returns the profile's recorded run of an experiment on the lab's images, or else on a copy of them, with its trained model, or the
+// reason why not.
 func (l *Lab) recorded(e experiments.Experiment) (Record, *model.Store, error) {
 	reason := fmt.Errorf("profile %s has no record of %s on these images", l.session.Profile, e.Name)
 	declared, _, err := study.Suite.Experiment(e.Name)
 	if err != nil {
 		return Record{}, nil, reason
 	}
-	for _, setting := range Reports(l.session.Profile).Settings(declared.Name) {
-		group := setting.Groups[e.Name]
-		if setting.Dataset != l.Dataset() || len(group) == 0 {
-			continue
+	settings := Reports(l.session.Profile).Settings(declared.Name)
+	for _, fits := range []func(report.Setting) bool{
+		func(s report.Setting) bool { return s.Dataset == l.Dataset() },
+		func(s report.Setting) bool { return dataset.Copies(s.Dataset.Name, l.Set.Name) },
+	} {
+		for _, setting := range settings {
+			group := setting.Groups[e.Name]
+			if !fits(setting) || len(group) == 0 {
+				continue
+			}
+			store, err := train.LoadModel(group[0].Run, l.session.Folder())
+			if err == nil {
+				return group[0], store, nil
+			}
+			reason = err
 		}
-		store, err := train.LoadModel(group[0].Run, l.session.Folder())
-		if err == nil {
-			return group[0], store, nil
-		}
-		reason = err
 	}
 	return Record{}, nil, reason
 }
