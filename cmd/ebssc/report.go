@@ -26,21 +26,16 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 			if _, err := os.Stat(results); err != nil {
 				return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
 			}
-			var profiles []*report.Profile
-			for _, profile := range experiments.Profiles {
-				p, err := report.Write(results, profile.Name, study.Suite)
-				if err != nil {
-					return err
-				}
-				profiles = append(profiles, p)
+			profiles, err := report.WriteAll(results, study.Suite)
+			for _, p := range profiles {
 				for _, missing := range p.Missing() {
-					fmt.Fprintf(stdout, "not trained at profile %s: %s\n", profile.Name, missing)
+					fmt.Fprintf(stdout, "not trained at profile %s: %s\n", p.Name, missing)
 				}
-				if page, ok := pageOf(results, profile.Name); ok {
+				if page, ok := pageOf(results, p.Name); ok {
 					fmt.Fprintln(stdout, page)
 				}
 			}
-			return report.WriteOverview(results, study.Suite, profiles)
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")

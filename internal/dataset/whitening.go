@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -71,9 +72,10 @@ func Fit(ctx context.Context, backend compute.Backend, train Images) (*Whitening
 
 // whiteningKey is the hash of everything that decides a whitening.
 func whiteningKey(backend compute.Backend, train Images, bias float64) string {
+	program, _, _ := strings.Cut(backend.Description(), " [") // the plugin, without the number of devices
 	hash := sha256.New()
 	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, bias %v, backend %s\n",
-		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, ContrastNorm, bias, backend.Name())
+		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, ContrastNorm, bias, program)
 	hash.Write(train.Pixels)
 	return hex.EncodeToString(hash.Sum(nil))
 }

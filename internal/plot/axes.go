@@ -61,11 +61,11 @@ const legendTop = 40
 // Hue returns colour i of a palette of 8 distinct colours; it repeats from 8 on.
 func Hue(i int) color.Color { return hues[i%len(hues)] }
 
-// maxColours is the number of distinct colours.
-const maxColours = 8
+// MaxCurves is the number of distinct colours, and so of curves in a chart.
+const MaxCurves = 8
 
 // hues is the palette of curves and dots.
-var hues = palette("Dark2", maxColours)
+var hues = palette("Dark2", MaxCurves)
 
 // palette returns the colours of a ColorBrewer palette. It panics if the name or size is unknown.
 func palette(name string, count int) []color.Color {

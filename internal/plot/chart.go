@@ -40,8 +40,17 @@ type Point struct {
 // At is a point with a single measurement.
 func At(x, y float64) Point { return Point{X: x, Mean: y, Low: y, High: y} }
 
-// maxMarkers is the number of points up to which a curve has markers; more would overlap.
-const maxMarkers = 20
+// MaxMarkers is the number of points up to which a curve has markers; more would overlap.
+const MaxMarkers = 20
+
+// First is the chart with its first MaxCurves curves, and with a title that says so if it has more.
+func (c Chart) First() Chart {
+	if len(c.Curves) > MaxCurves {
+		c.Title += fmt.Sprintf(", the first %d of %d rows", MaxCurves, len(c.Curves))
+		c.Curves = c.Curves[:MaxCurves]
+	}
+	return c
+}
 
 // Draw draws each curve as a line through the means and, if values differ, a translucent band from minimum to maximum.
 func (c Chart) Draw() (Figure, error) {
@@ -63,8 +72,8 @@ func Charts(charts ...Chart) (Figure, error) {
 
 // panel draws the chart.
 func (c Chart) panel() (*plot.Plot, error) {
-	if len(c.Curves) == 0 || len(c.Curves) > maxColours {
-		return nil, fmt.Errorf("a chart of %d curves: it must have 1 to %d, one for each colour", len(c.Curves), maxColours)
+	if len(c.Curves) == 0 || len(c.Curves) > MaxCurves {
+		return nil, fmt.Errorf("a chart of %d curves: it must have 1 to %d, one for each colour", len(c.Curves), MaxCurves)
 	}
 	p := c.axes()
 	// All bands below all lines.
@@ -123,7 +132,7 @@ func (c Curve) addBand(p *plot.Plot, hue color.Color) error {
 	return nil
 }
 
-// addLine adds the line through the means, with markers up to maxMarkers points.
+// addLine adds the line through the means, with markers up to MaxMarkers points.
 func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
 	var means plotter.XYs
 	for _, point := range c.Points {
@@ -136,7 +145,7 @@ func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
 	line.Color, line.Width = hue, 1.6
 	markers.Color, markers.Shape, markers.Radius = hue, draw.CircleGlyph{}, 2.2
 	p.Add(line)
-	if len(means) <= maxMarkers {
+	if len(means) <= MaxMarkers {
 		p.Add(markers)
 	}
 	if c.Level != 0 {

@@ -44,9 +44,6 @@ const (
 	marginsHeight = 100
 )
 
-// mostMarkers is the number of points up to which a curve has markers; more would overlap.
-const mostMarkers = 20
-
 // newChart makes a chart of a title, two axes and series.
 func newChart(title string, height int, x, y object, series []object) chart {
 	c := chart{Title: strings.Split(title, "\n"), Height: height}
@@ -73,7 +70,7 @@ func curvesChart(c plot.Chart, title string, u unit) chart {
 	var bands, lines []object
 	var all []plot.Point
 	for _, curve := range c.Curves {
-		line := object{"name": curve.Name, "type": "line", "symbolSize": 7, "showSymbol": len(curve.Points) <= mostMarkers,
+		line := object{"name": curve.Name, "type": "line", "symbolSize": 7, "showSymbol": len(curve.Points) <= plot.MaxMarkers,
 			"emphasis": object{"focus": "series"}}
 		var means, lows, widths []any
 		for _, p := range curve.Points {

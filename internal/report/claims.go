@@ -93,7 +93,7 @@ func (p *Profile) measure(study experiments.Study, e experiments.Expectation) (f
 		return f, err
 	}
 	f.Measured.Degrees = 0 // too few seeds to tell their own deviation
-	between, ok, err := p.pool(study, quantity)
+	between, ok, err := p.pool(study, subject[0].Run, quantity)
 	if ok {
 		paired := f.Measured.Paired
 		f.Measured = between.difference(baseline.Sample(quantity), subject.Sample(quantity))

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -138,6 +139,9 @@ func TestPooledDeviation(t *testing.T) {
 	results := t.TempDir()
 	addRuns(t, results, "overnight", "relu-lc7", 134)
 	addRuns(t, results, "overnight", "crelu-lc7", 119)
+	for seed, errors := range []int{10, 12, 11} { // digits in the place of CIFAR-10 say nothing of it
+		addAt(t, results, "quick", "relu-lc7", seed+1, wrong(errors), images("mnist32"))
+	}
 	require.Equal(t, "too few seeds", claimAt(t, results, "overnight", "crelu").Findings[0].Why)
 	addRuns(t, results, "quick", "relu-lc7", 300, 304, 297)
 	addRuns(t, results, "quick", "crelu-lc7", 281, 289, 282)
@@ -150,6 +154,19 @@ func TestPooledDeviation(t *testing.T) {
 	require.Equal(t, "yes", f.PaperWithin())
 	addRuns(t, results, "overnight", "ssc-lc7", 110, 111)
 	require.Equal(t, report.MethodPooled+"overnight", claimAt(t, results, "overnight", "crelu").Findings[0].Measured.Method, "its own seeds come first")
+}
+
+// What would decide an open claim is more than what there is: here Welch's test of three seeds has 2 degrees of freedom, not 4.
+func TestMoreSeedsDecide(t *testing.T) {
+	results := t.TempDir()
+	addRuns(t, results, "quick", "relu-lc7", 290, 300, 310)
+	addRuns(t, results, "quick", "crelu-lc7", 269, 270, 271)
+	f := claimAt(t, results, "quick", "crelu").Findings[0]
+	require.Equal(t, report.Open, f.Verdict, "%+v", f)
+	var seeds int
+	_, err := fmt.Sscanf(f.ToDecide, "about %d seeds", &seeds)
+	require.NoError(t, err, f.ToDecide)
+	require.Greater(t, seeds, 3)
 }
 
 // statsmodels 0.15.0: multipletests(p, method="holm")[1].

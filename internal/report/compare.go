@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 )
@@ -35,8 +34,9 @@ type ComparedRow struct {
 	Train, Test Difference
 	// Interval of the difference in test error, in percentage points, and its method:
 	//   - Welch, where both rows are means over several seeds that vary, see [Welch];
-	//   - else binomial, by the number of test images, see [Newcombe]. A mean over seeds counts as one model there, and it leaves out
-	//     how much seeds vary.
+	//   - paired, where both are of the same single seed, see [BonettPrice];
+	//   - else binomial, by the number of test images, see [Newcombe]. A mean over seeds counts as one model there.
+	// The last two leave out how much seeds vary.
 	Interval Interval
 	Method   string
 	// Changes says what else differs in how the rows were trained, such as "backend xla-cpu → go".
@@ -90,7 +90,10 @@ func Compare(a, b string, suite experiments.Suite) ([]Comparison, error) {
 		if len(studiesA[study.Name])+len(studiesB[study.Name]) == 0 {
 			continue
 		}
-		c := compareStudies(study, studiesA[study.Name], studiesB[study.Name])
+		c, err := compareStudies(study, studiesA[study.Name], studiesB[study.Name])
+		if err != nil {
+			return nil, err
+		}
 		all, refused, found = append(all, c), append(refused, c.Refused...), found || len(c.Rows) > 0
 	}
 	switch {
@@ -121,7 +124,8 @@ func loadFolder(folder string, suite experiments.Suite) (settings map[string][]S
 			return nil, "", fmt.Errorf("%s holds records of profiles %s and %s (%s): give each profile a folder", folder, profile, r.Run.Profile, r.ID)
 		}
 	}
-	settings, err = sortIntoSettings(suite, newest(records), func(r record.Record) bool { return sameScale(suite, r.Run) })
+	records = slices.DeleteFunc(records, func(r record.Record) bool { return !sameScale(suite, r.Run) })
+	settings, err = sortIntoSettings(suite, newest(records), func(record.Record) bool { return true })
 	return settings, profile, err
 }
 
@@ -135,32 +139,44 @@ func sameScale(suite experiments.Suite, run experiments.Run) bool {
 	return len(suite.Differences(run)) == 0
 }
 
-// newest are the records without those that a newer version of the program, or a later run, replaces.
+// newest are, of each experiment on a data set and a machine, the records of the newest version of the program, and of each seed the last.
+// Seeds of several versions are never put together.
 func newest(records []record.Record) (kept []record.Record) {
 	sorted := slices.Clone(records)
 	slices.SortFunc(sorted, func(a, b record.Record) int {
 		return cmp.Or(b.Run.Version-a.Run.Version, b.Finished.Compare(a.Finished), strings.Compare(a.ID, b.ID))
 	})
-	seen := map[string]bool{}
+	type row struct {
+		experiment string
+		dataset    experiments.Dataset
+		machine    experiments.Machine
+	}
+	versions, seen := map[row]int{}, map[row]map[int]bool{}
 	for _, r := range sorted {
-		run := r.Run
-		run.Version, run.Network = 0, ebssc.Network{}
-		if !seen[run.ID()] {
-			seen[run.ID()], kept = true, append(kept, r)
+		of := row{r.Run.Experiment, r.Run.Dataset, r.Run.Machine}
+		if seen[of] == nil {
+			versions[of], seen[of] = r.Run.Version, map[int]bool{}
+		}
+		if versions[of] == r.Run.Version && !seen[of][r.Run.Seed] {
+			seen[of][r.Run.Seed], kept = true, append(kept, r)
 		}
 	}
 	return kept
 }
 
 // compareStudies compares the rows of a study.
-func compareStudies(study experiments.Study, a, b []Setting) Comparison {
-	c := Comparison{Study: study.Name}
+func compareStudies(study experiments.Study, a, b []Setting) (c Comparison, err error) {
+	c.Study = study.Name
 	for _, e := range study.Experiments {
 		lacks := func(s Setting) bool { return s.Groups[e.Name] == nil }
 		ofA, ofB := slices.DeleteFunc(slices.Clone(a), lacks), slices.DeleteFunc(slices.Clone(b), lacks)
 		switch x, y, ok := sameDataset(ofA, ofB); {
 		case ok:
-			c.Rows = append(c.Rows, compareGroups(e.Name, x.Groups[e.Name], y.Groups[e.Name]))
+			row, err := compareGroups(e.Name, x.Groups[e.Name], y.Groups[e.Name])
+			if err != nil {
+				return c, err
+			}
+			c.Rows = append(c.Rows, row)
 		case len(ofA) > 0 && len(ofB) > 0:
 			c.Refused = append(c.Refused, fmt.Sprintf("%s is of %s in A and of %s in B", e.Name, datasetTitle(ofA[0].Dataset), datasetTitle(ofB[0].Dataset)))
 		case len(ofA) > 0:
@@ -169,7 +185,7 @@ func compareStudies(study experiments.Study, a, b []Setting) Comparison {
 			c.OnlyB = append(c.OnlyB, e.Name)
 		}
 	}
-	return c
+	return c, nil
 }
 
 // sameDataset finds the first setting of A with a setting of B that has the same data set, on the same machine if there is one.
@@ -187,13 +203,16 @@ func sameDataset(a, b []Setting) (x, y Setting, ok bool) {
 }
 
 // compareGroups compares the runs of an experiment on one data set.
-func compareGroups(experiment string, a, b Group) ComparedRow {
+func compareGroups(experiment string, a, b Group) (ComparedRow, error) {
 	r := ComparedRow{
 		Experiment: experiment,
 		Train:      Difference{a.Sample(trainErr).Mean, b.Sample(trainErr).Mean},
 		Test:       Difference{a.Sample(testErr).Mean, b.Sample(testErr).Mean},
 	}
-	r.Interval, r.Method = compareInterval(a.Sample(testErr), b.Sample(testErr), a[0].Run.TestImages)
+	var err error
+	if r.Interval, r.Method, err = compareInterval(a, b); err != nil {
+		return r, err
+	}
 	for _, origin := range []struct {
 		name string
 		of   func(Group) string
@@ -208,16 +227,23 @@ func compareGroups(experiment string, a, b Group) ComparedRow {
 			r.Changes = append(r.Changes, fmt.Sprintf("%s %s → %s", origin.name, x, y))
 		}
 	}
-	return r
+	return r, nil
 }
 
 // compareInterval is the interval of the difference in test error, in percentage points, with the name of its method.
-func compareInterval(a, b Sample, images int) (Interval, string) {
-	if interval := Welch(a, b); interval.known() {
-		return interval, fmt.Sprintf("Welch, %d and %d seeds", a.N, b.N)
+func compareInterval(a, b Group) (Interval, string, error) {
+	m, err := difference(experiments.TestErr, b, a)
+	images := a[0].Run.TestImages
+	switch {
+	case err != nil:
+		return Interval{}, "", err
+	case m.Method == MethodWelchSeeds:
+		return m.Interval, fmt.Sprintf("Welch, %d and %d seeds", len(a), len(b)), nil
+	case m.Method == MethodPaired:
+		return m.Interval, fmt.Sprintf("paired, %d images", images), nil
 	}
-	interval := Newcombe(Proportion{a.Mean / 100, images}, Proportion{b.Mean / 100, images})
-	return interval.scaled(100), fmt.Sprintf("binomial, %d images", images)
+	proportion := func(g Group) Proportion { return Proportion{g.Sample(testErr).Mean / 100, images} }
+	return Newcombe(proportion(a), proportion(b)).scaled(100), fmt.Sprintf("binomial, %d images", images), nil
 }
 
 // comparedColumns are those of a comparison on a terminal.

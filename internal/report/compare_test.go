@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,20 +41,20 @@ func compareFolders(t *testing.T, a, b string) []report.Comparison {
 	return all
 }
 
-// Single seeds are compared by their test images, several by how they vary, and by the images where they do not vary.
+// Single seeds are compared image by image, several by how they vary, and by the number of images where they do not vary.
 func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		a, b            []int
 		method, verdict string
 	}{
-		{[]int{340}, []int{390}, "binomial, 1000 images", report.Worse},
-		{[]int{340}, []int{370}, "binomial, 1000 images", report.Within},
-		{[]int{390}, []int{340}, "binomial, 1000 images", report.Better},
-		{[]int{0}, []int{0}, "binomial, 1000 images", report.Within},
-		{[]int{0}, []int{2}, "binomial, 1000 images", report.Within},
+		{[]int{340}, []int{370}, "paired, 1000 images", report.Worse}, // 30 images are wrong in B alone, none in A alone
+		{[]int{340}, []int{342}, "paired, 1000 images", report.Within},
+		{[]int{390}, []int{340}, "paired, 1000 images", report.Better},
+		{[]int{0}, []int{0}, "paired, 1000 images", report.Within},
 		{[]int{339, 340, 341}, []int{343, 344, 345}, "Welch, 3 and 3 seeds", report.Worse},
 		{[]int{339, 341}, []int{360, 380}, "Welch, 2 and 2 seeds", report.Within}, // two seeds say little
 		{[]int{340, 340}, []int{390}, "binomial, 1000 images", report.Worse},
+		{[]int{340, 340}, []int{370}, "binomial, 1000 images", report.Within},
 		{[]int{340, 340}, []int{390, 390, 390}, "binomial, 1000 images", report.Worse},
 	} {
 		got := compared(t, c.a, c.b)
@@ -63,7 +64,7 @@ func TestCompare(t *testing.T) {
 	require.InDelta(t, 0.4-2.776445*0.1*0.8164966, got.Interval.Low, 1e-6)
 	require.InDelta(t, 0.4+2.776445*0.1*0.8164966, got.Interval.High, 1e-6)
 	// Of 340 and 390 of 1,000 images, computed elsewhere by Newcombe's method.
-	single := compared(t, []int{340}, []int{390}).Interval
+	single := compared(t, []int{340, 340}, []int{390}).Interval
 	require.InDelta(t, 0.78016, single.Low, 1e-5)
 	require.InDelta(t, 9.19491, single.High, 1e-5)
 }
@@ -88,7 +89,7 @@ func TestCompareLikeWithLike(t *testing.T) {
 	require.Equal(t, []string{"crelu-lc7 is of CIFAR-10 (SHA-256 cifar10-0123…) in A and of CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…) in B"}, all[0].Refused)
 	require.Equal(t, report.Comparison{Study: "unroll", OnlyB: []string{"unroll-0"}}, all[1])
 	text := all[0].Text()
-	require.Regexp(t, `\nrelu-lc7 +34\.00 +34\.50 +\+0\.50 +34\.00 +34\.50 +\+0\.50 +-3\.\d+ to \+4\.\d+ +binomial, 1000 images +within\n`, text)
+	require.Regexp(t, `\nrelu-lc7 +34\.00 +34\.50 +\+0\.50 +34\.00 +34\.50 +\+0\.50 +-0\.\d+ to \+1\.\d+ +paired, 1000 images +within\n`, text)
 	for _, line := range []string{"changed: " + version + ", commit 0123456789ab → fedcba987654 (relu-lc7)\n", "not compared: crelu-lc7 is of", "only in A: ssc-lc7\n"} {
 		require.Contains(t, text, line)
 	}
@@ -99,6 +100,27 @@ func TestCompareLikeWithLike(t *testing.T) {
 	// Of one run by two versions of the program the newer one counts.
 	add(t, b, "relu-lc7", 1, wrong(350))
 	require.InDelta(t, 35, compareFolders(t, a, b)[0].Rows[0].Test.B, 1e-9)
+}
+
+// A trial of another width never replaces the profile's own row, however late it ended, and seeds of two versions of the program are
+// never averaged.
+func TestCompareTakesOneVersionOfARow(t *testing.T) {
+	a := addSeeds(t, "relu-lc7", []int{300, 310, 320})
+	b := addSeeds(t, "relu-lc7", []int{300, 310, 320})
+	trial := recordtest.New(t, suite, "relu-lc7", "smoke", 1, experiments.Overrides{Width: 8})
+	wrong(900)(&trial)
+	trial.Finished = trial.Finished.Add(time.Hour)
+	_, err := trial.Write(filepath.Join(b, "smoke", record.Folder))
+	require.NoError(t, err)
+	row := compareFolders(t, a, b)[0].Rows[0]
+	require.InDelta(t, 31, row.Test.B, 1e-9)
+	require.Empty(t, row.Changes)
+
+	old := addSeeds(t, "relu-lc7", []int{300, 310, 320}, func(r *record.Record) { r.Run.Version = experiments.Version - 1 })
+	add(t, old, "relu-lc7", 1, wrong(400))
+	row = compareFolders(t, a, old)[0].Rows[0]
+	require.InDelta(t, 40, row.Test.B, 1e-9)
+	require.Contains(t, row.Changes, "seeds 3 → 1")
 }
 
 // What cannot be compared is named.

@@ -151,7 +151,11 @@ func (m Measured) toDecide(half, alpha float64) string {
 	}
 	std := m.Error * math.Sqrt(float64(m.Count)/sides)
 	for seeds := m.Count; seeds <= mostSeeds; seeds++ {
-		e := estimate{Error: std * math.Sqrt(sides/float64(seeds)), Degrees: max(m.Degrees, sides*float64(seeds-1))}
+		degrees := max(m.Degrees, sides*float64(seeds-1)) // of the pooled deviation, or of more seeds
+		if m.Method == MethodWelchSeeds || m.Method == MethodStudentSeeds {
+			degrees = m.Degrees * float64(seeds-1) / float64(m.Count-1)
+		}
+		e := estimate{Error: std * math.Sqrt(sides/float64(seeds)), Degrees: degrees}
 		if e.interval(alpha).High < half {
 			return fmt.Sprintf("about %d seeds", seeds)
 		}

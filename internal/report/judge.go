@@ -161,8 +161,9 @@ type pooled struct {
 	variance, degrees float64
 }
 
-// pool pools the variance of a quantity over the study's rows; ok is false where no row has several seeds.
-func (p *Profile) pool(study experiments.Study, quantity func(record.Record) float64) (all pooled, ok bool, err error) {
+// pool pools the variance of a quantity over the study's rows on the data set and the machine of a run; ok is false where no row has several
+// seeds.
+func (p *Profile) pool(study experiments.Study, run experiments.Run, quantity func(record.Record) float64) (all pooled, ok bool, err error) {
 	at := slices.IndexFunc(experiments.Profiles, func(profile experiments.Profile) bool { return profile.Name == p.Name })
 	for ; at >= 0 && !experiments.Profiles[at].Demo; at-- {
 		other := p
@@ -172,10 +173,15 @@ func (p *Profile) pool(study experiments.Study, quantity func(record.Record) flo
 			}
 		}
 		all = pooled{profile: other.Name}
-		for _, e := range study.Experiments {
-			if s := other.Group(e.Name).Sample(quantity); s.N > 1 {
-				all.variance += float64(s.N-1) * s.Std * s.Std
-				all.degrees += float64(s.N - 1)
+		for _, setting := range other.settings[study.Name] {
+			if setting.Dataset != run.Dataset || setting.Machine != run.Machine {
+				continue
+			}
+			for _, e := range study.Experiments {
+				if s := setting.Groups[e.Name].Sample(quantity); s.N > 1 {
+					all.variance += float64(s.N-1) * s.Std * s.Std
+					all.degrees += float64(s.N - 1)
+				}
 			}
 		}
 		if all.degrees > 0 && all.variance > 0 {

@@ -18,9 +18,21 @@ const (
 	errorsName = "errors"
 )
 
-// WriteOverview writes what belongs to no profile into the folder of all results: paper.csv, the numbers that the paper reports, and the
+// WriteAll writes the reports of all profiles, see [Write], and the overview; it returns the profiles.
+func WriteAll(results string, suite experiments.Suite) (profiles []*Profile, err error) {
+	for _, profile := range experiments.Profiles {
+		p, err := Write(results, profile.Name, suite)
+		if err != nil {
+			return nil, err
+		}
+		profiles = append(profiles, p)
+	}
+	return profiles, writeOverview(results, suite, profiles)
+}
+
+// writeOverview writes what belongs to no profile into the folder of all results: paper.csv, the numbers that the paper reports, and the
 // overview of the profiles' test errors against the time of training, errors.csv and errors.svg.
-func WriteOverview(results string, suite experiments.Suite, profiles []*Profile) error {
+func writeOverview(results string, suite experiments.Suite, profiles []*Profile) error {
 	out := output{paperCSV: paperColumns.CSV(suite.PaperNumbers())}
 	var rows []RunsRow
 	for _, p := range profiles {
@@ -35,12 +47,14 @@ func WriteOverview(results string, suite experiments.Suite, profiles []*Profile)
 	}
 	if len(rows) > 0 {
 		out[errorsName+".csv"] = errorsColumns.CSV(rows)
-		drawn, err := errorsChart(suite, rows).Draw()
-		if err != nil {
-			return fmt.Errorf("drawing the overview of errors: %w", err)
-		}
-		if err := out.add(errorsName, drawn); err != nil {
-			return err
+		if chart := errorsChart(suite, rows); len(chart.Curves) > 0 { // there are none if all runs are trials of other settings
+			drawn, err := chart.Draw()
+			if err != nil {
+				return fmt.Errorf("drawing the overview of errors: %w", err)
+			}
+			if err := out.add(errorsName, drawn); err != nil {
+				return err
+			}
 		}
 	}
 	return out.write(results)
@@ -71,10 +85,11 @@ var errorsColumns = slices.Concat(
 func (r RunsRow) hours() float64 { return r.Sample(seconds).Mean / 3600 }
 
 // inOverview says whether a run belongs to the overview: a row of the paper's table, or of a study like it, that was trained on all
-// training images and measured on all test images.
+// training images and measured on all test images, which may stand beside the paper's.
 func inOverview(suite experiments.Suite, run experiments.Run) bool {
 	study, _, err := suite.Experiment(run.Experiment)
-	return err == nil && study.Report == experiments.Rows && (!study.Ablation || study.LikeTable) && run.HeldOut == 0 && run.TrainImages == run.Dataset.Train && run.TestImages == run.Dataset.Test
+	return err == nil && study.Report == experiments.Rows && (!study.Ablation || study.LikeTable) && run.HeldOut == 0 &&
+		run.TrainImages == run.Dataset.Train && run.TestImages == run.Dataset.Test && besidePaper(run.Dataset)
 }
 
 // onlyScaled says whether the runs differ from the profile's own in their width and epochs alone.
@@ -85,26 +100,38 @@ func (r RunsRow) onlyScaled() bool {
 	})
 }
 
-// errorsChart is the test error against hours: a curve for each row and optimizer, through the runs with the recipe's settings, and a line
-// for each of the paper's errors.
+// errorsChart is the test error against hours: a curve for each row, optimizer and machine, through the runs with the recipe's settings, and
+// a line for each of the paper's errors. It shows the data set that comes first, see ranks.
 func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
 	chart := plot.Chart{
 		Title: "Test error against the hours of training\n(dots: a width and a number of epochs; dashed: the paper)",
 		X:     "hours", Y: "error (% of the test images)", LogX: true,
 	}
+	of := func(row RunsRow) experiments.Run { return row.Group[0].Run }
+	shown := of(slices.MinFunc(rows, func(a, b RunsRow) int { return cmp.Compare(ranks[of(a).Dataset.Name], ranks[of(b).Dataset.Name]) })).Dataset
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row RunsRow) bool { return of(row).Dataset != shown || !row.onlyScaled() })
+	var machines []string
+	for _, row := range rows {
+		machines = append(machines, of(row).Machine.String())
+	}
+	slices.Sort(machines)
+	machines = slices.Compact(machines)
 	for _, e := range suite.Experiments() {
-		curve := plot.Curve{Name: e.Title}
-		for _, row := range rows {
-			if row.Group[0].Run.Experiment == e.Name && row.onlyScaled() {
-				curve.Points = append(curve.Points, row.point(row.hours(), testErr))
+		for _, machine := range machines {
+			curve := plot.Curve{Name: e.Title, Level: e.Paper.TestErr}
+			if len(machines) > 1 {
+				curve.Name += ", " + machine
+			}
+			for _, row := range rows {
+				if of(row).Experiment == e.Name && of(row).Machine.String() == machine {
+					curve.Points = append(curve.Points, row.point(row.hours(), testErr))
+				}
+			}
+			if len(curve.Points) > 0 {
+				slices.SortFunc(curve.Points, func(a, b plot.Point) int { return cmp.Compare(a.X, b.X) })
+				chart.Curves = append(chart.Curves, curve)
 			}
 		}
-		if len(curve.Points) == 0 {
-			continue
-		}
-		slices.SortFunc(curve.Points, func(a, b plot.Point) int { return cmp.Compare(a.X, b.X) })
-		curve.Level = e.Paper.TestErr
-		chart.Curves = append(chart.Curves, curve)
 	}
-	return chart
+	return chart.First()
 }

@@ -176,16 +176,14 @@ func exists(path string) bool {
 // The committed reports are what their records give, byte for byte, and there are no others.
 func TestCommittedReports(t *testing.T) {
 	committed, results := filepath.Join("..", "..", "results"), t.TempDir()
-	var profiles []*report.Profile
+	var recorded []string
 	for _, profile := range experiments.Profiles {
-		if !exists(filepath.Join(committed, profile.Name, record.Folder)) {
-			continue
-		}
 		p, err := report.Load(committed, profile.Name, suite)
 		require.NoError(t, err)
 		if len(p.Records) == 0 {
 			continue
 		}
+		recorded = append(recorded, profile.Name)
 		copied := func(elements ...string) {
 			text, err := os.ReadFile(filepath.Join(append([]string{committed, profile.Name}, elements...)...))
 			require.NoError(t, err)
@@ -204,18 +202,18 @@ func TestCommittedReports(t *testing.T) {
 				}
 			}
 		}
-		p, err = report.Write(results, profile.Name, suite)
-		require.NoError(t, err)
-		profiles = append(profiles, p)
-		written := files(t, filepath.Join(results, profile.Name))
-		for name, text := range files(t, filepath.Join(committed, profile.Name)) {
+	}
+	_, err := report.WriteAll(results, suite)
+	require.NoError(t, err)
+	for _, profile := range recorded {
+		written := files(t, filepath.Join(results, profile))
+		for name, text := range files(t, filepath.Join(committed, profile)) {
 			require.Contains(t, slices.Collect(maps.Keys(written)), name, "no record gives this file: remove it")
-			require.True(t, written[name] == text, "results/%s/%s is not what the records give: run ebssc report", profile.Name, name)
+			require.True(t, written[name] == text, "results/%s/%s is not what the records give: run ebssc report", profile, name)
 			delete(written, name)
 		}
 		require.Empty(t, written, "run ebssc report")
 	}
-	require.NoError(t, report.WriteOverview(results, suite, profiles))
 	for _, name := range []string{"paper.csv", "errors.csv", "errors.svg", "errors.png"} {
 		written, err := os.ReadFile(filepath.Join(results, name))
 		require.NoError(t, err)
@@ -574,4 +572,32 @@ func TestDocsShowWhatIsDeclaredAndRecorded(t *testing.T) {
 		}
 	}
 	require.Greater(t, trials, 10)
+}
+
+// The overview shows runs beside the paper's errors: never digits in the place of CIFAR-10, and machines apart. More curves than colours
+// are no error.
+func TestOverview(t *testing.T) {
+	results := t.TempDir()
+	addAt(t, results, "quick", "relu-lc7", 1, images("mnist32"), wrong(10))
+	_, err := report.WriteAll(results, suite)
+	require.NoError(t, err)
+	require.NoFileExists(t, filepath.Join(results, "errors.csv"))
+	full := func(r *record.Record) { r.Run.TrainImages = r.Run.Dataset.Train }
+	for _, e := range suite.Experiments() {
+		study, _, err := suite.Experiment(e.Name)
+		require.NoError(t, err)
+		if study.Name == "table" || study.Name == "optimizer" {
+			addAt(t, results, "quick", e.Name, 1, images("cifar10-jpeg"), wrong(200), full)
+			addAt(t, results, "quick", e.Name, 1, images("cifar10-jpeg"), wrong(200), full, func(r *record.Record) {
+				r.Run.Machine.Backend, r.Run.Settings = "xla-cuda", r.Run.Settings.With(experiments.Settings{ebssc.ParamPlainOps: true})
+			})
+		}
+	}
+	_, err = report.WriteAll(results, suite)
+	require.NoError(t, err)
+	text := readAt(t, results, ".", "errors.csv")
+	require.NotContains(t, text, "mnist32")
+	require.Contains(t, text, "cifar10-jpeg")
+	svg := readAt(t, results, ".", "errors.svg")
+	require.True(t, strings.Contains(svg, "xla-cuda") && strings.Contains(svg, "the first 8 of 16 rows"))
 }

@@ -83,7 +83,11 @@ func (p *Profile) reportScans(out output) (d document, err error) {
 		b := block{title: setting, table: scansColumns.table(points)}
 		path := record.FiguresFolder + "/" + scanPrefix + setting
 		panels := p.panels(setting, scans[setting])
-		drawn, err := plot.Charts(panels...)
+		var first []plot.Chart
+		for _, panel := range panels {
+			first = append(first, panel.First())
+		}
+		drawn, err := plot.Charts(first...)
 		if err != nil {
 			return d, fmt.Errorf("drawing the scan of %s: %w", setting, err)
 		}
@@ -106,23 +110,18 @@ func (p *Profile) reportScans(out output) (d document, err error) {
 // panels are the charts of a setting's scans, one an experiment.
 func (p *Profile) panels(setting string, curves [][]scanPoint) (panels []plot.Chart) {
 	for _, e := range p.suite.Experiments() {
-		panel := plot.Chart{X: setting, Y: "error (% of the held-out images)", LogX: true}
-		for _, points := range curves {
-			run := points[0].Group[0].Run
-			if run.Experiment != e.Name {
-				continue
-			}
+		own := slices.DeleteFunc(slices.Clone(curves), func(points []scanPoint) bool { return points[0].Group[0].Run.Experiment != e.Name })
+		panel := plot.Chart{Title: e.Title + ": held-out error", X: setting, Y: "error (% of the held-out images)", LogX: true}
+		for _, points := range own {
 			panel.LogX = panel.LogX && points[0].value > 0
-			name := fmt.Sprintf("width %d, %s of %d images", run.Width(), plural(run.Epochs, "epoch"), run.TrainImages)
-			if others := p.otherSettings(run, setting); others != "" {
-				name += ", " + others
-			}
-			curve := plot.Curve{Name: name}
+			curve := plot.Curve{Name: p.scanName(setting, own, points)}
 			for _, point := range points {
 				curve.Points = append(curve.Points, point.point(point.value, testErr))
 			}
-			panel.Title = fmt.Sprintf("%s: held-out error\n%s", e.Title, dataset.Title(run.Dataset.Name))
 			panel.Curves = append(panel.Curves, curve)
+		}
+		if len(own) > 0 && scanData(own[0]) == scanData(own[len(own)-1]) {
+			panel.Title += "\n" + scanData(own[0])
 		}
 		slices.SortStableFunc(panel.Curves, func(a, b plot.Curve) int { return cmp.Compare(len(a.Name), len(b.Name)) })
 		if len(panel.Curves) > 0 {
@@ -130,6 +129,30 @@ func (p *Profile) panels(setting string, curves [][]scanPoint) (panels []plot.Ch
 		}
 	}
 	return panels
+}
+
+// scanData names the data set of a curve.
+func scanData(points []scanPoint) string { return dataset.Title(points[0].Group[0].Run.Dataset.Name) }
+
+// scanName names a curve among the others of its experiment: its width and length, what differs from the profile's settings, and where
+// these curves differ in it, the data set, the machine, and the number of held-out images.
+func (p *Profile) scanName(setting string, all [][]scanPoint, points []scanPoint) string {
+	run := points[0].Group[0].Run
+	name := fmt.Sprintf("width %d, %s of %d images", run.Width(), plural(run.Epochs, "epoch"), run.TrainImages)
+	if others := p.otherSettings(run, setting); others != "" {
+		name += ", " + others
+	}
+	for _, of := range []func([]scanPoint) string{
+		scanData,
+		func(points []scanPoint) string { return points[0].Group[0].Run.Machine.String() },
+		func(points []scanPoint) string { return fmt.Sprintf("%d held out", points[0].Group[0].Run.HeldOut) },
+		func(points []scanPoint) string { return fmt.Sprintf("version %d", points[0].Group[0].Run.Version) },
+	} {
+		if own := of(points); slices.ContainsFunc(all, func(other []scanPoint) bool { return of(other) != own }) {
+			name += ", " + own
+		}
+	}
+	return name
 }
 
 // otherSettings are the hyperparameters, but for one, in which a run differs from what its profile declares.

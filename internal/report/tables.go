@@ -125,10 +125,6 @@ const (
 	deltasSuffix = "differences"
 )
 
-// mostCurves is the number of learning curves that can be told apart in a figure: those of the first rows. On the page rows can be switched
-// off, so it shows all.
-const mostCurves = 8
-
 // drawRows draws the learning curves of a table's rows, and how much each row differs from its base. It adds the curves as CSV files, too.
 func drawRows(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) (figures []figure, err error) {
 	for _, row := range rows {
@@ -143,12 +139,8 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 	title := "error on the training images while training"
 	subtitle := "\n" + p.subtitle(setting, seedsBand)
 	chart := plot.Chart{Title: study.Name + ": " + title + subtitle, X: "epoch", Y: "error (% of the images)", Curves: curves}
-	same := curvesChart(chart, title+subtitle, percentages)
-	if len(curves) > mostCurves {
-		chart.Curves = curves[:mostCurves]
-		chart.Title += fmt.Sprintf(", the first %d of %d rows", mostCurves, len(curves))
-	}
-	drawn, err := chart.Draw()
+	same := curvesChart(chart, title+subtitle, percentages) // all of them: on the page rows can be switched off
+	drawn, err := chart.First().Draw()
 	if err != nil {
 		return nil, fmt.Errorf("drawing the curves of %s: %w", study.Name, err)
 	}

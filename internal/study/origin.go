@@ -69,25 +69,30 @@ const unknownCommit = "unknown"
 // where neither the program nor its folder knows. Results are not sources: a run rewrites them, and git would call the
 // tree modified.
 func Commit() string {
-	stamped, modified := stamp()
-	if stamped != "" && !modified {
-		return stamped
+	commit, modified := stamp()
+	if commit != "" && !modified {
+		return commit
 	}
-	if module, err := os.ReadFile("go.mod"); err != nil || !bytes.HasPrefix(module, []byte("module ebsscgo\n")) {
-		if stamped != "" {
-			return stamped + "+changes"
+	module, err := os.ReadFile("go.mod")
+	here := err == nil && bytes.HasPrefix(module, []byte("module ebsscgo\n"))
+	if commit == "" {
+		head, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+		if !here || err != nil {
+			return unknownCommit
 		}
-		return unknownCommit
+		commit = strings.TrimSpace(string(head))
 	}
-	revision, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
-	if err != nil {
-		return unknownCommit
+	if !here || differs(commit) {
+		return commit + "+changes"
 	}
-	changes, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":!/results").Output()
-	if err != nil || len(changes) > 0 {
-		return strings.TrimSpace(string(revision)) + "+changes"
-	}
-	return strings.TrimSpace(string(revision))
+	return commit
+}
+
+// differs says whether the sources in the current folder differ from a commit's, as far as git knows.
+func differs(commit string) bool {
+	changed := exec.Command("git", "diff", "--quiet", commit, "--", ":/", ":!/results").Run()
+	others, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":!/results").Output()
+	return changed != nil || err != nil || len(others) > 0
 }
 
 // stamp is what the go command wrote into the program, if it did: the commit, and whether anything differed from it.

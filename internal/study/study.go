@@ -91,6 +91,11 @@ func (o Options) Check(studies experiments.Suite) error {
 		if o.Grid && study.Grid == nil {
 			return fmt.Errorf("--grid: study %s has no grid of settings", study.Name)
 		}
+		for _, axis := range study.Grid {
+			if _, set := o.Settings[axis.Setting]; o.Grid && set {
+				return fmt.Errorf("--set %s: the grid of study %s has its values: leave it out", axis.Setting, study.Name)
+			}
+		}
 		for _, e := range study.Experiments {
 			if _, err := experiments.Plan(e, o.Profile, profile.Scale(study), study.Images.Declared(), machine, o.Overrides); err != nil {
 				return err
@@ -205,6 +210,9 @@ func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train
 	if err != nil {
 		return nil, err
 	}
+	if s.Shard.Count > 0 && images == experiments.CIFAR10 && strings.HasPrefix(set.Name, dataset.MNIST32Name) {
+		return nil, errors.New("CIFAR-10 is not here, and all shards must train on the same data: name its folder with --data")
+	}
 	// Several progress bars would write over one another.
 	runner := &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Origin: s.origin(),
 		Places: map[string]train.Place{}}
@@ -234,9 +242,15 @@ func (s *Session) planAll(study experiments.Study, e experiments.Experiment, set
 	return runs, nil
 }
 
-// Run trains the studies' runs that are not recorded yet, decodes where a study asks for it, and writes the profile's report after
-// each study. A shard writes records alone.
+// Run trains the studies' runs that are not recorded yet, decodes where a study asks for it, and writes the reports after each study: of all
+// profiles, as one takes the deviation between seeds from another. A shard writes records alone.
 func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
+	// A damaged record would be refused after hours of training.
+	for _, profile := range experiments.Profiles {
+		if _, err := report.Load(s.Results, profile.Name, Suite); err != nil {
+			return err
+		}
+	}
 	plans, err := s.plan(ctx, studies)
 	if err != nil {
 		return err
@@ -253,7 +267,7 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
 		if s.Shard.Count > 0 {
 			continue
 		}
-		if _, err := report.Write(s.Results, s.Profile, Suite); err != nil {
+		if _, err := report.WriteAll(s.Results, Suite); err != nil {
 			return err
 		}
 	}
