@@ -190,10 +190,19 @@ func TestParseSettings(t *testing.T) {
 		require.ErrorContains(t, err, "--set", bad)
 	}
 	file := filepath.Join(t.TempDir(), "settings")
-	require.NoError(t, os.WriteFile(file, []byte("# mine\nbeta=0.02\n"), 0o600))
-	settings, err = experiments.ParseSettings("file:" + file)
-	require.NoError(t, err)
-	require.Equal(t, experiments.Settings{ebssc.ParamBeta: 0.02}, settings)
+	for text, want := range map[string]string{
+		"# mine\nbeta=0.02\n": "", "beta=0.02; \n\n": "", "conv1/beta=-5": "unknown setting", "beta = 0.02": "unknown setting",
+		"beta=0.02\nfile:" + file: "names another file",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		settings, err := experiments.ParseSettings("file:" + file)
+		if want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, experiments.Settings{ebssc.ParamBeta: 0.02}, settings)
+	}
 }
 
 func TestSuite(t *testing.T) {

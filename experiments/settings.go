@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/support/fsutil"
 	"github.com/gomlx/gomlx/ui/commandline"
 
 	"ebsscgo/ebssc"
@@ -132,20 +133,27 @@ const maxSettingsFile = 1 << 20
 // ParseSettings reads GoMLX's form "key=value;key=value" ("file:PATH" reads a file of such lines). Keys are those of Recipe, each at
 // most once, and values have the types they have there.
 func ParseSettings(text string) (Settings, error) {
+	var all []string
 	for setting := range strings.SplitSeq(text, ";") {
-		if file, ok := strings.CutPrefix(setting, "file:"); ok {
-			if info, err := os.Stat(file); err == nil && (!info.Mode().IsRegular() || info.Size() > maxSettingsFile) {
-				return nil, fmt.Errorf("--set: %s is not a file of settings: name a text file with lines \"key=value\"", file)
-			}
+		file, ok := strings.CutPrefix(strings.TrimSpace(setting), "file:")
+		if !ok {
+			all = append(all, strings.TrimSpace(setting))
 			continue
 		}
-		if name, _, ok := strings.Cut(strings.TrimSpace(setting), "="); ok && Recipe[name] == nil {
+		lines, err := readSettings(file)
+		if err != nil {
+			return nil, fmt.Errorf("--set: %w", err)
+		}
+		all = append(all, lines...)
+	}
+	for _, setting := range all {
+		if name, _, ok := strings.Cut(setting, "="); ok && Recipe[name] == nil {
 			return nil, fmt.Errorf("--set: %w", unknown("setting", name, slices.Sorted(maps.Keys(Recipe))))
 		}
 	}
 	store := model.NewStore()
 	store.SetParams(Recipe)
-	names, err := commandline.ParseSettings(store, text)
+	names, err := commandline.ParseSettings(store, strings.Join(all, ";"))
 	if err != nil {
 		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(Recipe)), ", "))
 	}
@@ -158,6 +166,33 @@ func ParseSettings(text string) (Settings, error) {
 		changed[name], _ = store.GetParam(name)
 	}
 	return changed, nil
+}
+
+// readSettings returns the settings in a file: lines of them, empty ones, and comments that begin with #. A file names no other.
+func readSettings(file string) (settings []string, err error) {
+	if file, err = fsutil.ReplaceTildeInDir(file); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(file); err == nil && (!info.Mode().IsRegular() || info.Size() > maxSettingsFile) {
+		return nil, fmt.Errorf("%s is not a file of settings: name a text file with lines \"key=value\"", file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		for setting := range strings.SplitSeq(line, ";") {
+			setting = strings.TrimSpace(setting)
+			if strings.HasPrefix(setting, "file:") {
+				return nil, fmt.Errorf("%s names another file, %s: write its lines here", file, setting)
+			}
+			settings = append(settings, setting)
+		}
+	}
+	return settings, nil
 }
 
 // MarshalJSON writes settings by name, without those of later that have their old value.

@@ -40,7 +40,8 @@ var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil)
 
 // unrollGrid is what each number of sweeps chooses from. The factor on the energies decides the study: the paper has none, with which
 // no sweeps under-fit for many epochs, and a sweep gains most where no sweeps under-fit. The learning rate does, too: too large a
-// one leaves several sweeps at chance, though no sweeps are best off there. So each number of sweeps has its own.
+// one leaves several sweeps at chance, though no sweeps are best off there. So each number of sweeps gets its own, once the grid's runs are
+// recorded; until then all have those of unrollSettings.
 var unrollGrid = Grid{
 	{ParamLearningRate, []any{0.003, 0.01}},
 	{ebssc.ParamEnergyScale, []any{3.0, 10.0, 30.0, 100.0}},

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
@@ -32,9 +33,13 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 		Args:    cobra.MinimumNArgs(1),
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			for _, path := range paths {
+			for i, path := range paths {
 				if _, err := os.Stat(path); err != nil {
 					return err
+				}
+				sameName := func(other string) bool { return flags.drawing(other) == flags.drawing(path) }
+				if slices.ContainsFunc(paths[:i], sameName) {
+					return fmt.Errorf("two pictures would give the same %s: name them one at a time, with another --out", flags.drawing(path))
 				}
 			}
 			r, err := flags.best()
@@ -62,8 +67,7 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				name := filepath.Base(paths[i])
-				name = filepath.Join(flags.out, strings.TrimSuffix(name, filepath.Ext(name))+"_hypotheses.png")
+				name := flags.drawing(paths[i])
 				if err := renameio.WriteFile(name, picture, 0o644); err != nil {
 					return fmt.Errorf("writing %s: %w", name, err)
 				}
@@ -76,7 +80,14 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 	return cmd
 }
 
-// best finds the record of the run that --run names, or that of the network with the smallest test error.
+// drawing is the file that the decodings of a picture are written to.
+func (flags *modelFlags) drawing(path string) string {
+	name := filepath.Base(path)
+	return filepath.Join(flags.out, strings.TrimSuffix(name, filepath.Ext(name))+"_hypotheses.png")
+}
+
+// best finds the record of the run that --run names, or that of the network for CIFAR-10 with the smallest test error, which digits in its
+// place have by far.
 func (flags *modelFlags) best() (best record.Record, err error) {
 	if flags.run != "" {
 		return findRecord(flags.results, flags.run)
@@ -86,7 +97,7 @@ func (flags *modelFlags) best() (best record.Record, err error) {
 			return best, err
 		}
 		s, _, err := study.Suite.Experiment(r.Run.Experiment)
-		if err != nil || s.Images != experiments.CIFAR10 || r.Run.HeldOut > 0 || best.ID != "" && r.TestErr >= best.TestErr {
+		if err != nil || s.Images != experiments.CIFAR10 || strings.HasPrefix(r.Run.Dataset.Name, dataset.MNIST32Name) || r.Run.HeldOut > 0 || best.ID != "" && r.TestErr >= best.TestErr {
 			continue
 		}
 		if _, err := os.Stat(train.NetworkFile(filepath.Join(flags.results, r.Run.Profile), r.ID)); err == nil {
@@ -94,7 +105,7 @@ func (flags *modelFlags) best() (best record.Record, err error) {
 		}
 	}
 	if best.ID == "" {
-		return best, fmt.Errorf("no trained network is in %s: train one with ebssc run table", flags.results)
+		return best, fmt.Errorf("no network for CIFAR-10 is in %s: train one with ebssc run table, or name another run with --run", flags.results)
 	}
 	return best, nil
 }

@@ -91,6 +91,12 @@ func show(stdout io.Writer, results, profile string, studies experiments.Suite) 
 		if text != "" {
 			fmt.Fprintf(stdout, "\n%s", text)
 		}
+		chosen := p.Chosen(s)
+		for _, e := range s.Experiments {
+			if settings, ok := chosen[e.Name]; ok {
+				fmt.Fprintf(stdout, "%s: of the grid, %s has the smallest held-out error\n", e.Name, settings)
+			}
+		}
 	}
 	claims, err := p.Claims()
 	if err != nil {

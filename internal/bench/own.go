@@ -31,7 +31,7 @@ const (
 	plainProgram = "ebssc-plain"
 )
 
-// own is this program, training and inferring as its studies do.
+// own is this program. It trains with Adam, as its peers do.
 type own struct {
 	c       testCase
 	backend compute.Backend

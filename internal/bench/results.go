@@ -77,20 +77,14 @@ func (r result) name() string {
 // how it was measured. Measurements are appended; what the file has stays.
 type record struct {
 	file   string
-	text   bytes.Buffer
-	writer *benchfmt.Writer
 	config []benchfmt.Config
 }
 
-// openRecord reads a file, if it exists, to append what a plan measures on this machine. peak is in GFLOP/s.
+// openRecord opens a file, which need not exist, to append what a plan measures on this machine. peak is in GFLOP/s.
 func openRecord(file string, plan Plan, peak float64) (*record, error) {
 	r := &record{file: file}
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := r.read(); err != nil {
 		return nil, err
-	}
-	if r.text.Write(text); len(text) > 0 {
-		r.text.WriteByte('\n')
 	}
 	cpuinfo, _ := os.ReadFile("/proc/cpuinfo") // empty on systems other than Linux
 	model, features := describeCPU(string(cpuinfo))
@@ -100,12 +94,29 @@ func openRecord(file string, plan Plan, peak float64) (*record, error) {
 	} {
 		r.config = append(r.config, benchfmt.Config{Key: pair[0], Value: []byte(pair[1]), File: true})
 	}
-	r.writer = benchfmt.NewWriter(&r.text)
 	return r, nil
 }
 
-// add appends the results of a case and writes the file.
+// read returns what the file has, and an empty line if it has anything.
+func (r *record) read() (text []byte, err error) {
+	text, err = os.ReadFile(r.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if len(text) > 0 {
+		text = append(text, '\n')
+	}
+	return text, nil
+}
+
+// add appends the results of a case to what the file has now: other measurements may have been added to it.
 func (r *record) add(results []result) error {
+	text, err := r.read()
+	if err != nil {
+		return err
+	}
+	added := bytes.NewBuffer(text)
+	writer := benchfmt.NewWriter(added)
 	var versions []string
 	for _, measured := range results {
 		if measured.what == training {
@@ -121,7 +132,7 @@ func (r *record) add(results []result) error {
 					line.Values = append(line.Values, benchfmt.Value{Value: significant(value), Unit: units[i].name})
 				}
 			}
-			if err := r.writer.Write(line); err != nil {
+			if err := writer.Write(line); err != nil {
 				return err
 			}
 		}
@@ -129,7 +140,7 @@ func (r *record) add(results []result) error {
 	if err := os.MkdirAll(filepath.Dir(r.file), 0o755); err != nil {
 		return err
 	}
-	return renameio.WriteFile(r.file, r.text.Bytes(), 0o644)
+	return renameio.WriteFile(r.file, added.Bytes(), 0o644)
 }
 
 // significant rounds to five significant digits, more than any clock here is worth.

@@ -87,7 +87,17 @@ func TestRecordAppends(t *testing.T) {
 	require.Equal(t, "abc torch 1.2", lines[0].GetConfig("commit")+" "+lines[0].GetConfig("versions"))
 	require.Equal(t, "def jax 1.2", lines[1].GetConfig("commit")+" "+lines[1].GetConfig("versions"))
 
-	_, err := openRecord(t.TempDir(), Plan{}, 200)
+	// Two that are open at a time both keep what they measured.
+	one, err := openRecord(file, Plan{}, 200)
+	require.NoError(t, err)
+	two, err := openRecord(file, Plan{}, 200)
+	require.NoError(t, err)
+	for _, r := range []*record{one, two, one} {
+		require.NoError(t, r.add([]result{measured(t, torchPeer, 0.5)}))
+	}
+	require.Len(t, readRecord(t, file), 5)
+
+	_, err = openRecord(t.TempDir(), Plan{}, 200)
 	require.ErrorContains(t, err, "is a directory")
 }
 

@@ -3,10 +3,7 @@ package plot
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -48,34 +45,3 @@ func (f Figure) SVG() ([]byte, error) {
 		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), nil
 }
 
-// Write writes the figure to path.svg and path.png.
-func (f Figure) Write(path string) error {
-	content, err := f.SVG()
-	if err != nil {
-		return fmt.Errorf("%s.svg: %w", path, err)
-	}
-	if err := write(path+".svg", content); err != nil {
-		return err
-	}
-	return f.WritePNG(path)
-}
-
-// WritePNG writes the figure to path.png. It suits figures made of images: as SVG they are neither smaller nor sharper.
-func (f Figure) WritePNG(path string) error {
-	content, err := f.PNG()
-	if err != nil {
-		return fmt.Errorf("%s.png: %w", path, err)
-	}
-	return write(path+".png", content)
-}
-
-// write replaces a file atomically and creates its folder.
-func write(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("creating the folder of %s: %w", path, err)
-	}
-	if err := renameio.WriteFile(path, content, 0o644); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}

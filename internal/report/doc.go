@@ -14,6 +14,7 @@
 //     pictures in figures/;
 //   - trials.csv, the runs with other settings than the profile's own;
 //   - scans.csv and figures/scan_*, the held-out error against a setting, where runs differ in that one alone;
+//   - grid.csv and figures/*_grid_*, the held-out error at all points of a study's grid of settings;
 //   - report.html, all of this and all runs on one page without other files: it opens with the score of the claims and the table, its
 //     tables sort and filter, and its charts show values at the mouse, zoom, and switch rows on and off.
 //

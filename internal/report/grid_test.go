@@ -65,11 +65,13 @@ func TestNoGridNoChoice(t *testing.T) {
 
 // Experiments are declared with the settings that their grid's records choose.
 func TestDeclaredSettingsAreTheChosenOnes(t *testing.T) {
+	complete := 0
 	for _, profile := range experiments.Profiles {
 		p, err := report.Load(filepath.Join("..", "..", "results"), profile.Name, suite)
 		require.NoError(t, err)
 		for _, study := range suite {
 			for name, chosen := range p.Chosen(study) {
+				complete++
 				_, e, err := suite.Experiment(name)
 				require.NoError(t, err)
 				for setting, value := range chosen {
@@ -77,5 +79,8 @@ func TestDeclaredSettingsAreTheChosenOnes(t *testing.T) {
 				}
 			}
 		}
+	}
+	if complete == 0 {
+		t.Skip("no experiment has records at all points of its grid")
 	}
 }
