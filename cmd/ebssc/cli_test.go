@@ -185,7 +185,8 @@ func TestLockedRunIsRefused(t *testing.T) {
 
 // Bad input ends in one line that says what to do, with status 1, before anything is trained.
 func TestBadInputIsOneLine(t *testing.T) {
-	empty := t.TempDir()
+	empty, cat := t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
+	require.NoError(t, os.WriteFile(cat, nil, 0o600))
 	for _, c := range []struct{ args, says string }{
 		{"run table --only alexnet", "choose from relu-lc7"},
 		{"run table --only crelu-lc", "did you mean crelu-lc7? choose from relu-lc7"},
@@ -211,6 +212,9 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --devices 3 --set batch_size=20", "take a multiple of 3 with --set=batch_size=…"},
 		{"run table --data " + empty, empty},
 		{"run table --data /does/not/exist", "/does/not/exist"},
+		{"run unroll --grid --set alpha=0", "--grid needs --held-out"},
+		{"run unroll --grid --held-out 100 --set alpha=0", "--set alpha: the grid of study unroll has its values"},
+		{"classify " + cat + " " + cat, "two pictures would give the same cat_hypotheses.png"},
 		{"run table --bakend cpu", "bakend"},
 		{"run tabel", `unknown command "tabel" for ebssc run; did you mean table?`},
 		{"tabel", "tabel"},

@@ -44,4 +44,3 @@ func (f Figure) SVG() ([]byte, error) {
 	return bytes.ReplaceAll(content.Bytes(), []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), nil
 }
-
