@@ -34,13 +34,5 @@
 // The norm runs over all positions and channels of one image (and one class hypothesis), the paper's "global
 // normalization". A code that is zero everywhere stays zero, has energy 0 and a finite gradient.
 //
-// # What this package settles
-//
-// The paper contradicts itself in places; these readings are pinned by tests:
-//
-//  1. Thresholds ŵ are parameters themselves, so nothing depends on the sign of w⁻ in Eq. (energy_tpdw).
-//  2. With u = d ⋆ x + b the thresholds are ŵ⁺ = β⁺ + b and ŵ⁻ = β⁻ − b (the signs of b in Eq. (class_bias2) are swapped).
-//  3. shrink is written shrink_(β⁺,β⁻) throughout; soft shrinkage is shrink_(β,β) and ReLU is shrink_(0,+∞).
-//  4. The last case of Eq. (shrink_derv) is v < −β.
-//  5. Learning is a softmax over class energies: exp is monotone, so the max may leave the exponent.
+// The paper contradicts itself in a few signs. docs/paper.md has the readings that are used here; tests pin them.
 package ebssc

@@ -54,7 +54,7 @@ var Profiles = []Profile{
 		},
 	},
 	{
-		Name: "quick", About: "real images at reduced width, the whole table within 30 minutes on 2 CPU cores", Memory: 3, Disk: 0.2,
+		Name: "quick", About: "real images at reduced width, the table within 30 minutes on 2 CPU cores (--jobs 2)", Memory: 3, Disk: 0.2,
 		// Narrow networks in few epochs under-fit: on held-out images dropout only costs.
 		Table:     Scale{Width: 16, Epochs: 4, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 		Unroll:    Scale{Width: 8, Epochs: 6, Seeds: 1, Settings: Settings{ParamBatch: 100, ebssc.ParamDropout: 0.0}},
@@ -69,7 +69,7 @@ var Profiles = []Profile{
 		Ablations: Scale{Width: 32, Epochs: 4, Seeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
 	},
 	{
-		Name: "paper", About: "the paper's width, data and settings; takes a GPU", Memory: 24, Disk: 10,
+		Name: "paper", About: "the paper's width, data and dropout, with our optimizer; takes a GPU", Memory: 24, Disk: 10,
 		// The paper does not say how many epochs it trains. 40 epochs of the five rows take 17 minutes at 10,000 images/s.
 		Table:     Scale{Width: PaperWidth, Epochs: 40, Seeds: 3},
 		Unroll:    Scale{Width: 32, Epochs: 100, Seeds: 3},
