@@ -152,11 +152,12 @@ func (p Plan) measure(ctx context.Context, c testCase, python string, peak float
 	return results, nil
 }
 
-// tolerance of a program's class scores, relative to the largest: bfloat16 has 8 bits, and GPUs round factors to TF32's 11.
+// tolerance of a program's class scores, relative to the largest. bfloat16 has 8 bits, and scores of class-specific codes are differences of
+// energies that start nearly equal: of SSC+EBC₆₋₇ they are off by up to 27 %. GPUs round factors to TF32's 11 bits.
 func (p Plan) tolerance(program string) float64 {
 	switch {
 	case program == torchBF16Peer:
-		return 5e-2
+		return 0.5
 	case p.GPU:
 		return 2e-2
 	}
