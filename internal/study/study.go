@@ -17,6 +17,7 @@ import (
 
 	"github.com/gomlx/compute"
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ablations"
 	"ebsscgo/experiments"
@@ -310,17 +311,20 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 		total += len(p.runs)
 		plans = append(plans, p)
 	}
-	number, later := total, 0.0 // from the last run to the first
+	number := total     // from the last run to the first
+	var later []float64 // work of the missing runs after it
 	for i, p := range slices.Backward(plans) {
 		for _, run := range slices.Backward(p.runs) {
 			work, err := run.Work()
 			if err != nil {
 				return nil, err
 			}
-			p.runner.Places[run.ID()] = train.Place{Name: fmt.Sprintf("run %d of %d, %s", number, total, title(run)), Later: later / work / float64(s.Jobs)}
+			beside := min(s.Jobs-1, len(later)) // runs that train at the same time as this one
+			p.runner.Places[run.ID()] = train.Place{Name: fmt.Sprintf("run %d of %d, %s", number, total, title(run)),
+				Later: floats.Sum(later[:len(later)-beside]) / work / float64(s.Jobs)}
 			number--
 			if _, err := os.Stat(record.Path(filepath.Join(s.Folder(), record.Folder), run.ID())); err != nil {
-				later += work
+				later = append(later, work)
 				plans[i].missing++
 			}
 		}
