@@ -97,7 +97,7 @@ func (flags *modelFlags) best() (best record.Record, err error) {
 			return best, err
 		}
 		s, _, err := study.Suite.Experiment(r.Run.Experiment)
-		if err != nil || s.Images != experiments.CIFAR10 || strings.HasPrefix(r.Run.Dataset.Name, dataset.MNIST32Name) || r.Run.HeldOut > 0 || best.ID != "" && r.TestErr >= best.TestErr {
+		if err != nil || s.Images != experiments.CIFAR10 || dataset.StandsIn(r.Run.Dataset.Name) || r.Run.HeldOut > 0 || best.ID != "" && r.TestErr >= best.TestErr {
 			continue
 		}
 		if _, err := os.Stat(train.NetworkFile(filepath.Join(flags.results, r.Run.Profile), r.ID)); err == nil {

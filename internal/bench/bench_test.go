@@ -84,8 +84,11 @@ func TestPlanCommand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"python3", filepath.Join(folder, "torch_peer.py"), folder, "cpu", torchBF16Peer}, command)
 	require.FileExists(t, command[1])
-	require.Greater(t, Plan{GPU: true}.tolerance(jaxPeer), Plan{}.tolerance(jaxPeer))
-	require.Greater(t, Plan{}.tolerance(torchBF16Peer), Plan{}.tolerance(torchPeer))
+	linear, energies := ebssc.Network{Classifier: ebssc.Linear}, ebssc.Network{Classifier: ebssc.EnergySum}
+	require.Greater(t, Plan{GPU: true}.tolerance(jaxPeer, linear), Plan{}.tolerance(jaxPeer, linear))
+	require.Greater(t, Plan{}.tolerance(torchBF16Peer, linear), Plan{}.tolerance(torchPeer, linear))
+	require.Greater(t, Plan{}.tolerance(torchBF16Peer, energies), Plan{}.tolerance(torchBF16Peer, linear))
+	require.Equal(t, Plan{}.tolerance(torchPeer, linear), Plan{}.tolerance(torchPeer, energies))
 }
 
 // counted is a program that logs its turns. A timed turn takes as many seconds as it has had timed turns, and ten times as much

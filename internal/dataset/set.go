@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -46,6 +47,9 @@ func Title(name string) string {
 	}
 	return name
 }
+
+// StandsIn says whether a name is of digits in the place of CIFAR-10, padded to the size of its images.
+func StandsIn(name string) bool { return strings.HasPrefix(name, MNIST32Name) }
 
 // Copies says whether two names are of the same pictures and labels in different bytes: CIFAR-10 and its JPEG copy. Results on them are never
 // put together, but a network trained on one can be shown the other's pictures.

@@ -174,7 +174,7 @@ func (p *Profile) pool(study experiments.Study, run experiments.Run, quantity fu
 		}
 		all = pooled{profile: other.Name}
 		for _, setting := range other.settings[study.Name] {
-			if setting.Dataset != run.Dataset || setting.Machine != run.Machine {
+			if !setting.has(run) {
 				continue
 			}
 			for _, e := range study.Experiments {

@@ -68,7 +68,7 @@ func sortIntoSettings(suite experiments.Suite, records []record.Record, own func
 			continue
 		}
 		all := settings[study.Name]
-		i := slices.IndexFunc(all, func(s Setting) bool { return s.Dataset == r.Run.Dataset && s.Machine == r.Run.Machine })
+		i := slices.IndexFunc(all, func(s Setting) bool { return s.has(r.Run) })
 		if i < 0 {
 			i = len(all)
 			all = append(all, Setting{r.Run.Dataset, r.Run.Machine, map[string]Group{}})
@@ -107,6 +107,11 @@ func compareSettings(a, b Setting) int {
 // records are those of all groups, in no order.
 func (s Setting) records() []record.Record {
 	return slices.Concat(slices.Collect(maps.Values(s.Groups))...)
+}
+
+// has says whether a run is of the setting: on its data set and machine.
+func (s Setting) has(run experiments.Run) bool {
+	return s.Dataset == run.Dataset && s.Machine == run.Machine
 }
 
 // name tells the setting from all others.

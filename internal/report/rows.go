@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -57,7 +56,7 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 
 // besidePaper says whether results on a data set may stand beside the paper's: not those on other digits, or on digits for CIFAR-10.
 func besidePaper(set experiments.Dataset) bool {
-	return set.Name != dataset.MNISTUnknownName && !strings.HasPrefix(set.Name, dataset.MNIST32Name)
+	return set.Name != dataset.MNISTUnknownName && !dataset.StandsIn(set.Name)
 }
 
 // rowReport is how a kind of study reports its rows.

@@ -211,7 +211,7 @@ func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train
 	if err != nil {
 		return nil, err
 	}
-	if s.Shard.Count > 0 && images == experiments.CIFAR10 && strings.HasPrefix(set.Name, dataset.MNIST32Name) {
+	if s.Shard.Count > 0 && dataset.StandsIn(set.Name) {
 		return nil, errors.New("CIFAR-10 is not here, and all shards must train on the same data: name its folder with --data")
 	}
 	// Several progress bars would write over one another.
