@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/device"
 )
 
 // This program's names, with fast operations and without.
@@ -102,18 +102,6 @@ func (o *own) train() error {
 	return nil
 }
 
-// version is the version of GoMLX in this program.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, dependency := range info.Deps {
-			if dependency.Path == "github.com/gomlx/gomlx" {
-				return "gomlx " + strings.TrimPrefix(dependency.Version, "v")
-			}
-		}
-	}
-	return "unknown"
-}
-
 func (o *own) close() {
 	o.forward.Finalize()
 	o.trainer.ResetComputationGraphs()
@@ -152,7 +140,7 @@ func serve(backend compute.Backend, c testCase, folder string, plain bool, in io
 	if err := numpy.ToNpyFile(scores, filepath.Join(folder, name+".npy")); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "ready", version())
+	fmt.Fprintln(out, "ready", "gomlx", strings.TrimPrefix(device.GoMLXVersion(), "v"))
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		var what string

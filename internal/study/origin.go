@@ -21,14 +21,14 @@ import (
 // originOf names the program and the computer for records.
 func originOf(choice device.Choice) record.Origin {
 	return record.Origin{
-		Commit: Commit(), Go: runtime.Version(), GoMLX: version("github.com/gomlx/gomlx"), Plugin: plugin(choice.Plugin),
+		Commit: Commit(), Go: runtime.Version(), GoMLX: device.GoMLXVersion(), Plugin: plugin(choice.Plugin),
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: runtime.NumCPU(),
 	}
 }
 
 // Versions names the program, Go, GoMLX and the system in a line.
 func Versions() string {
-	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s/%s", Commit(), runtime.Version(), version("github.com/gomlx/gomlx"), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s/%s", Commit(), runtime.Version(), device.GoMLXVersion(), runtime.GOOS, runtime.GOARCH)
 }
 
 // plugin names an XLA plugin by its file and the start of its SHA-256; empty for none.
@@ -46,20 +46,6 @@ func plugin(path string) string {
 		return filepath.Base(path)
 	}
 	return fmt.Sprintf("%s, SHA-256 %.12x", filepath.Base(path), hash.Sum(nil))
-}
-
-// version of a module that the program was built with; empty where that is not known.
-func version(module string) string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, dependency := range info.Deps {
-		if dependency.Path == module {
-			return dependency.Version
-		}
-	}
-	return ""
 }
 
 // unknownCommit stands for the commit where nothing knows it.
