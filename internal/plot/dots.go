@@ -60,6 +60,8 @@ func Dots(title, axis string, names []string, series ...Series) (Figure, error) 
 			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
 		}
 	}
+	margin := (p.X.Max - p.X.Min) / 25 // so that no interval ends where the axis does
+	p.X.Min, p.X.Max = p.X.Min-margin, p.X.Max+margin
 	return Row(560, vg.Length(110+24*rows), p), nil // the title in two lines, the axis and its label take 100
 }
 

@@ -22,6 +22,8 @@ type ClaimRow struct {
 	Findings []Finding
 
 	study experiments.Study
+	// inRegime says whether all of it was measured in the paper's regime.
+	inRegime bool
 }
 
 // Finding is an expectation of a claim with what was measured for it.
@@ -35,7 +37,7 @@ type Finding struct {
 	Seeds, Images int
 	// Paper is what the paper measured, NaN where it says nothing.
 	Paper float64
-	// P is the p value of the measurement against the claim, over seeds, and Holm the same corrected for the number of comparisons. Both
+	// P is the p value of the measurement against the claim, over seeds, and Holm the same corrected for all declared comparisons. Both
 	// are NaN where nothing is judged.
 	P, Holm float64
 	// Verdict about the expectation. Where it is open, Why says why nothing is judged, if so, and ToDecide what would decide it.
@@ -190,9 +192,9 @@ type ledgerRow struct {
 // ledgerColumns are those of claims.csv, a line for each expectation of each claim, see [experiments.Claim], and of the table of all
 // measurements in claims.md. subject and baseline are experiments, with a block of theirs behind a slash; measured is the quantity of
 // the subject minus that of the baseline, or of the subject itself where there is no baseline, in percentage points, nats, or without a
-// unit. It is claimed to lie between low and high, and the paper measured the number in paper; paper_within says whether that lies within
-// the interval, which is at 95 %, by that method over so many (count) images or seeds. p_value is of the measurement over seeds against the
-// claim, p_holm the same corrected for all comparisons, and mcnemar_p is of [McNemar]'s test on the test images. verdict is the line's and
+// unit. It is claimed to lie between claimed_low and claimed_high, and the paper measured the number in paper; paper_within says whether
+// that lies within the interval, which is at 95 %, by that method over so many (count) images or seeds. p_value is of the measurement over
+// seeds against the claim, p_holm the same corrected for all declared comparisons, and mcnemar_p is of [McNemar]'s test on the test images. verdict is the line's and
 // claim_verdict the whole claim's; why says why nothing is judged, and to_decide what would decide it. Errors of
 // training are of train_images, those of tests of test_images, and decodings are those of decoded_images.
 var ledgerColumns = slices.Concat(
@@ -204,8 +206,8 @@ var ledgerColumns = slices.Concat(
 		{Name: "subject", Cell: func(r ledgerRow) string { return r.Subject.String() }},
 		{Name: "baseline", Cell: func(r ledgerRow) string { return r.Baseline.String() }},
 		{Heading: "claimed", Cell: ledgerRow.claimed},
-		{Name: "low", Cell: func(r ledgerRow) string { return bound(r.Low) }},
-		{Name: "high", Cell: func(r ledgerRow) string { return bound(r.High) }},
+		{Name: "claimed_low", Cell: func(r ledgerRow) string { return bound(r.Low) }},
+		{Name: "claimed_high", Cell: func(r ledgerRow) string { return bound(r.High) }},
 		{Heading: "measured", Number: true, Cell: ledgerRow.withInterval},
 		{Name: "paper", Cell: func(r ledgerRow) string { return percent(r.Paper) }},
 		{Heading: "paper", Number: true, Cell: func(r ledgerRow) string { return r.inUnit(r.Paper) }},
@@ -214,12 +216,12 @@ var ledgerColumns = slices.Concat(
 		ofMeasured("interval_high", func(m Measured) string { return decimals(m.Interval.High, 6) }),
 		ofMeasured("method", func(m Measured) string { return string(m.Method) }),
 		ofMeasured("count", func(m Measured) string { return strconv.Itoa(m.Count) }),
-		{Name: "paper_within", Heading: "paper within", Cell: func(r ledgerRow) string { return r.PaperWithin() }},
+		{Name: "paper_within", Heading: "paper in the interval", Cell: func(r ledgerRow) string { return r.PaperWithin() }},
 		{Name: "p_value", Cell: func(r ledgerRow) string { return printP(r.P) }},
 		{Name: "p_holm", Cell: func(r ledgerRow) string { return printP(r.Holm) }},
 		ofMeasured("mcnemar_p", Measured.pValue),
 		{Name: "verdict", Heading: "verdict", Cell: func(r ledgerRow) string { return r.Verdict }},
-		{Heading: "by", Cell: ledgerRow.by},
+		{Heading: "method and p", Cell: ledgerRow.by},
 		{Name: "why", Cell: func(r ledgerRow) string { return r.Why }},
 		{Name: "to_decide", Cell: func(r ledgerRow) string { return r.ToDecide }},
 		{Name: "claim_verdict", Cell: func(r ledgerRow) string { return r.claim.Verdict }},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -50,16 +51,28 @@ func (p *Profile) claimsDocument(claims []ClaimRow, lines []ledgerRow) document 
 // Score sums up the verdicts in a line. What is reproduced agrees, and what is contradicted disagrees.
 func Score(claims []ClaimRow) string {
 	count := map[string]int{}
+	unmeasured, inRegime := 0, 0
 	for _, claim := range claims {
 		count[claim.Verdict]++
+		if !slices.ContainsFunc(claim.Findings, Finding.measured) {
+			unmeasured++
+		} else if claim.inRegime {
+			inRegime++
+		}
 	}
 	agree, disagree := count[Agrees]+count[Reproduced], count[Disagrees]+count[Contradicted]
 	score := fmt.Sprintf("Of %d claims of the paper, %d agree, %d disagree and %d are open at this scale", len(claims), agree, disagree, count[Open])
-	if inRegime := count[Reproduced] + count[Contradicted]; inRegime > 0 {
-		return fmt.Sprintf("%s; %d of these verdicts are in the paper's regime.", score, inRegime)
+	if unmeasured > 0 {
+		score += fmt.Sprintf(" (%d of these not measured)", unmeasured)
+	}
+	if inRegime > 0 {
+		return fmt.Sprintf("%s; %d were measured in the paper's regime.", score, inRegime)
 	}
 	return score + ", which is outside of the paper's regime."
 }
+
+// measured says whether anything was measured.
+func (f Finding) measured() bool { return f.Measured.Method != "" }
 
 // sum sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
 func (c ClaimRow) sum(title func(string) string) string {
@@ -69,9 +82,8 @@ func (c ClaimRow) sum(title func(string) string) string {
 			holding++
 		}
 	}
-	i := slices.IndexFunc(c.Findings, func(f Finding) bool { return f.Verdict == c.Verdict })
-	deciding := ledgerRow{c.Findings[i], c, title}
-	if deciding.Measured.Method == "" {
+	deciding := ledgerRow{c.deciding(), c, title}
+	if !deciding.measured() {
 		return fmt.Sprintf("not measured: `%s`", deciding.ToDecide)
 	}
 	var text string
@@ -93,6 +105,27 @@ func (c ClaimRow) sum(title func(string) string) string {
 	}
 	return text
 }
+
+// deciding is the finding that the claim's verdict hangs on most: of those with this verdict, one that was measured, and farthest from what
+// is claimed.
+func (c ClaimRow) deciding() Finding {
+	same := slices.DeleteFunc(slices.Clone(c.Findings), func(f Finding) bool { return f.Verdict != c.Verdict })
+	return slices.MaxFunc(same, func(a, b Finding) int {
+		switch {
+		case a.measured() && b.measured():
+			return cmp.Compare(a.outside(), b.outside())
+		case a.measured():
+			return 1
+		case b.measured():
+			return -1
+		default:
+			return 0
+		}
+	})
+}
+
+// outside is how far the measured value lies on the wrong side of a claimed bound; it is negative between the bounds.
+func (f Finding) outside() float64 { return max(f.Low-f.Measured.Value, f.Measured.Value-f.High) }
 
 // open says why a line is open, and what would decide it.
 func (r ledgerRow) open() string {
@@ -116,17 +149,19 @@ func share(some, all int, one, several string) string {
 
 // claimsNotes say how verdicts come about.
 var claimsNotes = []string{
-	"A claim agrees if all that it predicts is measured, with p below 0.05 after Holm's correction for all comparisons judged here; it disagrees " +
+	"A claim agrees if all that it predicts is measured, with p below 0.05 after Holm's correction for all comparisons that claims declare, measured or not; it disagrees " +
 		"if the opposite of one prediction is; else it is open. These words are about the direction at this scale. In the paper's regime, " +
-		"where the training errors of all networks that a claim rests on are of the paper's order, the words are reproduced and contradicted: " +
-		fmt.Sprintf("at most %d %%, on MNIST %d %%.", experiments.CIFARRegime, experiments.MNISTRegime),
+		fmt.Sprintf("where the training errors of all networks that a claim rests on are of the paper's order (at most %d %%, on MNIST %d %%) and each "+
+			"has %d seeds, the words are reproduced and contradicted.", experiments.CIFARRegime, experiments.MNISTRegime, leastSeeds),
 	fmt.Sprintf("p is over seeds: Welch's test from %d seeds on, since the deviation of two is a single difference. With fewer, the deviation is "+
 		"pooled over the rows that have several seeds, at this scale or the next smaller one, as the method says. With neither nothing is "+
-		"judged. Decodings are judged over seeds of the network. Nothing is judged on other images than the paper's, of a network that has not "+
-		"learned (an error above half of that of guessing), and at profile smoke.", leastSeeds),
-	"Intervals are at 95 %, without the correction. Where there is one seed, they are over images and leave out how much seeds vary: of test errors " +
+		"judged. Decodings are judged over seeds of the network. Nothing is judged on other images than the paper's (a copy of them that went "+
+		"through JPEG counts as theirs), of a network that has not learned (an error above half of that of guessing), and at profile smoke.",
+		leastSeeds),
+	"Intervals are at 95 %, without the correction. Over seeds they, and p, are for these images and leave out how much others would vary. " +
+		"Where there is one seed, they are over images and leave out how much seeds vary: of test errors " +
 		"that of Bonett and Price, of train errors Newcombe's, of decodings Student's or Welch's. The number of seeds that would decide " +
-		"assumes that the measured value is the true one.",
+		fmt.Sprintf("does so with a chance of %.0f %% if the measured value is the true one.", 100*power),
 }
 
 // readings say how words of the paper became numbers.

@@ -42,6 +42,7 @@ var decodingColumns = slices.Concat(
 		{Name: "ink_share", Cell: func(d decodedBlock) string { return optional(d.InkShare, 4) }},
 		{Name: "ink_area", Cell: func(d decodedBlock) string { return optional(d.InkArea, 4) }},
 		of[decodedBlock]("seconds", func(r record.Record) string { return decimals(r.Decodings.Seconds, 0) }),
+		{Name: "cpu", Cell: func(d decodedBlock) string { return d.processors() }},
 		of[decodedBlock]("commit", func(r record.Record) string { return r.Origin.Commit }),
 	},
 )
@@ -49,14 +50,17 @@ var decodingColumns = slices.Concat(
 // fidelityPair is a block's decodings by the trained network, and by the same network before training.
 type fidelityPair struct{ trained, untrained decode.Fidelity }
 
-// fidelityColumns are those of the table of a network's blocks.
+// fidelityColumns are those of the table of a network's blocks; inkColumns follow for digits.
 var fidelityColumns = Columns[fidelityPair]{
 	{Heading: "Block", Cell: func(p fidelityPair) string { return p.trained.Block }},
 	{Heading: "cosine", Number: true, Cell: func(p fidelityPair) string { return meanWithStd(p.trained.Cosine, p.trained.CosineStd, 3) }},
 	{Heading: "error", Number: true, Cell: func(p fidelityPair) string { return decimals(p.trained.Error, 3) }},
 	{Heading: "untrained: cosine", Number: true, Cell: func(p fidelityPair) string { return decimals(p.untrained.Cosine, 3) }},
-	{Heading: "difference", Number: true, Cell: func(p fidelityPair) string { return optional(p.trained.Difference, 5) }},
-	{Heading: "untrained: difference", Number: true, Cell: func(p fidelityPair) string { return optional(p.untrained.Difference, 5) }},
+	{Heading: "difference", Number: true, Cell: func(p fidelityPair) string { return significant(p.trained.Difference) }},
+	{Heading: "untrained: difference", Number: true, Cell: func(p fidelityPair) string { return significant(p.untrained.Difference) }},
+}
+
+var inkColumns = Columns[fidelityPair]{
 	{Heading: "share on the ink", Number: true, Cell: func(p fidelityPair) string { return optional(p.trained.InkShare, 3) }},
 	{Heading: "ink", Number: true, Cell: func(p fidelityPair) string { return optional(p.trained.InkArea, 3) }},
 }
@@ -89,7 +93,11 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 			for _, f := range r.Decodings.Untrained {
 				lines = append(lines, decodedBlock{Group{r}, f, false})
 			}
-			b := block{setting: setting, title: e.Title, table: fidelityColumns.table(pairs), notes: decodingNotes(r, e.Title)}
+			columns := fidelityColumns
+			if hasInk(r) {
+				columns = slices.Concat(columns, inkColumns)
+			}
+			b := block{setting: setting, title: e.Title, table: columns.table(pairs), notes: decodingNotes(r, e.Title)}
 			if b.figures, err = p.pictures(out, r); err != nil {
 				return d, nil, err
 			}
@@ -145,13 +153,22 @@ func decodingNotes(r record.Record, title string) []string {
 	}
 	notes = append(notes, fmt.Sprintf("The network: train error %.2f %%, test error %.2f %%, %.0f s.", r.TrainErr, r.TestErr, r.Seconds))
 	notes = append(notes, provenanceNotes([]provenance{{Group{r}, 1, fmt.Sprintf("decodings of %s in %.0f s", title, r.Decodings.Seconds)}})...)
-	return append(notes,
+	notes = append(notes,
 		"Cosine and error are between a preprocessed image and its reconstruction from a block's code, all thresholds zero: the "+
 			"cosine of their angle (mean ± standard deviation over images), and ‖x − s x̂‖ / ‖x‖ at the best s. Untrained is the same "+
 			"network before training.",
 		"Difference is the part of a decoding, without the thresholds' own contribution, that depends on the class hypothesis: the squared "+
-			"distance from the mean over hypotheses, divided by the squared length. The share on the ink is the part of the squared "+
-			"differences between hypotheses at pixels with ink; ink is the part of the image with ink.")
+			"distance from the mean over hypotheses, divided by the squared length.")
+	if hasInk(r) {
+		notes = append(notes, "The share on the ink is the part of the squared differences between hypotheses at pixels with ink; ink is the part "+
+			"of the image with ink.")
+	}
+	return notes
+}
+
+// hasInk says whether the images are drawn in ink, as digits are.
+func hasInk(r record.Record) bool {
+	return slices.ContainsFunc(r.Decodings.Trained, func(f decode.Fidelity) bool { return f.InkArea != nil })
 }
 
 // growth says how the differences between hypotheses change from the lowest block to the highest; nothing if either has none.
@@ -165,6 +182,6 @@ func growth(blocks []decode.Fidelity) string {
 			rises++
 		}
 	}
-	return fmt.Sprintf("from %.5f at %s to %.5f at %s, and rise in %d of %s from a block to the next", *first.Difference, first.Block,
+	return fmt.Sprintf("from %.2g at %s to %.2g at %s, and rise in %d of %s from a block to the next", *first.Difference, first.Block,
 		*last.Difference, last.Block, rises, plural(len(blocks)-1, "step"))
 }

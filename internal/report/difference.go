@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 )
@@ -139,10 +141,10 @@ func overImages(subject Sample, baseline *Sample) Measured {
 // mostSeeds is the largest number of seeds that toDecide tries.
 const mostSeeds = 1000
 
-// toDecide says with how many seeds of each side half the interval at the level 1 − alpha would be narrower than `half`, if the value and
-// the deviation between seeds stay what they are.
-func (m Measured) toDecide(half, alpha float64) string {
-	if half < 1e-6 { // the value is the bound itself
+// toDecide says how many seeds of each side would, in four cases of five (see power), give an interval at the level 1 − alpha without a bound
+// that lies so far from the value, if the value and the deviation between seeds are the true ones.
+func (m Measured) toDecide(distance, alpha float64) string {
+	if distance < 1e-6 { // the value is the bound itself
 		return "no number of seeds"
 	}
 	sides := 2.0
@@ -155,8 +157,8 @@ func (m Measured) toDecide(half, alpha float64) string {
 		if m.Method == MethodWelchSeeds || m.Method == MethodStudentSeeds {
 			degrees = m.Degrees * float64(seeds-1) / float64(m.Count-1)
 		}
-		e := estimate{Error: std * math.Sqrt(sides/float64(seeds)), Degrees: degrees}
-		if e.interval(alpha).High < half {
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: degrees}
+		if std*math.Sqrt(sides/float64(seeds))*(t.Quantile(1-alpha/2)+t.Quantile(power)) < distance {
 			return fmt.Sprintf("about %d seeds", seeds)
 		}
 	}

@@ -21,7 +21,7 @@ type gridPoint struct {
 	best bool
 }
 
-// gridColumns are those of grid.csv. Errors are in percent, means over the seeds, as are seconds.
+// gridColumns are those of grid.csv. Errors are in percent, means over the seeds.
 var gridColumns = slices.Concat(
 	Columns[gridPoint]{
 		{Name: "study", Cell: func(p gridPoint) string { return p.study.Name }},

@@ -20,7 +20,6 @@ var (
 	trainErr       = func(r record.Record) float64 { return r.TrainErr }
 	testErr        = func(r record.Record) float64 { return r.TestErr }
 	trainObjective = func(r record.Record) float64 { return r.TrainObjective }
-	seconds        = func(r record.Record) float64 { return r.Seconds }
 )
 
 // Sample is a quantity over the group's seeds. Its deviation is NaN for a single seed.
@@ -42,15 +41,29 @@ func sampleOf(values []float64) Sample {
 	return Sample{mean, std, len(values)}
 }
 
+// seconds that a run of the group took: the median over the seeds, since one of them may have had other work beside it.
+func (g Group) seconds() float64 {
+	sorted := slices.Sorted(slices.Values(g.values(func(r record.Record) float64 { return r.Seconds })))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
 // commits that the group's runs were trained with.
-func (g Group) commits() string {
-	var commits []string
+func (g Group) commits() string { return g.distinct(func(o record.Origin) string { return o.Commit }) }
+
+// processors that the group's runs were trained on.
+func (g Group) processors() string {
+	return g.distinct(func(o record.Origin) string { return fmt.Sprintf("%s (%s)", o.CPU, plural(o.Cores, "core")) })
+}
+
+// distinct are the different origins of the group's runs.
+func (g Group) distinct(of func(record.Origin) string) string {
+	var all []string
 	for _, r := range g {
-		if !slices.Contains(commits, r.Origin.Commit) {
-			commits = append(commits, r.Origin.Commit)
+		if text := of(r.Origin); !slices.Contains(all, text) {
+			all = append(all, text)
 		}
 	}
-	return strings.Join(commits, "+")
+	return strings.Join(all, "+")
 }
 
 // curve is a quantity after each epoch: its mean, smallest and largest value over the seeds.
@@ -92,8 +105,8 @@ type provenance struct {
 // text says how the runs were trained, but for their seconds.
 func (p provenance) text() string {
 	run := p.Group[0].Run
-	return fmt.Sprintf("%s, profile `%s`, %s, %s, backend %s, commit %s",
-		datasetTitle(run.Dataset), run.Profile, plural(run.Epochs, "epoch"), plural(p.seeds, "seed"), run.Machine, p.commits())
+	return fmt.Sprintf("%s, profile `%s`, %s of %d images, %s, backend %s, commit %s", datasetTitle(run.Dataset), run.Profile,
+		plural(run.Epochs, "epoch"), run.TrainImages, plural(p.seeds, "seed"), run.Machine, p.commits())
 }
 
 // provenanceNotes say how runs were trained, once for all that share it.
@@ -145,10 +158,11 @@ func originColumns[R grouped]() Columns[R] {
 	}
 }
 
-// closingColumns are the seconds of a run, a mean over the seeds, and the commits that trained them.
+// closingColumns are the seconds of a run, the median over the seeds, the processors that it took them on, and the commits that trained them.
 func closingColumns[R grouped]() Columns[R] {
 	return Columns[R]{
-		{Name: "seconds", Cell: func(row R) string { return decimals(row.group().Sample(seconds).Mean, 0) }},
+		{Name: "seconds", Cell: func(row R) string { return decimals(row.group().seconds(), 0) }},
+		{Name: "cpu", Cell: func(row R) string { return row.group().processors() }},
 		{Name: "commit", Cell: func(row R) string { return row.group().commits() }},
 	}
 }
@@ -194,6 +208,14 @@ func optional(value *float64, count int) string {
 		return ""
 	}
 	return decimals(*value, count)
+}
+
+// significant prints two digits of a number for reading, and nothing for nil.
+func significant(value *float64) string {
+	if value == nil {
+		return ""
+	}
+	return minus(fmt.Sprintf("%.2g", *value))
 }
 
 // minus prints a number for reading, with a minus in place of the hyphen.

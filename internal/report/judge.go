@@ -24,7 +24,8 @@ const (
 	Open         = "open" // Nothing was measured, or it decides nothing.
 )
 
-// Significance is the p value, after Holm's correction for all comparisons of the ledger, below which a difference is called one.
+// Significance is the p value, after Holm's correction for all comparisons that the suite's claims declare, below which a difference is
+// called one.
 const Significance = 0.05
 
 // leastSeeds is the number of seeds of each side from which their own deviation decides: that of two seeds is one difference.
@@ -33,12 +34,18 @@ const leastSeeds = 3
 // chanceShare is the part of the error of guessing below which a network counts as one that has learned.
 const chanceShare = 0.5
 
-// judge sets the verdicts of all findings. Holm's correction is over all that can be judged.
+// power is the chance with which the number of seeds that would decide a comparison decides it.
+const power = 0.8
+
+// judge sets the verdicts of all findings. Holm's correction is for all declared comparisons, measured or not: measuring another
+// claim never weakens a verdict.
 func (p *Profile) judge(rows []ClaimRow) {
 	var judged []*Finding
 	var values []float64
+	declared := 0
 	for i := range rows {
 		for j := range rows[i].Findings {
+			declared++
 			f := &rows[i].Findings[j]
 			f.Verdict, f.P, f.Holm = Open, math.NaN(), math.NaN()
 			if f.ToDecide, f.Why = p.unjudged(rows[i].study, *f); f.Why == "" {
@@ -47,7 +54,7 @@ func (p *Profile) judge(rows []ClaimRow) {
 			}
 		}
 	}
-	for i, corrected := range Holm(values) {
+	for i, corrected := range Holm(values, declared) {
 		f := judged[i]
 		f.Holm = corrected
 		if corrected < Significance {
@@ -58,7 +65,7 @@ func (p *Profile) judge(rows []ClaimRow) {
 			continue
 		}
 		// Where both bounds lie within the interval, the nearer one is the harder to decide.
-		f.ToDecide = f.Measured.toDecide(min(math.Abs(f.Measured.Value-f.Low), math.Abs(f.Measured.Value-f.High)), Significance/float64(len(judged)))
+		f.ToDecide = f.Measured.toDecide(min(math.Abs(f.Measured.Value-f.Low), math.Abs(f.Measured.Value-f.High)), Significance/float64(declared))
 	}
 	for i := range rows {
 		rows[i].judge()
@@ -94,10 +101,11 @@ func ofThePaper(images experiments.Images, set experiments.Dataset) bool {
 	}[images], set.Name)
 }
 
-// judge sets the claim's verdict: all its expectations must hold. In the paper's regime the words say so.
+// judge sets the claim's verdict: all its expectations must hold. In the paper's regime, and with several seeds of this scale, the words
+// say so.
 func (c *ClaimRow) judge() {
 	c.Verdict = Agrees
-	inRegime := true
+	c.inRegime = true
 	for _, f := range c.Findings {
 		switch f.Verdict {
 		case Disagrees:
@@ -107,9 +115,10 @@ func (c *ClaimRow) judge() {
 				c.Verdict = Open
 			}
 		}
-		inRegime = inRegime && !slices.ContainsFunc(f.Group, func(r record.Record) bool { return r.TrainErr > c.study.Regime })
+		c.inRegime = c.inRegime && f.Seeds >= leastSeeds &&
+			!slices.ContainsFunc(f.Group, func(r record.Record) bool { return r.TrainErr > c.study.Regime })
 	}
-	if !inRegime {
+	if !c.inRegime {
 		return
 	}
 	c.Verdict = cmp.Or(regimeWords[c.Verdict], c.Verdict)
@@ -137,9 +146,9 @@ func (m Measured) p(low, high float64) float64 {
 	}
 }
 
-// Holm corrects p values for their number (Holm, 1979): the chance that even one of those below a level is below it by chance alone is at
-// most that level.
-func Holm(values []float64) []float64 {
+// Holm corrects p values (Holm, 1979) for the size of the family of comparisons that they belong to, at least their number: the chance that
+// even one of those below a level is below it by chance alone is at most that level.
+func Holm(values []float64, family int) []float64 {
 	order := make([]int, len(values))
 	for i := range order {
 		order[i] = i
@@ -147,7 +156,7 @@ func Holm(values []float64) []float64 {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	corrected, largest := make([]float64, len(values)), 0.0
 	for rank, i := range order {
-		largest = max(largest, min(1, float64(len(values)-rank)*values[i]))
+		largest = max(largest, min(1, float64(family-rank)*values[i]))
 		corrected[i] = largest
 	}
 	return corrected

@@ -68,7 +68,8 @@ var paperColumns = Columns[experiments.Number]{
 	{Name: "where", Cell: func(n experiments.Number) string { return n.Where }},
 }
 
-// errorsColumns are those of errors.csv. Errors are in percent, hours those of one run; both are means over the seeds.
+// errorsColumns are those of errors.csv. Errors are in percent, means over the seeds; hours are those of one run, the
+// median over the seeds.
 var errorsColumns = slices.Concat(
 	Columns[RunsRow]{
 		of[RunsRow]("experiment", func(r record.Record) string { return r.Run.Experiment }),
@@ -81,8 +82,8 @@ var errorsColumns = slices.Concat(
 	originColumns[RunsRow](), closingColumns[RunsRow](),
 )
 
-// hours that a run of the group took on average.
-func (r RunsRow) hours() float64 { return r.Sample(seconds).Mean / 3600 }
+// hours that a run of the group took.
+func (r RunsRow) hours() float64 { return r.seconds() / 3600 }
 
 // inOverview says whether a run belongs to the overview: a row of the paper's table, or of a study like it, that was trained on all
 // training images and measured on all test images, which may stand beside the paper's.
@@ -104,7 +105,7 @@ func (r RunsRow) onlyScaled() bool {
 // a line for each of the paper's errors. It shows the data set that comes first, see ranks.
 func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
 	chart := plot.Chart{
-		Title: "Test error against the hours of training\n(dots: a width and a number of epochs; dashed: the paper)",
+		Title: "Test error against the hours of training\n(dots: a width and a number of epochs, means over seeds; dashed: the paper)",
 		X:     "hours", Y: "error (% of the test images)", LogX: true,
 	}
 	of := func(row RunsRow) experiments.Run { return row.Group[0].Run }
@@ -124,7 +125,8 @@ func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
 			}
 			for _, row := range rows {
 				if of(row).Experiment == e.Name && of(row).Machine.String() == machine {
-					curve.Points = append(curve.Points, row.point(row.hours(), testErr))
+					// Without a band: it would narrow to nothing towards a point of one seed.
+					curve.Points = append(curve.Points, plot.At(row.hours(), row.Sample(testErr).Mean))
 				}
 			}
 			if len(curve.Points) > 0 {

@@ -91,7 +91,7 @@ func (p *Profile) reportPage(out output, documents []document) error {
 	}
 	shown := page{
 		Title: "EB-SSC at profile " + p.Name,
-		About: "Energy-Based Spherical Sparse Coding (Kong and Fowlkes), reproduced: " + p.declared.About,
+		About: fmt.Sprintf("A reproduction of Energy-Based Spherical Sparse Coding (Kong and Fowlkes), profile %s: %s", p.Name, p.declared.About),
 		Style: template.CSS(pageFile("page.css") + hueStyle()),
 	}
 	shown.addScripts()

@@ -231,17 +231,17 @@ func TestTable(t *testing.T) {
 	add(t, results, "ssc-lc7", 1, wrong(200), images("cifar10-jpeg"))
 	add(t, results, "ssc-ebc67", 1, wrong(180), images("cifar10-jpeg"))
 	p := write(t, results)
-	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,params,paper_params,train_err,train_err_std,test_err,test_err_std,test_err_low,test_err_high,paper_within,paper_train_err,paper_test_err,delta_test_err,base,delta_base,delta_base_low,delta_base_high,mcnemar_p,seconds,commit
-relu-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,2,4,1000,1000,2460,1.3M,21.00,1.41,21.00,1.41,8.29,33.71,yes,1.20,11.40,9.60,,,,,,10,0123456789ab
-ssc-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,4771,2.6M,20.00,,20.00,,17.64,22.59,no,0.99,9.77,10.23,,,,,,12,0123456789ab
-ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849,3.2M,18.00,,18.00,,15.74,20.50,no,0.21,9.23,8.77,ssc-lc7,-2.00,-2.91,-1.09,1.91e-06,12,0123456789ab
+	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,params,paper_params,train_err,train_err_std,test_err,test_err_std,test_err_low,test_err_high,paper_within,paper_train_err,paper_test_err,minus_paper,base,delta_base,delta_base_low,delta_base_high,mcnemar_p,seconds,cpu,commit
+relu-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,2,4,1000,1000,2460,1.3M,21.00,1.41,21.00,1.41,8.29,33.71,yes,1.20,11.40,9.60,,,,,,10,made (2 cores),0123456789ab
+ssc-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,4771,2.6M,20.00,,20.00,,17.64,22.59,no,0.99,9.77,10.23,,,,,,12,made (2 cores),0123456789ab
+ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849,3.2M,18.00,,18.00,,15.74,20.50,no,0.21,9.23,8.77,ssc-lc7,-2.00,-2.91,-1.09,1.91e-06,12,made (2 cores),0123456789ab
 `, read(t, results, "table.csv"))
 	markdown := read(t, results, "table.md")
 	for _, text := range []string{
 		"| ReLU+LC₇ | 21.00 ± 1.41 | 21.00 ± 1.41 | – | – | 2460 | 1.20 | 11.40 | 1.3M |",
 		"| CReLU(SN)+LC₇: base not trained: `ebssc run table --only crelu-sn-lc7 --profile smoke` | – |",
 		"| SSC+LC₇ | −2.00 (−2.91 to −1.09) |",
-		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 4 epochs, 2 seeds, backend xla-cpu, commit 0123456789ab: ReLU+LC₇ in 10 s a run.",
+		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 4 epochs of 1000 images, 2 seeds, backend xla-cpu, commit 0123456789ab: ReLU+LC₇ in 10 s a run.",
 		" 1 seed,", "figures/table_curves.svg", "figures/table_differences.svg",
 	} {
 		require.Contains(t, markdown, text)
@@ -316,13 +316,13 @@ func TestTrials(t *testing.T) {
 	require.Equal(t, own.ID, p.Group("relu-lc7")[0].ID)
 	trials := strings.Split(strings.TrimSpace(read(t, results, "trials.csv")), "\n")
 	require.Len(t, trials, 3)
-	require.Equal(t, "experiment,differs,dataset,dataset_sha256,backend,epochs,train_err,test_err,heldout_err,seeds,seconds,commit", trials[0])
+	require.Equal(t, "experiment,differs,dataset,dataset_sha256,backend,epochs,train_err,test_err,heldout_err,seeds,seconds,cpu,commit", trials[0])
 	require.Contains(t, trials[1], `relu-lc7,epochs=9,cifar10-made,`)
 	require.Contains(t, trials[1], `,xla-cpu,9,25.00,`)
 	require.Contains(t, trials[2], `relu-lc7,"held_out=100, learning_rate=0.5",cifar10-made,`)
 	require.Contains(t, trials[2], `,4,25.00,,3`)
 	text := p.RunsText()
-	require.Regexp(t, `^EXPERIMENT +DIFFERS +DATA SET +MACHINE +EPOCHS +TRAIN ERR. % +TEST ERR. % +HELD-OUT ERR. % +SEEDS +SECONDS +COMMIT\n`, text)
+	require.Regexp(t, `^EXPERIMENT +DIFFERS +DATA SET +BACKEND +EPOCHS +TRAIN ERR. % +TEST ERR. % +HELD-OUT ERR. % +SEEDS +SECONDS +COMMIT\n`, text)
 	require.Regexp(t, `\nrelu-lc7 +– +cifar10-made +xla-cpu +4 +25\.00 +\d+\.\d\d +– +2 +18 +0123456789ab\n`, text)
 	require.Contains(t, text, "not trained: crelu-lc7, seed 1: ebssc run table --only crelu-lc7 --profile smoke\n")
 }
@@ -346,7 +346,7 @@ func TestScans(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(read(t, results, "scans.csv")), "\n")
 	require.Len(t, lines, 1+6)
 	require.Equal(t, "setting,experiment,width,value,train_err,train_err_std,heldout_err,heldout_err_std,dataset,dataset_sha256,profile,backend,seeds,"+
-		"epochs,train_images,test_images,seconds,commit", lines[0])
+		"epochs,train_images,test_images,seconds,cpu,commit", lines[0])
 	for _, line := range lines[1:] {
 		require.Regexp(t, `^muon_rate,relu-lc7,(2,0\.\d+,.*,xla-cpu,2,|4,0\.\d+,.*,xla-cpu,1,)`, line)
 	}
@@ -443,10 +443,10 @@ func TestSweeps(t *testing.T) {
 	add(t, results, "unroll-1", 2, sweeps("1111111110"))
 	add(t, results, "unroll-3", 1, sweeps("1111111111"))
 	write(t, results)
-	require.Equal(t, `sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_objective,train_objective_std,train_err,train_err_std,test_err,test_err_std,paper_test_err,fixed,broken,mcnemar_p,delta_base,delta_base_low,delta_base_high,seconds,commit
-0,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.62500,0.17678,25.00,0.00,80.00,14.14,1.31,,,,,,,10,0123456789ab
-1,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.75000,0.00000,25.00,0.00,10.00,0.00,0.74,9,1,0.0215,-70.00,-197.06,57.06,12,0123456789ab
-3,mnist,mnist-0123456789,smoke,xla-cpu,1,2,1000,10,0,0.75000,,25.00,,0.00,,,,,,,,,12,0123456789ab
+	require.Equal(t, `sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_objective,train_objective_std,train_err,train_err_std,test_err,test_err_std,paper_test_err,fixed,broken,mcnemar_p,delta_base,delta_base_low,delta_base_high,seconds,cpu,commit
+0,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.62500,0.17678,25.00,0.00,80.00,14.14,1.31,,,,,,,10,made (2 cores),0123456789ab
+1,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.75000,0.00000,25.00,0.00,10.00,0.00,0.74,9,1,0.0215,-70.00,-197.06,57.06,12,made (2 cores),0123456789ab
+3,mnist,mnist-0123456789,smoke,xla-cpu,1,2,1000,10,0,0.75000,,25.00,,0.00,,,,,,,,,12,made (2 cores),0123456789ab
 `, read(t, results, "unroll_summary.csv"))
 	require.True(t, strings.HasPrefix(read(t, results, "unroll.csv"), `sweeps,dataset,dataset_sha256,backend,seed,epoch,train_objective,train_err,test_err,seconds
 0,mnist,mnist-0123456789,xla-cpu,1,1,1.00000,40.00,`), read(t, results, "unroll.csv"))
@@ -454,7 +454,7 @@ func TestSweeps(t *testing.T) {
 	markdown := read(t, results, "unroll.md")
 	for _, text := range []string{
 		"| T = 1 | 0.75000 ± 0.00000 | 25.00 ± 0.00 | 10.00 ± 0.00 | 0.74 | 9 | 1 | 0.0215 | −70.00 (−197.06 to 57.06) |", "| T = 3 | 0.75000 | 25.00 | 0.00 | – | – | – | – | – |",
-		"MNIST (SHA-256 mnist-012345…), profile `smoke`, 2 epochs, 2 seeds, backend xla-cpu, commit 0123456789ab: T = 0 in 10 s a run, T = 1 in 12 s a run.", "α = 0.",
+		"MNIST (SHA-256 mnist-012345…), profile `smoke`, 2 epochs of 1000 images, 2 seeds, backend xla-cpu, commit 0123456789ab: T = 0 in 10 s a run, T = 1 in 12 s a run.", "α = 0.",
 	} {
 		require.Contains(t, markdown, text)
 	}
@@ -504,9 +504,9 @@ func TestDecodings(t *testing.T) {
 	write(t, results)
 	lines := strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n")
 	require.Len(t, lines, 1+2*2*7)
-	require.Equal(t, "experiment,trained,block,dataset,dataset_sha256,profile,backend,seeds,epochs,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,commit", lines[0])
+	require.Equal(t, "experiment,trained,block,dataset,dataset_sha256,profile,backend,seeds,epochs,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,cpu,commit", lines[0])
 	require.Contains(t, lines[1], "ssc-ebc17,true,conv1,cifar10-made,")
-	require.Contains(t, lines[1], ",smoke,xla-cpu,1,2,1000,0.9000,0.0500,0.4000,0.010000,0.005000,,,3,0123456789ab")
+	require.Contains(t, lines[1], ",smoke,xla-cpu,1,2,1000,0.9000,0.0500,0.4000,0.010000,0.005000,,,3,made (2 cores),0123456789ab")
 	require.Contains(t, lines[16], "ssc-ebc17-mnist,true,conv2,mnist,")
 	require.Contains(t, lines[16], ",0.020000,0.005000,0.5000,0.2000,")
 	text := read(t, results, "decoding.md")
@@ -599,5 +599,5 @@ func TestOverview(t *testing.T) {
 	require.NotContains(t, text, "mnist32")
 	require.Contains(t, text, "cifar10-jpeg")
 	svg := readAt(t, results, ".", "errors.svg")
-	require.True(t, strings.Contains(svg, "xla-cuda") && strings.Contains(svg, "the first 8 of 16 rows"))
+	require.True(t, strings.Contains(svg, "xla-cuda") && strings.Contains(svg, "the first 8 of 16 curves"))
 }

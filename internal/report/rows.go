@@ -81,7 +81,7 @@ func (p *Profile) reportRows(out output, kind rowReport, study experiments.Study
 		}
 		var runs []provenance
 		for _, row := range rows {
-			runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %.0f s a run", row.Experiment.Title, row.Sample(seconds).Mean)})
+			runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %.0f s a run", row.Experiment.Title, row.seconds())})
 		}
 		b := block{setting: setting, table: kind.columns.table(rows), notes: append(provenanceNotes(runs), kind.notes(p.Name, rows)...)}
 		if i == 0 {

@@ -21,20 +21,22 @@ type RunsRow struct {
 	order int
 }
 
-// runsColumns are those of the list of runs, on the page, too, and of trials.csv. Errors are in percent. Errors and seconds are means over the seeds.
+// runsColumns are those of the list of runs, on the page, too, and of trials.csv. Errors are in percent. Errors are means over the seeds, and
+// seconds the median.
 // The error is either of the test images or of the held-out training images.
 var runsColumns = Columns[RunsRow]{
 	{Name: "experiment", Heading: "experiment", Cell: func(r RunsRow) string { return r.Group[0].Run.Experiment }},
 	{Name: "differs", Heading: "differs", Cell: RunsRow.differs},
 	{Name: "dataset", Heading: "data set", Cell: func(r RunsRow) string { return r.Group[0].Run.Dataset.Name }},
 	of[RunsRow]("dataset_sha256", func(r record.Record) string { return r.Run.Dataset.SHA256 }),
-	{Name: "backend", Heading: "machine", Cell: func(r RunsRow) string { return r.Group[0].Run.Machine.String() }},
+	{Name: "backend", Heading: "backend", Cell: func(r RunsRow) string { return r.Group[0].Run.Machine.String() }},
 	{Name: "epochs", Heading: "epochs", Number: true, Cell: func(r RunsRow) string { return strconv.Itoa(r.Group[0].Run.Epochs) }},
 	{Name: "train_err", Heading: "train err. %", Number: true, Cell: func(r RunsRow) string { return percent(r.Sample(trainErr).Mean) }},
 	{Name: "test_err", Heading: "test err. %", Number: true, Cell: func(r RunsRow) string { return r.testErr(false) }},
 	{Name: "heldout_err", Heading: "held-out err. %", Number: true, Cell: func(r RunsRow) string { return r.testErr(true) }},
 	{Name: "seeds", Heading: "seeds", Number: true, Cell: func(r RunsRow) string { return strconv.Itoa(len(r.Group)) }},
-	{Name: "seconds", Heading: "seconds", Number: true, Cell: func(r RunsRow) string { return decimals(r.Sample(seconds).Mean, 0) }},
+	{Name: "seconds", Heading: "seconds", Number: true, Cell: func(r RunsRow) string { return decimals(r.seconds(), 0) }},
+	{Name: "cpu", Cell: func(r RunsRow) string { return r.processors() }},
 	{Name: "commit", Heading: "commit", Cell: func(r RunsRow) string { return r.commits() }},
 }
 

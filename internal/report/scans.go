@@ -24,7 +24,7 @@ type scanPoint struct {
 // leastPoints is the number of values that make a scan.
 const leastPoints = 3
 
-// scansColumns are those of scans.csv and of the page. Errors are in percent, means over the seeds, as are seconds.
+// scansColumns are those of scans.csv and of the page. Errors are in percent, means over the seeds.
 var scansColumns = slices.Concat(
 	Columns[scanPoint]{
 		{Name: "setting", Heading: "setting", Cell: func(p scanPoint) string { return p.setting }},

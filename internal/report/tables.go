@@ -17,7 +17,7 @@ var tables = rowReport{summary: ".csv", columns: rowColumns, notes: rowNotes, dr
 
 // rowColumns are those of a table, such as table.csv and table.md. Errors are in percent; *_std is the standard deviation over
 // seeds, empty for a single one; test_err_low and test_err_high are its 95 % interval, see testInterval, and paper_within says whether
-// the paper's error lies in it; seconds are those of a run, a mean over the seeds. base is the row that one is compared with, where it
+// the paper's error lies in it; seconds are those of a run, the median over the seeds. base is the row that one is compared with, where it
 // is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval (see [Measured]; that
 // of a single seed is over the test images alone), and mcnemar_p is of [McNemar]'s test on the test images.
 var rowColumns = slices.Concat(
@@ -42,7 +42,7 @@ var rowColumns = slices.Concat(
 		{Name: "paper_train_err", Heading: "paper: train err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TrainErr)) }},
 		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
 		{Heading: "paper: # params", Number: true, Cell: func(r Row) string { return r.Paper.Params }},
-		{Name: "delta_test_err", Cell: func(r Row) string { return percent(r.Sample(testErr).Mean - known(r.Paper.TestErr)) }},
+		{Name: "minus_paper", Cell: func(r Row) string { return percent(r.Sample(testErr).Mean - known(r.Paper.TestErr)) }},
 		ofDelta("base", "", func(r Row) string { return r.Experiment.Base }),
 	},
 	deltaColumns,
@@ -98,13 +98,14 @@ func millions(count int) string {
 func rowNotes(profile string, rows []Row) []string {
 	var notes []string
 	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Group) > 1 }) {
-		notes = append(notes, "± is the standard deviation over seeds. Differences are in percentage points.")
+		notes = append(notes, "± is the standard deviation over seeds. Differences are in percentage points. Their intervals over seeds are for these "+
+			"test images and leave out how much others would vary.")
 	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.Delta.Method == MethodPaired }) {
 		notes = append(notes, "The interval of a single seed is over the test images (Bonett and Price, paired); it leaves out how much seeds vary.")
 	}
 	if profile != "paper" && hasPaper(rows) {
-		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and training to convergence; "+
+		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and a longer training (it does not say how long); "+
 			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
 	}
 	return notes
