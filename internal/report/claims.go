@@ -235,7 +235,7 @@ var ledgerColumns = slices.Concat(
 		of[ledgerRow]("train_images", func(r record.Record) string { return strconv.Itoa(r.Run.TrainImages) }),
 		of[ledgerRow]("test_images", func(r record.Record) string { return strconv.Itoa(r.Run.TestImages) }),
 		{Name: "decoded_images", Cell: func(r ledgerRow) string { return counted(r.Images) }},
-		{Name: "commit", Cell: func(r ledgerRow) string { return r.commits() }},
+		{Name: "commit", Cell: func(r ledgerRow) string { return r.Commits() }},
 	},
 )
 

@@ -221,7 +221,7 @@ func compareGroups(experiment string, a, b Group) (ComparedRow, error) {
 		{"backend", func(g Group) string { return g[0].Run.Machine.String() }},
 		{"seeds", func(g Group) string { return strconv.Itoa(len(g)) }},
 		{"params", func(g Group) string { return strconv.Itoa(g[0].Parameters) }},
-		{"commit", Group.commits},
+		{"commit", Group.Commits},
 	} {
 		if x, y := origin.of(a), origin.of(b); x != y {
 			r.Changes = append(r.Changes, fmt.Sprintf("%s %s → %s", origin.name, x, y))

@@ -147,7 +147,7 @@ func decodingNotes(r record.Record, title string) []string {
 	worst := slices.MinFunc(trained, func(a, b decode.Fidelity) int { return cmp.Compare(a.Cosine, b.Cosine) })
 	notes := []string{fmt.Sprintf("The paper calls reconstructions from all levels high fidelity. Here the cosine between image and "+
 		"reconstruction falls to %.3f, at %s; from the lowest block it is %.3f.", worst.Cosine, worst.Block, trained[0].Cosine)}
-	if after, before := growth(trained), growth(r.Decodings.Untrained); after != "" && before != "" {
+	if after, before := Growth(trained), Growth(r.Decodings.Untrained); after != "" && before != "" {
 		notes = append(notes, fmt.Sprintf("The paper says that differences between class hypotheses grow with depth. Here they go %s. "+
 			"Before training they go %s.", after, before))
 	}
@@ -171,8 +171,8 @@ func hasInk(r record.Record) bool {
 	return slices.ContainsFunc(r.Decodings.Trained, func(f decode.Fidelity) bool { return f.InkArea != nil })
 }
 
-// growth says how the differences between hypotheses change from the lowest block to the highest; nothing if either has none.
-func growth(blocks []decode.Fidelity) string {
+// Growth says how the differences between hypotheses change from the lowest block to the highest; nothing if either has none.
+func Growth(blocks []decode.Fidelity) string {
 	first, last, rises := blocks[0], blocks[len(blocks)-1], 0
 	if first.Difference == nil || last.Difference == nil {
 		return ""

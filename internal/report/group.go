@@ -47,8 +47,8 @@ func (g Group) seconds() float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// commits that the group's runs were trained with.
-func (g Group) commits() string { return g.distinct(func(o record.Origin) string { return o.Commit }) }
+// Commits are those that the group's runs were trained with, with a + between them.
+func (g Group) Commits() string { return g.distinct(func(o record.Origin) string { return o.Commit }) }
 
 // processors that the group's runs were trained on.
 func (g Group) processors() string {
@@ -106,7 +106,7 @@ type provenance struct {
 func (p provenance) text() string {
 	run := p.Group[0].Run
 	return fmt.Sprintf("%s, profile `%s`, %s of %d images, %s, backend %s, commit %s", datasetTitle(run.Dataset), run.Profile,
-		plural(run.Epochs, "epoch"), run.TrainImages, plural(p.seeds, "seed"), run.Machine, p.commits())
+		plural(run.Epochs, "epoch"), run.TrainImages, plural(p.seeds, "seed"), run.Machine, p.Commits())
 }
 
 // provenanceNotes say how runs were trained, once for all that share it.
@@ -163,7 +163,7 @@ func closingColumns[R grouped]() Columns[R] {
 	return Columns[R]{
 		{Name: "seconds", Cell: func(row R) string { return decimals(row.group().seconds(), 0) }},
 		{Name: "cpu", Cell: func(row R) string { return row.group().processors() }},
-		{Name: "commit", Cell: func(row R) string { return row.group().commits() }},
+		{Name: "commit", Cell: func(row R) string { return row.group().Commits() }},
 	}
 }
 

@@ -105,7 +105,7 @@ func (r RunsRow) onlyScaled() bool {
 // a line for each of the paper's errors. It shows the data set that comes first, see ranks.
 func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
 	chart := plot.Chart{
-		Title: "Test error against the hours of training\n(dots: a width and a number of epochs, means over seeds; dashed: the paper)",
+		Title: "Test error against the hours of training\n(dots: a width and epochs, mean of the seeds; dashed: the paper)",
 		X:     "hours", Y: "error (% of the test images)", LogX: true,
 	}
 	of := func(row RunsRow) experiments.Run { return row.Group[0].Run }

@@ -37,7 +37,7 @@ var runsColumns = Columns[RunsRow]{
 	{Name: "seeds", Heading: "seeds", Number: true, Cell: func(r RunsRow) string { return strconv.Itoa(len(r.Group)) }},
 	{Name: "seconds", Heading: "seconds", Number: true, Cell: func(r RunsRow) string { return decimals(r.seconds(), 0) }},
 	{Name: "cpu", Cell: func(r RunsRow) string { return r.processors() }},
-	{Name: "commit", Heading: "commit", Cell: func(r RunsRow) string { return r.commits() }},
+	{Name: "commit", Heading: "commit", Cell: func(r RunsRow) string { return r.Commits() }},
 }
 
 // differs lists the differences for reading.

@@ -188,13 +188,23 @@ func Rows(profile, name string) []Row {
 	return Must(reports.Rows(named, settings[0]))
 }
 
-// TrainErr returns the mean training error of a row's seeds in percent, TestErr the mean test error, and Objective the mean
-// training objective.
-func TrainErr(row Row) float64 { return row.Sample(func(r Record) float64 { return r.TrainErr }).Mean }
-func TestErr(row Row) float64  { return row.Sample(func(r Record) float64 { return r.TestErr }).Mean }
+// TrainErr and TestErr are a row's training and test error in percent over its seeds, and Objective is the mean training objective.
+func TrainErr(row Row) report.Sample { return row.Sample(func(r Record) float64 { return r.TrainErr }) }
+func TestErr(row Row) report.Sample  { return row.Sample(func(r Record) float64 { return r.TestErr }) }
 func Objective(row Row) float64 {
 	return row.Sample(func(r Record) float64 { return r.TrainObjective }).Mean
 }
+
+// MeanStd writes a mean with its standard deviation, where one is known.
+func MeanStd(s report.Sample) string {
+	if s.N == 1 {
+		return fmt.Sprintf("%.2f", s.Mean)
+	}
+	return fmt.Sprintf("%.2f ± %.2f", s.Mean, s.Std)
+}
+
+// Growth says how the differences between hypotheses change from the lowest block to the highest.
+func Growth(blocks []Fidelity) string { return report.Growth(blocks) }
 
 // Describe says in one line which network a record is of, and how good it is.
 func Describe(r Record) string {

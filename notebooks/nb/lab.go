@@ -145,6 +145,7 @@ func (l *Lab) recorded(e experiments.Experiment) (Record, *model.Store, error) {
 	if err != nil {
 		return Record{}, nil, reason
 	}
+	reason = fmt.Errorf("%w (to train it: bin/ebssc run %s --only %s --profile %s)", reason, declared.Name, e.Name, l.session.Profile)
 	settings := Reports(l.session.Profile).Settings(declared.Name)
 	for _, fits := range []func(report.Setting) bool{
 		func(s report.Setting) bool { return s.Dataset == l.Dataset() },
