@@ -162,7 +162,7 @@ func TestRunAlone(t *testing.T) {
 	for i, line := range readRecord(t, filepath.Join(results, "bench", "steps.txt")) {
 		names = append(names, string(line.Name.Full()))
 		require.Equal(t, "abc", line.GetConfig("commit"))
-		require.Regexp(t, `^ebssc (gomlx [0-9.]+|unknown), ebssc-plain (gomlx [0-9.]+|unknown)$`, line.GetConfig("versions"))
+		require.Regexp(t, `^ebssc gomlx ([0-9.]+|unknown), ebssc-plain gomlx ([0-9.]+|unknown)$`, line.GetConfig("versions"))
 		trained := strings.HasPrefix(names[i], "Train")
 		counted := trained && strings.Contains(names[i], "relu-lc7") // with sweeps the operations are not known
 		for unit, want := range map[string]bool{"sec/step": true, "images/s": true, "MiB": runtime.GOOS == "linux",
