@@ -42,7 +42,7 @@ var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil)
 // no sweeps under-fit for many epochs, and a sweep gains most where no sweeps under-fit. The learning rate does, too: too large a
 // one leaves several sweeps at chance, though no sweeps are best off there. So each number of sweeps gets its own, once the grid's runs are
 // recorded; until then all have those of unrollSettings. Regularisation (α) is tried at the chosen point alone, for a third axis would
-// double ten core hours.
+// double five core hours.
 var unrollGrid = Grid{
 	{ParamLearningRate, []any{0.003, 0.01}},
 	{ebssc.ParamEnergyScale, []any{3.0, 10.0, 30.0, 100.0}},

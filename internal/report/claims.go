@@ -47,6 +47,9 @@ type Finding struct {
 // PaperWithin says whether what the paper measured lies within the interval: "yes", "no", or "" where one of them is not known.
 func (f Finding) PaperWithin() string { return f.Measured.Interval.holds(f.Paper) }
 
+// measured says whether anything was measured.
+func (f Finding) measured() bool { return f.Measured.Method != "" }
+
 // Claims measures and judges all claims of the suite in its order.
 func (p *Profile) Claims() (rows []ClaimRow, err error) {
 	for _, study := range p.suite {
@@ -194,8 +197,8 @@ type ledgerRow struct {
 // the subject minus that of the baseline, or of the subject itself where there is no baseline, in percentage points, nats, or without a
 // unit. It is claimed to lie between claimed_low and claimed_high, and the paper measured the number in paper; paper_within says whether
 // that lies within the interval, which is at 95 %, by that method over so many (count) images or seeds. p_value is of the measurement over
-// seeds against the claim, p_holm the same corrected for all declared comparisons, and mcnemar_p is of [McNemar]'s test on the test images. verdict is the line's and
-// claim_verdict the whole claim's; why says why nothing is judged, and to_decide what would decide it. Errors of
+// seeds against the claim, p_holm the same corrected for all declared comparisons, and mcnemar_p is of [McNemar]'s test on the test images.
+// verdict is the line's and claim_verdict the whole claim's; why says why nothing is judged, and to_decide what would decide it. Errors of
 // training are of train_images, those of tests of test_images, and decodings are those of decoded_images.
 var ledgerColumns = slices.Concat(
 	Columns[ledgerRow]{
@@ -242,7 +245,7 @@ var ledgerColumns = slices.Concat(
 // ofMeasured is a column about the measurement, empty where there is none.
 func ofMeasured(name string, cell func(Measured) string) Column[ledgerRow] {
 	return Column[ledgerRow]{Name: name, Cell: func(r ledgerRow) string {
-		if r.Measured.Method == "" {
+		if !r.measured() {
 			return ""
 		}
 		return cell(r.Measured)

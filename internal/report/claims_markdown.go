@@ -22,7 +22,7 @@ func (p *Profile) reportClaims(out output) (d document, err error) {
 	for _, claim := range claims {
 		for _, finding := range claim.Findings {
 			lines = append(lines, ledgerRow{finding, claim, p.title})
-			measured = measured || finding.Measured.Method != ""
+			measured = measured || finding.measured()
 		}
 	}
 	if !measured {
@@ -71,9 +71,6 @@ func Score(claims []ClaimRow) string {
 	return score + ", which is outside of the paper's regime."
 }
 
-// measured says whether anything was measured.
-func (f Finding) measured() bool { return f.Measured.Method != "" }
-
 // sum sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
 func (c ClaimRow) sum(title func(string) string) string {
 	holding := 0
@@ -110,22 +107,17 @@ func (c ClaimRow) sum(title func(string) string) string {
 // is claimed.
 func (c ClaimRow) deciding() Finding {
 	same := slices.DeleteFunc(slices.Clone(c.Findings), func(f Finding) bool { return f.Verdict != c.Verdict })
-	return slices.MaxFunc(same, func(a, b Finding) int {
-		switch {
-		case a.measured() && b.measured():
-			return cmp.Compare(a.outside(), b.outside())
-		case a.measured():
-			return 1
-		case b.measured():
-			return -1
-		default:
-			return 0
-		}
-	})
+	return slices.MaxFunc(same, func(a, b Finding) int { return cmp.Compare(a.outside(), b.outside()) })
 }
 
-// outside is how far the measured value lies on the wrong side of a claimed bound; it is negative between the bounds.
-func (f Finding) outside() float64 { return max(f.Low-f.Measured.Value, f.Measured.Value-f.High) }
+// outside is how far the measured value lies on the wrong side of a claimed bound: negative between the bounds, −∞ where nothing was
+// measured.
+func (f Finding) outside() float64 {
+	if !f.measured() {
+		return math.Inf(-1)
+	}
+	return max(f.Low-f.Measured.Value, f.Measured.Value-f.High)
+}
 
 // open says why a line is open, and what would decide it.
 func (r ledgerRow) open() string {

@@ -220,6 +220,7 @@ func TestManyComparisons(t *testing.T) {
 	require.Equal(t, []any{report.Agrees, alone.Findings[0].P}, []any{alone.Verdict, alone.Findings[0].Holm})
 	among := claimAt(t, results, "quick", "crelu")
 	require.Equal(t, []any{report.Open, alone.Findings[0].P}, []any{among.Verdict, among.Findings[0].P})
+	require.Greater(t, among.Findings[0].Holm, 5*alone.Findings[0].P)
 	require.Regexp(t, `^about \d+ seeds$`, among.Findings[0].ToDecide)
 	for _, name := range []string{"crelu-sn-lc7", "ssc-lc7", "ssc-ebc67"} {
 		addRuns(t, results, "quick", name, 271, 279, 273)

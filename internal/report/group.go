@@ -178,17 +178,16 @@ func meanStd[R grouped](name string, digits int, quantity func(record.Record) fl
 // withStd is one column for reading, of a quantity's mean over seeds and its standard deviation.
 func withStd[R grouped](heading string, digits int, quantity func(record.Record) float64) Column[R] {
 	return Column[R]{Heading: heading, Number: true, Cell: func(row R) string {
-		sample := row.group().Sample(quantity)
-		return meanWithStd(sample.Mean, sample.Std, digits)
+		return row.group().Sample(quantity).Text(digits)
 	}}
 }
 
-// meanWithStd prints a mean with its standard deviation, where one is known.
-func meanWithStd(mean, std float64, digits int) string {
-	if math.IsNaN(std) {
-		return decimals(mean, digits)
+// Text is the mean with the standard deviation, where one is known, with that many decimals.
+func (s Sample) Text(digits int) string {
+	if math.IsNaN(s.Std) {
+		return decimals(s.Mean, digits)
 	}
-	return decimals(mean, digits) + " ± " + decimals(std, digits)
+	return decimals(s.Mean, digits) + " ± " + decimals(s.Std, digits)
 }
 
 // percent prints a percentage, and nothing for one that is not known.

@@ -76,7 +76,7 @@ func (p *Profile) judge(rows []ClaimRow) {
 func (p *Profile) unjudged(study experiments.Study, f Finding) (decide, why string) {
 	command := p.command(study, "")
 	switch {
-	case f.Measured.Method == "":
+	case !f.measured():
 		return command, "not measured"
 	case p.declared.Demo:
 		return "another profile", fmt.Sprintf("profile %s judges nothing", p.Name)

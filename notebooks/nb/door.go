@@ -195,12 +195,12 @@ func Objective(row Row) float64 {
 	return row.Sample(func(r Record) float64 { return r.TrainObjective }).Mean
 }
 
-// MeanStd writes a mean with its standard deviation, where one is known.
-func MeanStd(s report.Sample) string {
-	if s.N == 1 {
-		return fmt.Sprintf("%.2f", s.Mean)
+// OfPaper writes an error of the paper, in percent, and a dash where it has none.
+func OfPaper(err float64) string {
+	if err == 0 {
+		return "–"
 	}
-	return fmt.Sprintf("%.2f ± %.2f", s.Mean, s.Std)
+	return fmt.Sprintf("%.2f", err)
 }
 
 // Growth says how the differences between hypotheses change from the lowest block to the highest.
