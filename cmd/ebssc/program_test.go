@@ -87,7 +87,7 @@ func fails(t *testing.T, args ...string) (line string) {
 	return strings.TrimSpace(line)
 }
 
-// tables are the CSV files below a folder of results, by name, without the columns that tell the time.
+// tables are the CSV files below a folder of results, by name, without the columns that tell what a run took: seconds and cores.
 func tables(t *testing.T, results string) map[string][][]string {
 	all := map[string][][]string{}
 	require.NoError(t, filepath.WalkDir(results, func(path string, entry fs.DirEntry, err error) error {
@@ -106,7 +106,7 @@ func tables(t *testing.T, results string) map[string][][]string {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		name, err := filepath.Rel(results, path)
-		all[name] = without(records, "seconds")
+		all[name] = without(without(records, "seconds"), "cpu")
 		return err
 	}))
 	return all
