@@ -21,8 +21,10 @@ var Study = experiments.Declare(experiments.Study{
 // bases returns rows of the table for the scale of the ablations.
 func bases(names ...string) (rows []experiments.Experiment) {
 	for _, name := range names {
-		i := slices.IndexFunc(experiments.Table, func(e experiments.Experiment) bool { return e.Name == name })
-		row := experiments.Table[i]
+		_, row, err := experiments.Studies.Experiment(name)
+		if err != nil {
+			panic(err) // a mistake in a declaration shows when the program starts
+		}
 		row.Name, row.Base = name+"-base", ""
 		rows = append(rows, row)
 	}
@@ -54,22 +56,23 @@ var inSource = []experiments.Experiment{
 // ours change one thing that the paper leaves open or does without saying why.
 var ours = []experiments.Experiment{
 	// The paper found β = 0.001, where SSC+LC₇ starts, better than 0.01 (Sec. 4.1).
-	{Name: "ssc-lc7-beta-0.01", Title: "SSC+LC₇, β from 0.01", Base: "ssc-lc7-base", Architecture: ssc(nil), Settings: experiments.Settings{ebssc.ParamBeta: 0.01}},
-	{Name: "ssc-lc7-beta-fixed", Title: "SSC+LC₇, β fixed", Base: "ssc-lc7-base", Architecture: ssc(nil), Settings: experiments.Settings{ebssc.ParamBetaStep: 0.0}},
+	{Name: "ssc-lc7-beta-0.01", Title: "SSC+LC₇, β from 0.01", Base: "ssc-lc7-base", Architecture: plainSSC, Settings: experiments.Settings{ebssc.ParamBeta: 0.01}},
+	{Name: "ssc-lc7-beta-fixed", Title: "SSC+LC₇, β fixed", Base: "ssc-lc7-base", Architecture: plainSSC, Settings: experiments.Settings{ebssc.ParamBetaStep: 0.0}},
 	{Name: "ssc-lc7-beta-filter", Title: "SSC+LC₇, a β for each filter", Base: "ssc-lc7-base", Architecture: ssc(func(c *ebssc.Coding) { c.Thresholds = ebssc.BetaFilter })},
 	{Name: "ssc-lc7-local", Title: "SSC+LC₇, norm at each position", Base: "ssc-lc7-base", Architecture: ssc(func(c *ebssc.Coding) { c.Local = true })},
 	{Name: "ssc-lc7-signed", Title: "SSC+LC₇, signed codes", Base: "ssc-lc7-base", Architecture: ssc(func(c *ebssc.Coding) { c.Signed = true })},
 	{Name: "ssc-ebc67-top", Title: "SSC+EBC₆₋₇, top energy alone", Base: "ssc-ebc67-base", Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBC: 6, TopEnergy: true}},
-	{Name: "ssc-lc7-dropout", Title: "SSC+LC₇, dropout 0.3", Base: "ssc-lc7-no-dropout", Architecture: ssc(nil), Settings: experiments.Settings{ebssc.ParamDropout: 0.3}},
-	{Name: "ssc-lc7-no-dropout", Title: "SSC+LC₇, no dropout", Architecture: ssc(nil), Settings: experiments.Settings{ebssc.ParamDropout: 0.0}},
-	{Name: "ssc-lc7-raw", Title: "SSC+LC₇, no whitening", Base: "ssc-lc7-base", Architecture: ssc(nil), Settings: experiments.Settings{experiments.ParamWhiten: false}},
+	{Name: "ssc-lc7-dropout", Title: "SSC+LC₇, dropout 0.3", Base: "ssc-lc7-no-dropout", Architecture: plainSSC, Settings: experiments.Settings{ebssc.ParamDropout: 0.3}},
+	{Name: "ssc-lc7-no-dropout", Title: "SSC+LC₇, no dropout", Architecture: plainSSC, Settings: experiments.Settings{ebssc.ParamDropout: 0.0}},
+	{Name: "ssc-lc7-raw", Title: "SSC+LC₇, no whitening", Base: "ssc-lc7-base", Architecture: plainSSC, Settings: experiments.Settings{experiments.ParamWhiten: false}},
 }
+
+// plainSSC is the network of SSC+LC₇, for rows that change a setting.
+var plainSSC = experiments.SevenBlocks{Body: ebssc.SSC}
 
 // ssc is the network of SSC+LC₇ with a changed coding.
 func ssc(change func(*ebssc.Coding)) experiments.SevenBlocks {
 	coding := ebssc.SSC
-	if change != nil {
-		change(&coding)
-	}
+	change(&coding)
 	return experiments.SevenBlocks{Body: coding}
 }

@@ -118,7 +118,8 @@ func (c code) sphereRMS() float64 {
 	return 1 / math.Sqrt(float64(n))
 }
 
-// Drive is u = d ⋆ x + b: x [N, H, W, C] gives [N, H', W', K]. x is padded with zeros, so the drive in the padding is b.
-func (b Block) Drive(kernels ops.Kernels, x, dictionary, offset *Node) *Node {
-	return kernels.AddOffset(kernels.CrossCorrelate(x, dictionary, b.Stride, b.Padding), offset)
+// drive is u = d ⋆ x + b: x [N, H, W, C] gives [N, H', W', K]. x is padded with zeros, so the drive in the padding is b.
+func (b Block) drive(kernels ops.Kernels, x, dictionary, offset *Node) *Node {
+	u := kernels.CrossCorrelate(x, dictionary, b.Stride, b.Padding)
+	return Add(u, ExpandLeftToRank(offset, u.Rank()))
 }

@@ -1,6 +1,8 @@
 package ebssc
 
 import (
+	"slices"
+
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 )
@@ -11,8 +13,8 @@ type Classifier string
 const (
 	// Linear is LC: a 1×1 convolution of the top code to Y channels, averaged over the positions.
 	Linear Classifier = "LC"
-	// EnergySum is EBC: the sum of the energies of all class-specific blocks, Eqs. (energy_fn), (train_obj2), minus its mean
-	// over the classes, times ParamEnergyScale.
+	// EnergySum is EBC: the sum of the energies of all blocks whose codes depend on the hypothesis, Eqs. (energy_fn), (train_obj2),
+	// minus its mean over the classes, times ParamEnergyScale.
 	EnergySum Classifier = "EBC"
 	// EnergyTop scores by the energy of the top block instead of the sum.
 	EnergyTop Classifier = "EBC-top"
@@ -32,28 +34,16 @@ func linear(scope *model.Scope, top code, classes int) *Node {
 	return Dot(MulScalar(pooled, scale), weights.NodeValue(g)).Product()
 }
 
-// energy returns the class energies [N, Y] of EBC from the energies of the layers.
+// energy returns the class energies [N, Y] of EBC from the energies of the layers: E_y = Σ_ℓ E_{ℓ,y} over the blocks whose codes depend on
+// the hypothesis, each ‖z̃_{ℓ,y}‖₂ or, with sweeps, E'(x, y, z) at the inferred codes; of EnergyTop the highest block's alone.
 func (c Classifier) energy(energies []*Node) *Node {
+	ofHypotheses := slices.DeleteFunc(slices.Clone(energies), func(e *Node) bool { return e == nil || e.Rank() < 2 })
 	if c == EnergyTop {
-		for classEnergy(energies[1:]) != nil { // drop the blocks below the top one
-			energies = energies[1:]
-		}
+		return ofHypotheses[len(ofHypotheses)-1]
 	}
-	return classEnergy(energies)
-}
-
-// classEnergy is E_y = Σ_ℓ ‖z̃_{ℓ,y}‖₂ [N, Y] over the class-specific blocks; nil if no block is class-specific.
-func classEnergy(energies []*Node) *Node {
-	var sum *Node
-	for _, energy := range energies {
-		if energy == nil || energy.Rank() < 2 {
-			continue
-		}
-		if sum == nil {
-			sum = energy
-		} else {
-			sum = Add(sum, energy)
-		}
+	sum := ofHypotheses[0]
+	for _, energy := range ofHypotheses[1:] {
+		sum = Add(sum, energy)
 	}
 	return sum
 }

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"ebsscgo/ebssc"
-	"ebsscgo/ebssc/internal/ops"
 )
 
 // drawSize draws the number of entries of a signal; few sizes, as a graph is compiled for each.
@@ -134,7 +133,7 @@ func TestSlip2OffsetShiftsThresholds(t *testing.T) {
 		x := Reshape(in[0], 1, 1, 1, n)
 		identity := Reshape(ConvertDType(Diagonal(in[0].Graph(), n), x.DType()), 1, 1, n, n)
 		block := ebssc.Block{Filters: n, Kernel: 1, Stride: 1}
-		return Reshape(block.Drive(ops.Kernels{}, x, identity, in[1]), n)
+		return Reshape(block.Drive(x, identity, in[1]), n)
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		v, plus, minus := drawShrinkage(t)

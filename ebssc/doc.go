@@ -20,7 +20,7 @@
 //	x            x, below            input signal, or the split code of the block below [N, H, W, C]
 //	d            dictionary          filter bank, d ⋆ x is a cross-correlation          [k, k, C, K]
 //	b            offset              central offset of Eq. (class_bias2)                [K]
-//	ŵ⁺, ŵ⁻       thresholds          Eq. (class_bias2); both halves in one, never < 0   scalar or [Y, H, W, 2K]
+//	ŵ⁺, ŵ⁻       thresholds          Eq. (class_bias2); both halves in one, never < 0   scalar, [2K] or [Y, H, W, 2K]
 //	u            drive               d ⋆ x + b                                          [N, H, W, K]
 //	z⁺, z⁻       split code          ReLU(u − ŵ⁺), ReLU(−u − ŵ⁻), as magnitudes         [N, (Y,) H, W, 2K]
 //	z̃            z⁺ − z⁻             asymmetric shrinkage of u, Eq. (ebm_direction)

@@ -3,6 +3,8 @@ package ebssc
 import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
+
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // Ascent is the joint energy [N, Y] after the bottom-up pass and after every block's update in `sweeps` sweeps, each recomputed
@@ -49,6 +51,11 @@ func TopDown(n Network, scope *model.Scope, images *Node) (r, gradient *Node) {
 	above.computeDrive(z)
 	gradient = Gradient(ReduceAllSum(above.energy()), z.values)[0]
 	return above.topDown(below.code), gradient
+}
+
+// Drive is u = d ⋆ x + b, by the fast operations.
+func (b Block) Drive(x, dictionary, offset *Node) *Node {
+	return b.drive(ops.Kernels{}, x, dictionary, offset)
 }
 
 // HypothesesPerChunk is the number of hypotheses that a network infers at a time for a batch of float32 images.

@@ -20,7 +20,7 @@ func (n Network) energy(scope *model.Scope, s *stack, pass Pass) *Node {
 	if chunk >= n.Classes {
 		return n.Classifier.energy(pass.Energies)
 	}
-	first := 0 // with sweeps every block's codes depend on the hypothesis
+	first := 0 // with sweeps a block's codes depend on the hypothesis from the first update with one above it on
 	if n.Sweeps == 0 {
 		for s.levels[first].code.classes == 0 {
 			first++

@@ -16,7 +16,8 @@ import (
 // The codes z_1 … z_L of a hypothesis share a joint energy, E = Σ_ℓ E'_ℓ(z_{ℓ−1}, y, z_ℓ) with z_0 the image. The bottom-up
 // pass sets each code to its own block's optimum and ignores the blocks above. Then each sweep, again from the bottom to the
 // top, sets each code to the optimum of the joint energy with all other codes fixed: the block above, which reads this code,
-// shifts its thresholds by r = d_{ℓ+1} * z_{ℓ+1}. This is block-coordinate ascent, so the joint energy never falls.
+// shifts its thresholds by r = d_{ℓ+1} * z_{ℓ+1}. This is block-coordinate ascent, so the joint energy never falls. Below a max pool
+// it is an approximation: r goes to the maxima of the code before the update, and the energy may fall.
 type stack struct {
 	// image is the input of the first block.
 	image  code
@@ -29,7 +30,7 @@ type stack struct {
 type level struct {
 	block Block
 	path  path
-	// dictionary [k, k, C, K], offset [K], thresholds [Y, H, W, 2K] or a scalar; thresholds are nil if they are zero.
+	// dictionary [k, k, C, K], offset [K], thresholds [1, Y, H, W, 2K], [2K] or a scalar; thresholds are nil if they are zero.
 	dictionary, offset, thresholds *Node
 	// pooled are the outputs of the path's pools.
 	pooled []code
@@ -94,7 +95,8 @@ func (s *stack) below(i int) code {
 	return s.levels[i-1].code
 }
 
-// update sets the code of block i (from 0) to the optimum of the joint energy with all other codes fixed.
+// update sets the code of block i (from 0) to the optimum of the joint energy with all other codes fixed, and with the maxima of max pools
+// above it where they are.
 func (s *stack) update(i int) {
 	l := s.levels[i]
 	if i > 0 {
@@ -148,7 +150,7 @@ func (l *level) build(scope *model.Scope, below code, classes int) {
 func (l *level) computeDrive(below code) {
 	l.pooled, l.input = l.path.forward(below)
 	l.drive = l.input
-	u := l.block.Drive(l.path.kernels, l.input.foldHypotheses(), l.dictionary, l.offset)
+	u := l.block.drive(l.path.kernels, l.input.foldHypotheses(), l.dictionary, l.offset)
 	l.drive.values = l.input.unfoldHypotheses(u)
 	if !l.block.Coding.Rectified {
 		l.drive.values = l.path.kernels.Split(l.drive.values)

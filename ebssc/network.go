@@ -75,6 +75,16 @@ type Network struct {
 	Sweeps int `json:",omitempty"`
 }
 
+// Blocks returns the layers that are blocks, the lowest first.
+func (n Network) Blocks() (blocks []Layer) {
+	for _, layer := range n.Layers {
+		if layer.Block != nil {
+			blocks = append(blocks, layer)
+		}
+	}
+	return blocks
+}
+
 // Validate returns an error if no graph can be built from the network. It compiles nothing.
 func (n Network) Validate() error {
 	if n.Height < 1 || n.Width < 1 || n.Channels < 1 {
@@ -89,6 +99,9 @@ func (n Network) Validate() error {
 	sizes, err := n.sizes()
 	if err != nil {
 		return err
+	}
+	if len(n.Blocks()) == 0 {
+		return errors.New("no layer is a block: at least 1 is needed")
 	}
 	classSpecific := sizes[len(sizes)-1].classes > 0
 	switch {
@@ -130,6 +143,9 @@ func (n Network) sizes() ([]size, error) {
 			}
 		case layer.Pool != nil && layer.Block == nil:
 			window, stride, padding = layer.Pool.Window, layer.Pool.Stride, layer.Pool.Padding
+			if padding > 0 && padding >= window {
+				return nil, fmt.Errorf("%s: padding %d makes windows of %d that see no image: take a smaller one", layer.Name, padding, window)
+			}
 		default:
 			return nil, fmt.Errorf("%s: a layer is either a block or a pool", layer.Name)
 		}
@@ -212,7 +228,7 @@ type Pass struct {
 }
 
 // Forward infers the codes of preprocessed images [N, H, W, C] by a bottom-up pass and n.Sweeps sweeps of block-coordinate
-// ascent on the joint energy, and computes the class scores. Training and evaluation call it.
+// ascent on the joint energy (an approximation below max pools), and computes the class scores. Training and evaluation call it.
 //
 // If the first block is spherical, it reads images of unit norm, as every block above reads codes of unit norm. In training,
 // Forward applies dropout and registers the updates of thresholds and offsets with the trainer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -374,8 +375,8 @@ func TestCodesOnTheSphere(t *testing.T) {
 	}
 }
 
-// Where the norm is local, the code of each position has unit norm by itself (or is zero), and the energy is the sum of their
-// norms.
+// Where the norm is local, the code of each position has unit norm by itself (or is zero), and the energy that the norms give by Appendix B
+// is that of the code.
 func TestLocalNorm(t *testing.T) {
 	n := twoBlocks(0)
 	n.Layers[1].Block.Coding.Local = true
@@ -383,9 +384,8 @@ func TestLocalNorm(t *testing.T) {
 	both := outputs(t, store, input, func(scope *model.Scope, images *Node) []*Node {
 		pass := n.Forward(scope, images)
 		_, norms := ebssc.Normalize(pass.Codes[1], 4)
-		swept := n
-		swept.Sweeps = 1 // energies term by term
-		return []*Node{norms, pass.Energies[1], swept.Forward(scope.Store().RootScope().ResetVisited(), images).Energies[1]}
+		joint := Add(InsertAxes(pass.Energies[0], 1), pass.Energies[1])
+		return []*Node{norms, joint, ebssc.Ascent(n, scope.Store().RootScope().ResetVisited(), images, 0)[0]}
 	})
 	ones := 0.0
 	for _, norm := range both[0] {
@@ -396,10 +396,8 @@ func TestLocalNorm(t *testing.T) {
 	}
 	require.Greater(t, ones, 10.0)
 	require.Len(t, both[1], 2*n.Classes)
-	for i := range both[1] {
-		require.Greater(t, both[1][i], 1.0, "more than one sphere's")
-		require.NotEqual(t, both[1][i], both[2][i], "a sweep changes it")
-	}
+	require.InDeltaSlice(t, both[2], both[1], 1e-10)
+	require.Greater(t, both[1][0], 1.0, "more than one sphere's")
 }
 
 // One threshold for each filter is one for all where they are equal, and not where they differ.
@@ -463,7 +461,7 @@ func TestTopEnergy(t *testing.T) {
 	require.InDeltaSlice(t, centred(tops, n.Classes), all[3], 1e-12)
 }
 
-// The Go backend and XLA agree on scores and gradients of every row.
+// The Go backend and XLA agree on scores and gradients of a row with a linear classifier and of one with class-specific blocks.
 func TestBackendsAgree(t *testing.T) {
 	plainGo, _, err := device.Open(context.Background(), "go", 1)
 	require.NoError(t, err)
@@ -551,6 +549,49 @@ func TestThresholdsStayNonNegative(t *testing.T) {
 	require.True(t, atZero, "%s: the projection was never needed, so the test says nothing", row.Name)
 }
 
+// Eq. (train_obj2): the penalty is α/2 times the squares of dictionaries and thresholds, without the offsets, and part of the loss.
+func TestPenalty(t *testing.T) {
+	const alpha = 0.5
+	network := tiny(rowNamed(t, "ssc-ebc67"), 2)
+	losses := map[float64]float32{}
+	for _, a := range []float64{0, alpha} {
+		store := initialStore(network, dtypes.Float32, experiments.Settings{ebssc.ParamAlpha: a})
+		squares := 0.0
+		for name, value := range network.Variables(store) {
+			if !strings.HasSuffix(name, "offset") {
+				for _, v := range tensors.MustCopyFlatData[float32](value) {
+					squares += float64(v) * float64(v)
+				}
+			}
+		}
+		exec, err := model.NewExec(xla, store, func(scope *model.Scope, images *Node) *Node { return network.Forward(scope, images).Penalty })
+		require.NoError(t, err)
+		require.InDelta(t, a/2*squares, tensors.ToScalar[float32](exec.MustCall1(images[float32](1, 2))), 1e-3)
+		trainer := train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
+			return network.Forward(scope, images).Scores
+		}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
+		metrics, err := trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{images[float32](1, 2)}, Labels: []*tensors.Tensor{tensors.FromValue([][]int32{{0}, {1}})}})
+		require.NoError(t, err)
+		losses[a] = tensors.ToScalar[float32](metrics[0]) - float32(a/2*squares)
+	}
+	require.InDelta(t, losses[0], losses[alpha], 1e-3)
+}
+
+// A step scale of 0 fixes β, bit for bit; without it β moves.
+func TestBetaStep(t *testing.T) {
+	network := tiny(rowNamed(t, "ssc-lc7"), 2)
+	for _, scale := range []float64{0, 1} {
+		store := initialStore(network, dtypes.Float32, experiments.Settings{ebssc.ParamBetaStep: scale})
+		before := network.Variables(store)["conv2/thresholds"].Value()
+		trainer := train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
+			return network.Forward(scope, images).Scores
+		}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
+		_, err := trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{images[float32](1, 2)}, Labels: []*tensors.Tensor{tensors.FromValue([][]int32{{0}, {1}})}})
+		require.NoError(t, err)
+		require.Equal(t, scale == 0, before == network.Variables(store)["conv2/thresholds"].Value())
+	}
+}
+
 // Adding a block leaves the other blocks' initial values as they are; another seed changes them.
 func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
 	dictionary := func(row experiments.Experiment, seed int64) []float32 {
@@ -585,6 +626,8 @@ func TestValidate(t *testing.T) {
 			n.Layers[0].Block.Coding = ebssc.Coding{Thresholds: ebssc.Zero, Rectified: true, Signed: true}
 		}, "rectified"},
 		{func(n *ebssc.Network) { n.Layers[1].Name = "conv1" }, "names must differ"},
+		{func(n *ebssc.Network) { n.Layers[2].Pool.Padding = 3 }, "windows of 3 that see no image"},
+		{func(n *ebssc.Network) { n.Layers = n.Layers[2:3] }, "no layer is a block"},
 	} {
 		network := tiny(row, 2)
 		c.spoil(&network)

@@ -16,6 +16,6 @@ var Decoding = []Experiment{{
 // Residuals is the network behind the paper's Fig. 5: the same for MNIST. Digits are not mirrored, nor moved, and not whitened:
 // the model sees them as they are.
 var Residuals = []Experiment{{
-	Name: "ssc-ebc17-mnist", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 1, Of: MNIST},
+	Name: "ssc-ebc17-mnist", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 1, Images: MNIST},
 	Settings: Settings{ParamFlip: 0.0, ParamCrop: 0, ParamWhiten: false},
 }}

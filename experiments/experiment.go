@@ -28,9 +28,9 @@ type Architecture interface {
 
 // Paper holds the numbers that the paper reports for a row, rounded as in the paper.
 type Paper struct {
-	// TrainErr and TestErr in percent.
+	// TrainErr, 0 where the paper has none, and TestErr in percent.
 	TrainErr, TestErr float64
-	// Params is the number of parameters, such as "2.6M".
+	// Params is the number of parameters, such as "2.6M"; empty where the paper has none.
 	Params string
 	// Where in the paper they stand.
 	Where string
@@ -46,7 +46,15 @@ const (
 	MNIST Images = "MNIST"
 )
 
-// Declared is the data set that is meant by the images, as far as plans need it.
+// Size is the number of rows, columns and channels of an image.
+func (i Images) Size() (height, width, channels int) {
+	if i == MNIST {
+		return 28, 28, 1
+	}
+	return 32, 32, 3
+}
+
+// Declared is the official data set of the images: its name and its numbers of images, without a fingerprint.
 func (i Images) Declared() Dataset {
 	if i == MNIST {
 		return Dataset{Name: "mnist", Train: 60_000, Test: 10_000}

@@ -171,6 +171,8 @@ func TestBadOverrides(t *testing.T) {
 		{Seeds: 2_000_000_000}, {Seeds: -1}, {Width: -1}, {Epochs: -1}, {HeldOut: -1}, {Images: -1}, {HeldOut: 50_000}, {HeldOut: 60_000},
 		{Width: 1 << 30}, {Images: 10}, {Settings: experiments.Settings{ebssc.ParamBeta: -1.0}},
 		{Settings: experiments.Settings{experiments.ParamOptimizer: "sgd"}}, {Settings: experiments.Settings{experiments.ParamOptimizer: 1}},
+		{Settings: experiments.Settings{"dropuot_rate": 0.1}}, {Settings: experiments.Settings{experiments.ParamBatch: 64.0}},
+		{Settings: experiments.Settings{experiments.ParamWhiten: 1}},
 		{Settings: experiments.Settings{experiments.ParamMuonRate: -0.01}}, {Settings: experiments.Settings{experiments.ParamWarmUp: 1.0}},
 	} {
 		_, err := experiments.Plan(e, "quick", profile.Table, cifar, cpu, o)

@@ -10,8 +10,6 @@ type Number struct {
 
 // otherNumbers do not belong to a row of a table.
 var otherNumbers = []Number{
-	{"unroll-0", "test_err_percent", "1.31", "Sec. 3.1.1"},
-	{"unroll-1", "test_err_percent", "0.74", "Sec. 3.1.1"},
 	{"ssc-lc7", "beta_better", "0.001", "Sec. 4.1"},
 	{"ssc-lc7", "beta_worse", "0.01", "Sec. 4.1"},
 	{"all", "dropout_rate", "0.3", "Sec. 4"},
@@ -23,20 +21,17 @@ var otherNumbers = []Number{
 // once.
 func (s Suite) PaperNumbers() (numbers []Number) {
 	listed := map[Paper]bool{{}: true}
-	for _, study := range s {
-		if study.Report != Rows {
+	for _, e := range s.Experiments() {
+		if listed[e.Paper] {
 			continue
 		}
-		for _, row := range study.Experiments {
-			if listed[row.Paper] {
-				continue
-			}
-			listed[row.Paper] = true
-			numbers = append(numbers,
-				Number{row.Name, "train_err_percent", strconv.FormatFloat(row.Paper.TrainErr, 'f', 2, 64), row.Paper.Where},
-				Number{row.Name, "test_err_percent", strconv.FormatFloat(row.Paper.TestErr, 'f', 2, 64), row.Paper.Where},
-				Number{row.Name, "params", row.Paper.Params, row.Paper.Where},
-			)
+		listed[e.Paper] = true
+		if e.Paper.TrainErr > 0 {
+			numbers = append(numbers, Number{e.Name, "train_err_percent", strconv.FormatFloat(e.Paper.TrainErr, 'f', 2, 64), e.Paper.Where})
+		}
+		numbers = append(numbers, Number{e.Name, "test_err_percent", strconv.FormatFloat(e.Paper.TestErr, 'f', 2, 64), e.Paper.Where})
+		if e.Paper.Params != "" {
+			numbers = append(numbers, Number{e.Name, "params", e.Paper.Params, e.Paper.Where})
 		}
 	}
 	return append(numbers, otherNumbers...)

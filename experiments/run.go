@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -86,7 +87,7 @@ type Overrides struct {
 	Settings Settings
 }
 
-// Validate names an override that no run can have.
+// Validate returns an error if no run can have an override.
 func (o Overrides) Validate() error {
 	for _, limit := range []struct {
 		flag       string
@@ -106,17 +107,17 @@ func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machin
 	}
 	machine.Devices = max(1, machine.Devices)
 	run := Run{
-		Version: Version, Experiment: e.Name, Profile: profile, Network: e.Network(or(o.Width, scale.Width)),
+		Version: Version, Experiment: e.Name, Profile: profile, Network: e.Network(cmp.Or(o.Width, scale.Width)),
 		Settings: Recipe.With(machine.settings(), scale.Settings, e.Settings, o.Settings),
-		Dataset:  set, TrainImages: atMost(or(o.Images, scale.TrainImages), set.Train-o.HeldOut),
+		Dataset:  set, TrainImages: atMost(cmp.Or(o.Images, scale.TrainImages), set.Train-o.HeldOut),
 		HeldOut: o.HeldOut, TestImages: atMost(scale.TestImages, set.Test),
-		Epochs: or(o.Epochs, scale.Epochs), Traced: e.Traced, Machine: machine,
+		Epochs: cmp.Or(o.Epochs, scale.Epochs), Traced: e.Traced, Machine: machine,
 	}
 	if o.HeldOut > 0 {
 		run.TestImages = o.HeldOut
 	}
 	var runs []Run
-	for seed := 1; seed <= or(o.Seeds, scale.Seeds); seed++ {
+	for seed := 1; seed <= cmp.Or(o.Seeds, scale.Seeds); seed++ {
 		run.Seed = seed
 		if err := run.Validate(); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Name, err)
@@ -124,14 +125,6 @@ func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machin
 		runs = append(runs, run)
 	}
 	return runs, nil
-}
-
-// or is value, or the other where the value is 0.
-func or(value, other int) int {
-	if value != 0 {
-		return value
-	}
-	return other
 }
 
 // atMost is limit, or all where the limit is 0 or larger.
@@ -173,7 +166,8 @@ func (s Suite) Differences(r Run) []string {
 	for _, name := range slices.Sorted(maps.Keys(Recipe.With(r.Settings))) {
 		differ(name, r.Settings[name], declared.Settings[name])
 	}
-	if r.Width() == declared.Width() && describe(r.Network) != describe(declared.Network) || r.Traced != declared.Traced {
+	differ("traced", r.Traced, declared.Traced)
+	if r.Width() == declared.Width() && describe(r.Network) != describe(declared.Network) {
 		differences = append(differences, "the network has changed since")
 	}
 	return differences
@@ -189,9 +183,9 @@ func describe(value any) string {
 }
 
 // Width is the number of filters of the network's first block.
-func (r Run) Width() int { return r.Network.Layers[0].Block.Filters }
+func (r Run) Width() int { return r.Network.Blocks()[0].Block.Filters }
 
-// Validate names what keeps the run from being trained, before anything is compiled.
+// Validate returns an error if the run cannot be trained. It compiles nothing.
 func (r Run) Validate() error {
 	if err := r.Network.Validate(); err != nil {
 		return err
@@ -221,7 +215,7 @@ func (r Run) Batch() int {
 	return batch
 }
 
-// StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch wait for another epoch's order.
+// StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch are left out of the epoch.
 func (r Run) StepsPerEpoch() int { return r.TrainImages / r.Batch() }
 
 // Work estimates the work of training in floating-point operations, see [ebssc.Network.TrainingFLOP]. A sweep of inference counts

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -105,9 +106,9 @@ func DescribeSettings() string {
 	return text.String()
 }
 
-// later are settings that came after the first records, with the value that all runs had until then. At that value a description
+// addedLater are settings that came after the first records, with the value that all runs had until then. At that value a description
 // leaves them out, so that those records keep their IDs.
-var later = Settings{ParamMuonDecay: 0.0}
+var addedLater = Settings{ParamMuonDecay: 0.0}
 
 // With returns a copy of the settings in which the others replace those of the same names.
 func (s Settings) With(others ...Settings) Settings {
@@ -195,10 +196,10 @@ func readSettings(file string) (settings []string, err error) {
 	return settings, nil
 }
 
-// MarshalJSON writes settings by name, without those of later that have their old value.
+// MarshalJSON writes settings by name, without those of addedLater that have their old value.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	plain := maps.Clone(map[string]any(s))
-	maps.DeleteFunc(plain, func(name string, value any) bool { return later[name] == value })
+	maps.DeleteFunc(plain, func(name string, value any) bool { return addedLater[name] == value })
 	return json.Marshal(plain)
 }
 
@@ -208,7 +209,7 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &plain); err != nil {
 		return err
 	}
-	*s = later.With(plain)
+	*s = addedLater.With(plain)
 	for name, value := range plain {
 		number, isNumber := value.(float64)
 		if _, isInt := Recipe[name].(int); isInt && isNumber {
@@ -230,10 +231,19 @@ func (s Settings) Number(name string) (value float64, ok bool) {
 	}
 }
 
-// Validate names a setting that no network can be trained with, before anything is compiled.
+// Validate returns an error if a setting is unknown, of another type than in Recipe, or out of its range. It compiles nothing.
 func (s Settings) Validate() error {
 	if optimizer := s[ParamOptimizer]; optimizer != Muon && optimizer != Adam {
 		return fmt.Errorf("%s=%v is unknown: choose %s or %s", ParamOptimizer, optimizer, Muon, Adam)
+	}
+	for name, value := range s {
+		declared, ok := Recipe[name]
+		if !ok {
+			return unknown("setting", name, slices.Sorted(maps.Keys(Recipe)))
+		}
+		if is, want := reflect.TypeOf(value), reflect.TypeOf(declared); is != want {
+			return fmt.Errorf("%s=%v is of type %v: give a value of type %v", name, value, is, want)
+		}
 	}
 	for _, h := range hyperparameters {
 		if h.max == 0 {
@@ -241,7 +251,7 @@ func (s Settings) Validate() error {
 		}
 		value, ok := s.Number(h.name)
 		if !ok {
-			return fmt.Errorf("%s=%v is not a number", h.name, s[h.name])
+			return fmt.Errorf("setting %s is missing", h.name)
 		}
 		if !(value >= h.min && value <= h.max) {
 			return fmt.Errorf("%s=%v is out of range: choose %g to %g", h.name, s[h.name], h.min, h.max)

@@ -56,8 +56,8 @@ var Studies = Suite{
 		Regime: MNISTRegime, Experiments: Residuals, Claims: residualsClaims}),
 }
 
-// Declare returns the study. It panics where a name is used twice, or where a base or a claim names an experiment or a block
-// that the study does not have: a mistake in a declaration shows when the program starts.
+// Declare returns the study. It panics where a name is used twice, where a network does not read the study's images, or where a base or a
+// claim names an experiment or a block that the study does not have: a mistake in a declaration shows when the program starts.
 func Declare(study Study) Study {
 	names := map[string]bool{}
 	for _, e := range study.Experiments {
@@ -65,6 +65,10 @@ func Declare(study Study) Study {
 			panic(fmt.Sprintf("study %s declares experiment %s twice", study.Name, e.Name))
 		}
 		names[e.Name] = true
+		height, width, channels := study.Images.Size()
+		if n := e.Network(1); n.Height != height || n.Width != width || n.Channels != channels {
+			panic(fmt.Sprintf("study %s: the network of %s reads other images than %s", study.Name, e.Name, study.Images))
+		}
 	}
 	for _, e := range study.Experiments {
 		if e.Base != "" && !names[e.Base] {

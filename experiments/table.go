@@ -18,8 +18,8 @@ type SevenBlocks struct {
 	TopEnergy bool
 	// Sweeps is T.
 	Sweeps int
-	// Of names the images; CIFAR-10's where empty.
-	Of Images
+	// Images that it reads; CIFAR-10 where empty.
+	Images Images
 }
 
 const table2 = "Table 2"
@@ -39,10 +39,8 @@ const PaperWidth = 96
 // Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
 // MNIST, and 10 classes.
 func (s SevenBlocks) Network(width int) ebssc.Network {
-	n := ebssc.Network{Height: 32, Width: 32, Channels: 3, Classes: 10, Classifier: ebssc.Linear, Sweeps: s.Sweeps}
-	if s.Of == MNIST {
-		n.Height, n.Width, n.Channels = 28, 28, 1
-	}
+	n := ebssc.Network{Classes: 10, Classifier: ebssc.Linear, Sweeps: s.Sweeps}
+	n.Height, n.Width, n.Channels = s.Images.Size()
 	switch {
 	case s.EBC > 0 && s.TopEnergy:
 		n.Classifier = ebssc.EnergyTop

@@ -166,6 +166,13 @@ func TestInterruptedRunGoesOn(t *testing.T) {
 	require.Contains(t, again, "epoch 3 of 3")
 }
 
+// Ctrl-C before the first run begins ends the program in the same way.
+func TestInterruptedBeforeARun(t *testing.T) {
+	stdout, stderr := &interruptAt{text: "results in "}, &bytes.Buffer{}
+	require.Equal(t, 130, execute(stdout, stderr, []string{"run", "unroll", "--profile", "smoke", "--backend", "go", "--data", digits(t), "--results", t.TempDir()}))
+	require.Contains(t, stderr.String(), "run the same command")
+}
+
 // A run that another process is training is refused in one line.
 func TestLockedRunIsRefused(t *testing.T) {
 	data, results := datasettest.CIFAR10(t), t.TempDir()

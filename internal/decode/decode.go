@@ -71,7 +71,7 @@ func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, er
 		return t
 	}
 	var levels []Level
-	for _, layer := range m.blocks() {
+	for _, layer := range m.Network.Blocks() {
 		next() // the measures
 		level := Level{Block: layer.Name, Reconstructions: next(), Features: next()}
 		if layer.Block.Coding.Thresholds == ebssc.ClassSpecific {
@@ -82,8 +82,8 @@ func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, er
 	return levels, nil
 }
 
-// each hands over the outputs of the graph for each batch of images, and the number of its images. Images that lack in the last batch are
-// repeated: a program has one size of batches. If ctx ends, each returns its cause.
+// each hands over the outputs of the graph for each batch of images, and the number of its images. Copies of its first image fill up the
+// last batch: a program has one size of batches. If ctx ends, each returns its cause.
 func (m *Model) each(ctx context.Context, images *tensors.Tensor, do func(outputs []*tensors.Tensor, count int) error) (err error) {
 	if m.exec == nil {
 		if m.exec, err = model.NewExec(m.Backend, m.Store, m.graph); err != nil {
@@ -163,14 +163,4 @@ func (m *Model) levels(scope *model.Scope, images *Node) (all []level) {
 		all = append(all, level{withoutThresholds.Codes[i], decoded.Features[i], decoded.Biases[i]})
 	}
 	return all
-}
-
-// blocks returns the network's layers that are blocks, the lowest first.
-func (m *Model) blocks() (blocks []ebssc.Layer) {
-	for _, layer := range m.Network.Layers {
-		if layer.Block != nil {
-			blocks = append(blocks, layer)
-		}
-	}
-	return blocks
 }

@@ -29,7 +29,7 @@ type Fidelity struct {
 // Measure decodes preprocessed images [N, H, W, C] from every block. If ctx ends, Measure returns its cause.
 // Images of one channel must not be whitened: positive pixels are ink.
 func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity, error) {
-	blocks := m.blocks()
+	blocks := m.Network.Blocks()
 	values := make([][][]float64, len(blocks)) // of each block, each measure and each image
 	err := m.each(ctx, images, func(outputs []*tensors.Tensor, count int) error {
 		i := 0

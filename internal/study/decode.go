@@ -198,7 +198,7 @@ func (d *decoder) draw(ctx context.Context, initial *model.Store) error {
 			return err
 		}
 	}
-	dictionary := d.run.Network.Layers[0].Name + "/dictionary"
+	dictionary := d.run.Network.Blocks()[0].Name + "/dictionary"
 	title = "Filters of the first block\n" + d.subtitle()
 	return d.write("filters", title, decode.Dictionaries(title,
 		d.run.Network.Variables(initial)[dictionary], d.run.Network.Variables(d.model.Store)[dictionary]))

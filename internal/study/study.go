@@ -61,7 +61,7 @@ type Options struct {
 	Terminal bool
 }
 
-// Validate names an option that cannot be, before anything is downloaded or compiled.
+// Validate returns an error if an option cannot be met. It downloads and compiles nothing.
 func (o Options) Validate() error {
 	if _, err := experiments.FindProfile(o.Profile); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (o Options) Validate() error {
 	return o.Overrides.Validate()
 }
 
-// Check plans all runs of the studies, and names an override that one of them cannot have, before anything is downloaded or compiled.
+// Check plans all runs of the studies, and returns an error if one of them cannot be trained. It downloads and compiles nothing.
 func (o Options) Check(studies experiments.Suite) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -364,7 +364,7 @@ func (s *Session) train(ctx context.Context, p plan) error {
 			defer release()
 			for run := range queue {
 				if running.Err() != nil {
-					break // Wait returns what failed or was stopped
+					return context.Cause(running)
 				}
 				if err := s.trainOne(running, p.study, runner, run); err != nil {
 					return err

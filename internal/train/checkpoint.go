@@ -66,7 +66,7 @@ type epoch struct {
 }
 
 // save writes a checkpoint, and keeps the one before it. A model with values that are not finite is not saved.
-func (s *session) save() error {
+func (s *trainingRun) save() error {
 	variables := map[string]*tensors.Tensor{}
 	maps.Copy(variables, s.pending) // no graph has asked for these yet
 	for v := range s.store.IterVariables() {
@@ -79,7 +79,7 @@ func (s *session) save() error {
 		return s.diverged(name+" is not finite", int(optimizer.GetGlobalStep(s.store)))
 	}
 	text, err := json.Marshal(progress{Format: checkpointFormat, Run: s.id, Variables: slices.Sorted(maps.Keys(variables)),
-		Curve: s.curve, epoch: s.epoch})
+		Curve: s.curve, epoch: s.underWay})
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
@@ -165,7 +165,7 @@ func takeText(arrays map[string]*tensors.Tensor, name string) ([]byte, error) {
 	return tensors.CopyFlatData[uint8](array)
 }
 
-// check names what keeps a checkpoint from being one of the run.
+// check returns an error if a checkpoint is not one of the run.
 func check(run experiments.Run, variables map[string]*tensors.Tensor, p progress) error {
 	switch names := slices.Sorted(maps.Keys(variables)); {
 	case p.Format > checkpointFormat:
@@ -189,7 +189,7 @@ func check(run experiments.Run, variables map[string]*tensors.Tensor, p progress
 	return nil
 }
 
-// checkVariables names what keeps variables from being those of the run's network.
+// checkVariables returns an error if variables are not those of the run's network.
 func checkVariables(run experiments.Run, variables map[string]*tensors.Tensor) error {
 	if name := notFinite(variables); name != "" {
 		return fmt.Errorf("%s is not finite", name)
@@ -232,7 +232,7 @@ func notFinite(variables map[string]*tensors.Tensor) string {
 }
 
 // removeCheckpoints removes the checkpoints of a recorded run: nothing goes on from them.
-func (s *session) removeCheckpoints() error {
+func (s *trainingRun) removeCheckpoints() error {
 	for _, suffix := range []string{newestSuffix, previousSuffix} {
 		if err := os.Remove(s.checkpoint(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing a checkpoint: %w", err)
@@ -258,7 +258,7 @@ func (l loader) DeleteVariable(_ *model.Store, path string) error {
 }
 
 // restore makes the model from the newest good checkpoint, or anew. It names each bad checkpoint and sets it aside.
-func (s *session) restore() error {
+func (s *trainingRun) restore() error {
 	found := false
 	for _, suffix := range []string{newestSuffix, previousSuffix} {
 		path := s.checkpoint(suffix)
@@ -270,7 +270,7 @@ func (s *session) restore() error {
 			s.store.SetLoader(s.pending)
 			// GoMLX takes what it loads for trainable, and Adam would round the generator's state to float32.
 			s.store.GetVariable(model.RNGStateVariableName).SetTrainable(false)
-			s.curve, s.epoch = p.Curve, p.epoch
+			s.curve, s.underWay = p.Curve, p.epoch
 			s.say("resumed at step %d of %d, from %s", len(p.Curve)*s.run.StepsPerEpoch()+p.Steps, s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
 			return nil
 		case errors.Is(err, fs.ErrNotExist):

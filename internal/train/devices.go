@@ -14,7 +14,7 @@ import (
 )
 
 // batches returns the run's training batches from a step onwards, split over its devices.
-func (s *session) batches(step int) (train.Dataset, error) {
+func (s *trainingRun) batches(step int) (train.Dataset, error) {
 	all := &epochs{images: s.images.train, run: s.run, from: step}
 	if s.run.Machine.Devices <= 1 {
 		return all, nil

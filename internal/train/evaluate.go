@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gomlx/compute"
@@ -11,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ebssc"
 )
@@ -37,6 +37,15 @@ func newEvaluator(backend compute.Backend, store *model.Store, network ebssc.Net
 		return nil, fmt.Errorf("building the network: %w", err)
 	}
 	return &evaluator{exec}, nil
+}
+
+// of computes the class scores of images [N, H, W, C].
+func (e *evaluator) of(images *tensors.Tensor) (Scores, error) {
+	outputs, err := e.exec.Call(images)
+	if err != nil {
+		return nil, fmt.Errorf("computing class scores: %w", err)
+	}
+	return outputs[0].Value().([][]float32), finalize(outputs...)
 }
 
 // scores computes the class scores of the first `count` images in order, and the penalty of Eq. (train_obj2). It stops with
@@ -105,15 +114,11 @@ func (s Scores) ErrorRate(labels []uint8) float64 {
 func (s Scores) LogLoss(labels []uint8) float64 {
 	var sum float64
 	for i, row := range s {
-		highest := float64(row[0])
+		var scores []float64
 		for _, score := range row {
-			highest = math.Max(highest, float64(score))
+			scores = append(scores, float64(score))
 		}
-		var total float64
-		for _, score := range row {
-			total += math.Exp(float64(score) - highest)
-		}
-		sum += highest + math.Log(total) - float64(row[labels[i]])
+		sum += floats.LogSumExp(scores) - scores[labels[i]]
 	}
 	return sum / float64(len(s))
 }

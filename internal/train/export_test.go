@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -24,12 +25,27 @@ import (
 // EvaluationBatch is the number of images that are evaluated together.
 const EvaluationBatch = evaluationBatch
 
+// Augment is augment of training, in a graph of its own.
+func Augment(backend compute.Backend, settings experiments.Settings, images *tensors.Tensor) (*tensors.Tensor, error) {
+	store := model.NewStore()
+	store.SetParams(settings)
+	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) *Node {
+		store.SetTraining(images.Graph(), true)
+		return augment(scope, images)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer exec.Finalize()
+	return exec.Call1(images)
+}
+
 // TimeSteps takes as many training steps as an epoch has on a batch that lies on the device: seconds of each.
 func TimeSteps(t require.TestingT, runner *Runner, run experiments.Run) (seconds []float64) {
 	store := newStore(run)
 	defer store.Finalize()
 	require.NoError(t, store.SetRNGStateFromSeed(1))
-	trainer := train.NewTrainer(runner.Backend, store, (&session{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, newOptimizer(run), nil, nil)
+	trainer := train.NewTrainer(runner.Backend, store, (&trainingRun{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, newOptimizer(run), nil, nil)
 	defer trainer.ResetComputationGraphs()
 	images, release, err := runner.acquireImages(context.Background(), run)
 	require.NoError(t, err)
@@ -56,7 +72,7 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 	images, release, err := runner.acquireImages(context.Background(), run)
 	require.NoError(t, err)
 	defer release()
-	s := &session{runner: runner, run: run, images: images, store: newStore(run)}
+	s := &trainingRun{runner: runner, run: run, images: images, store: newStore(run)}
 	defer s.store.Finalize()
 	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
 	batches, err := s.batches(0)
@@ -120,9 +136,9 @@ func Restore(run experiments.Run, folder string, log io.Writer) (step int, err e
 	return int(optimizer.GetGlobalStep(s.store)), nil
 }
 
-// restored is a session that would go on training.
-func restored(run experiments.Run, folder string, log io.Writer) (*session, error) {
-	s := &session{runner: &Runner{Log: log}, run: run, id: run.ID(), folder: folder, ctx: context.Background()}
+// restored is a run that would go on training.
+func restored(run experiments.Run, folder string, log io.Writer) (*trainingRun, error) {
+	s := &trainingRun{runner: &Runner{Log: log}, run: run, id: run.ID(), folder: folder, ctx: context.Background()}
 	return s, s.restore()
 }
 
@@ -186,7 +202,7 @@ func Rewrite(path string, change func(arrays map[string]*tensors.Tensor, progres
 
 // AfterStep is what Train does after a step, when it had this loss.
 func AfterStep(run experiments.Run, step int, loss float64) error {
-	s := &session{runner: &Runner{Terminal: true}, run: run, ctx: context.Background()}
+	s := &trainingRun{runner: &Runner{Terminal: true}, run: run, ctx: context.Background()}
 	metrics := []*tensors.Tensor{tensors.FromScalar(loss), nil, tensors.FromScalar(0.0)}
 	return s.onStep(&train.Loop{LoopStep: step - 1}, metrics)
 }

@@ -39,7 +39,7 @@ const exportedImages = 64
 func NetworkFile(folder, id string) string { return filepath.Join(folder, Networks, id+".npz") }
 
 // saveNetwork writes the trained network of the run.
-func (s *session) saveNetwork() error {
+func (s *trainingRun) saveNetwork() error {
 	path := NetworkFile(s.folder, s.id)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("a folder for networks: %w", err)
@@ -159,15 +159,16 @@ func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model
 		return nil, nil, err
 	}
 	defer evaluator.exec.Finalize()
-	outputs, err := evaluator.exec.Call(images)
-	if err != nil {
-		return nil, nil, fmt.Errorf("computing class scores: %w", err)
-	}
-	return images, outputs[0].Value().([][]float32), nil
+	scores, err = evaluator.of(images)
+	return images, scores, err
 }
 
-// Export writes a trained network as in [Networks], and with it the first 64 preprocessed test images ("images" [64, H, W, C]), their labels ("labels" [64]) and the model's class scores ("logits" [64, Y]).
+// Export writes a trained network as in [Networks], and with it the first 64 preprocessed test images ("images" [64, H, W, C]), their
+// labels ("labels" [64]) and the model's class scores ("logits" [64, Y]).
 func (r *Runner) Export(ctx context.Context, run experiments.Run, store *model.Store, file string) error {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file: name another one with --out", file)
+	}
 	content := run.Network.Variables(store)
 	images, classes, err := r.TestImages(ctx, run, exportedImages)
 	if err != nil {
@@ -178,12 +179,7 @@ func (r *Runner) Export(ctx context.Context, run experiments.Run, store *model.S
 		return err
 	}
 	defer evaluator.exec.Finalize()
-	prepared, release, err := r.acquireImages(ctx, run)
-	if err != nil {
-		return err
-	}
-	defer release()
-	scores, _, err := evaluator.scores(ctx, prepared.test, len(classes))
+	scores, err := evaluator.of(images)
 	if err != nil {
 		return err
 	}
@@ -194,8 +190,5 @@ func (r *Runner) Export(ctx context.Context, run experiments.Run, store *model.S
 	content["images"] = images
 	content["labels"] = tensors.FromValue(labels)
 	content["logits"] = tensors.FromValue([][]float32(scores))
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file: name another one with --out", file)
-	}
 	return writeArrays(file, run, content)
 }

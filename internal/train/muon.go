@@ -3,7 +3,6 @@ package train
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -22,7 +21,7 @@ const (
 	muonMomentum = 0.95
 	// newtonSchulzSteps is the number of steps of orthogonalize.
 	newtonSchulzSteps = 5
-	// muonEpsilon is the smallest number that a Frobenius norm is taken for.
+	// muonEpsilon is a lower bound on the Frobenius norm, against a division by 0.
 	muonEpsilon = 1e-7
 )
 
@@ -93,8 +92,7 @@ func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, d
 
 // takes says whether a variable is a dictionary of a block above the first.
 func (o *muon) takes(v *model.Variable) bool {
-	first := slices.IndexFunc(o.network.Layers, func(layer ebssc.Layer) bool { return layer.Block != nil })
-	return v.Name() == "dictionary" && v.Scope() != model.JoinPath(model.RootScopePath, o.network.Layers[first].Name)
+	return v.Name() == "dictionary" && v.Scope() != model.JoinPath(model.RootScopePath, o.network.Blocks()[0].Name)
 }
 
 // step moves a dictionary [k, k, C, K] against its orthogonalised momentum, as far as rate says, after taking rate·decay of the dictionary

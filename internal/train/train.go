@@ -39,7 +39,7 @@ import (
 //
 // complete, if not nil, adds measurements of the trained model to the record before it is written.
 func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, complete func(context.Context, *record.Record) error) (record.Record, error) {
-	s := &session{runner: r, ctx: ctx, run: run, id: run.ID(), folder: folder}
+	s := &trainingRun{runner: r, ctx: ctx, run: run, id: run.ID(), folder: folder}
 	s.place = r.Places[s.id]
 	records := filepath.Join(folder, record.Folder)
 	unlock, err := s.lock()
@@ -74,8 +74,8 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, 
 	return finished, s.removeCheckpoints()
 }
 
-// session is a run in progress.
-type session struct {
+// trainingRun is a run in training.
+type trainingRun struct {
 	runner *Runner
 	ctx    context.Context
 	run    experiments.Run
@@ -94,18 +94,18 @@ type session struct {
 	said time.Time
 	// median duration of the steps of this process; 0 before its first epoch ends.
 	median time.Duration
-	// epoch under way, without its seconds: these count from began.
-	epoch
-	began time.Time
+	// underWay is the epoch under way, without its seconds: these count from began.
+	underWay epoch
+	began    time.Time
 }
 
 // checkpoint is a file of the run in the folder of checkpoints.
-func (s *session) checkpoint(suffix string) string {
+func (s *trainingRun) checkpoint(suffix string) string {
 	return filepath.Join(s.folder, Checkpoints, s.id+suffix)
 }
 
 // lock keeps other processes out of the run until unlock is called or this process ends, however it ends.
-func (s *session) lock() (unlock func() error, err error) {
+func (s *trainingRun) lock() (unlock func() error, err error) {
 	path := s.checkpoint(lockSuffix)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("a folder for checkpoints: %w", err)
@@ -122,7 +122,7 @@ func (s *session) lock() (unlock func() error, err error) {
 }
 
 // execute trains what is left of the run, and measures the trained model.
-func (s *session) execute() (finished record.Record, err error) {
+func (s *trainingRun) execute() (finished record.Record, err error) {
 	// Graph building panics; here is the one place where that becomes an error.
 	panicked := exceptions.TryCatch[error](func() {
 		if err = s.train(); err == nil {
@@ -152,14 +152,14 @@ func newStore(run experiments.Run) *model.Store {
 }
 
 // train trains what is left of the run's epochs.
-func (s *session) train() error {
+func (s *trainingRun) train() error {
 	if err := s.restore(); err != nil {
 		return err
 	}
-	s.began = time.Now().Add(-time.Duration(s.Seconds * float64(time.Second)))
+	s.began = time.Now().Add(-time.Duration(s.underWay.Seconds * float64(time.Second)))
 	total, steps := s.run.Epochs*s.run.StepsPerEpoch(), s.run.StepsPerEpoch()
 	step := int(optimizer.GetGlobalStep(s.store))
-	if s.Steps == steps { // stopped while the epoch was being measured
+	if s.underWay.Steps == steps { // stopped while the epoch was being measured
 		if err := s.endEpoch(step); err != nil {
 			return err
 		}
@@ -184,12 +184,12 @@ func (s *session) train() error {
 }
 
 // say writes a line about the run.
-func (s *session) say(format string, values ...any) {
+func (s *trainingRun) say(format string, values ...any) {
 	fmt.Fprintf(s.runner.Log, "%s: %s\n", cmp.Or(s.place.Name, s.id), fmt.Sprintf(format, values...))
 }
 
 // attachProgressBar shows the progress of training on the terminal.
-func (s *session) attachProgressBar(loop *train.Loop) {
+func (s *trainingRun) attachProgressBar(loop *train.Loop) {
 	show := func(name string, value func(step, left time.Duration) string) commandline.ExtraMetricFn {
 		return func() (string, string) {
 			step := loop.MedianTrainStepDuration()
@@ -204,8 +204,8 @@ func (s *session) attachProgressBar(loop *train.Loop) {
 		show("Time left", func(step, left time.Duration) string { return s.left(left, step*time.Duration(loop.EndStep)) }))
 }
 
-// left says how long the run will take, and all runs, if the whole run takes that long.
-func (s *session) left(own, whole time.Duration) string {
+// left writes the time left: own, that of this run, and that of all runs, estimated from the time that a whole run takes.
+func (s *trainingRun) left(own, whole time.Duration) string {
 	text := own.Round(time.Second).String()
 	if s.place.Later > 0 {
 		all := own + time.Duration(s.place.Later*float64(whole))
@@ -215,7 +215,7 @@ func (s *session) left(own, whole time.Duration) string {
 }
 
 // loop takes steps in training a graph.
-func (s *session) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
+func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
 	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
 		newOptimizer(s.run), []metric.Interface{
 			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
@@ -224,7 +224,7 @@ func (s *session) loop(graph func(scope *model.Scope, images *Node) *Node) *trai
 }
 
 // graph is the training graph: images [N, H, W, C] to class scores [N, Y].
-func (s *session) graph(scope *model.Scope, images *Node) *Node {
+func (s *trainingRun) graph(scope *model.Scope, images *Node) *Node {
 	cosineschedule.New(scope, images.Graph(), images.DType()).FromScope().Done()
 	return s.run.Network.Forward(scope, augment(scope, images)).Scores
 }
@@ -235,26 +235,26 @@ func errorGraph(scope *model.Scope, labels, scores []*Node) *Node {
 }
 
 // onStep adds the step to its epoch. It saves a checkpoint at the end of an epoch, and when the run is to stop.
-func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error) {
+func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error) {
 	step := loop.LoopStep + 1
 	loss := shapes.ConvertTo[float64](metrics[0].Value())
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return s.diverged(fmt.Sprintf("the loss is %f", loss), step)
 	}
-	s.Steps++
-	s.Loss += loss
-	s.Err += shapes.ConvertTo[float64](metrics[2].Value())
+	s.underWay.Steps++
+	s.underWay.Loss += loss
+	s.underWay.Err += shapes.ConvertTo[float64](metrics[2].Value())
 	stop := context.Cause(s.ctx)
 	switch {
-	case s.Steps == s.run.StepsPerEpoch():
+	case s.underWay.Steps == s.run.StepsPerEpoch():
 		s.median = loop.MedianTrainStepDuration()
 		err = s.endEpoch(step)
 	case stop != nil:
 		err = s.pause()
 	case !s.runner.Terminal && time.Since(s.said) > silence:
-		steps, whole := float64(s.Steps), s.run.StepsPerEpoch()
-		s.sayProgress(record.Epoch{Epoch: step/whole + 1, Step: step, BatchLoss: s.Loss / steps, BatchErr: s.Err / steps},
-			fmt.Sprintf(", %d%% of it", 100*s.Steps/whole), loop.MedianTrainStepDuration())
+		steps, whole := float64(s.underWay.Steps), s.run.StepsPerEpoch()
+		s.sayProgress(record.Epoch{Epoch: step/whole + 1, Step: step, BatchLoss: s.underWay.Loss / steps, BatchErr: s.underWay.Err / steps},
+			fmt.Sprintf(", %d%% of it", 100*s.underWay.Steps/whole), loop.MedianTrainStepDuration())
 	}
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func (s *session) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error
 }
 
 // diverged is the error of a run whose numbers are not finite after a step.
-func (s *session) diverged(what string, step int) error {
+func (s *trainingRun) diverged(what string, step int) error {
 	rates := experiments.Settings{experiments.ParamLearningRate: s.run.Settings[experiments.ParamLearningRate]}
 	if s.run.Settings[experiments.ParamOptimizer] == experiments.Muon {
 		rates[experiments.ParamMuonRate] = s.run.Settings[experiments.ParamMuonRate]
@@ -272,16 +272,16 @@ func (s *session) diverged(what string, step int) error {
 }
 
 // pause saves the epoch under way.
-func (s *session) pause() error {
-	s.Seconds = time.Since(s.began).Seconds()
+func (s *trainingRun) pause() error {
+	s.underWay.Seconds = time.Since(s.began).Seconds()
 	return s.save()
 }
 
 // endEpoch adds the epoch to the curve and saves a checkpoint.
-func (s *session) endEpoch(step int) error {
-	steps := float64(s.Steps)
+func (s *trainingRun) endEpoch(step int) error {
+	steps := float64(s.underWay.Steps)
 	seconds := time.Since(s.began).Seconds()
-	point := record.Epoch{Epoch: step / s.Steps, Step: step, BatchLoss: s.Loss / steps, BatchErr: s.Err / steps, Seconds: seconds}
+	point := record.Epoch{Epoch: step / s.underWay.Steps, Step: step, BatchLoss: s.underWay.Loss / steps, BatchErr: s.underWay.Err / steps, Seconds: seconds}
 	if s.run.Traced {
 		var err error
 		if point.Trace, err = s.trace(); err != nil {
@@ -292,7 +292,7 @@ func (s *session) endEpoch(step int) error {
 		}
 	}
 	s.curve = append(s.curve, point)
-	s.epoch = epoch{}
+	s.underWay = epoch{}
 	if err := s.save(); err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ var silence = time.Minute
 
 // sayProgress writes a line about training up to a point: how far the epoch is, if it is under way, and what follows from the time of
 // one step.
-func (s *session) sayProgress(point record.Epoch, share string, one time.Duration) {
+func (s *trainingRun) sayProgress(point record.Epoch, share string, one time.Duration) {
 	all := s.run.Epochs * s.run.StepsPerEpoch()
 	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, share, point.BatchLoss,
 		point.BatchErr, float64(s.run.Batch())/one.Seconds(), s.left(one*time.Duration(all-point.Step), one*time.Duration(all)))
@@ -322,7 +322,7 @@ func (s *session) sayProgress(point record.Epoch, share string, one time.Duratio
 const tracedImages = 10_000
 
 // trace measures the model after an epoch.
-func (s *session) trace() (*record.Trace, error) {
+func (s *trainingRun) trace() (*record.Trace, error) {
 	labels := s.images.trainLabels[:min(tracedImages, len(s.images.trainLabels))]
 	trainErr, objective, _, err := s.evaluate(s.images.train, labels)
 	if err != nil {
@@ -333,7 +333,7 @@ func (s *session) trace() (*record.Trace, error) {
 }
 
 // evaluate computes the error rate, the objective and the scores on the first images, those that have labels here.
-func (s *session) evaluate(images *dataset.InMemoryDataset, labels []uint8) (errorRate, objective float64, scores Scores, err error) {
+func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) (errorRate, objective float64, scores Scores, err error) {
 	if s.evaluator == nil {
 		if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run.Network); err != nil {
 			return 0, 0, nil, err
@@ -347,8 +347,8 @@ func (s *session) evaluate(images *dataset.InMemoryDataset, labels []uint8) (err
 }
 
 // measure evaluates the trained model.
-func (s *session) measure() (record.Record, error) {
-	s.say("measuring errors on %d and %d images", len(s.images.trainLabels), len(s.images.testLabels))
+func (s *trainingRun) measure() (record.Record, error) {
+	s.say("measuring errors on %d training and %d test images", len(s.images.trainLabels), len(s.images.testLabels))
 	began := time.Now()
 	count, err := s.run.Network.Count()
 	if err != nil {

@@ -16,8 +16,10 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
+	"github.com/gomlx/gomlx/ml/train/loss"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/ablations"
@@ -253,4 +255,63 @@ func TestPlanRefuses(t *testing.T) {
 	refused("not a number", onOne, experiments.Settings{experiments.ParamCrop: "wide"})
 	refused("beta=-1 is out", onOne, experiments.Settings{"beta": -1.0})
 	refused("batch_size=20 cannot be shared by 3 devices: take a multiple of 3", three, experiments.Settings{experiments.ParamBatch: 20})
+}
+
+// An augmented image is the image or its mirror image, shifted by at most `crop` pixels each way, with zeros beyond the border. All of these
+// occur. Without crops and flips nothing changes.
+func TestAugment(t *testing.T) {
+	const count, size, crop = 400, 5, 1
+	flat := make([]float32, count*size*size*2)
+	for i := range flat {
+		flat[i] = float32(i%(size*size*2) + 1) // each image the same, each of its pixels another number
+	}
+	images := tensors.FromFlatDataAndDimensions(flat, count, size, size, 2)
+	augmented, err := train.Augment(xla, experiments.Settings{experiments.ParamCrop: crop, experiments.ParamFlip: 0.5}, images)
+	require.NoError(t, err)
+	var copies [][]float32
+	for dy := -crop; dy <= crop; dy++ {
+		for dx := -crop; dx <= crop; dx++ {
+			for _, mirrored := range []bool{false, true} {
+				values := make([]float32, size*size*2)
+				for y := range size {
+					for x := range size {
+						fromY, fromX := y+dy, x+dx
+						if mirrored {
+							fromX = size - 1 - fromX
+						}
+						for c := range 2 {
+							if fromY >= 0 && fromY < size && fromX >= 0 && fromX < size {
+								values[(y*size+x)*2+c] = flat[(fromY*size+fromX)*2+c]
+							}
+						}
+					}
+				}
+				copies = append(copies, values)
+			}
+		}
+	}
+	seen := make([]int, len(copies))
+	got := tensors.MustCopyFlatData[float32](augmented)
+	for image := range slices.Chunk(got, size*size*2) {
+		which := slices.IndexFunc(copies, func(c []float32) bool { return slices.Equal(c, image) })
+		require.GreaterOrEqual(t, which, 0, "not a flipped or shifted copy: %v", image)
+		seen[which]++
+	}
+	require.Greater(t, slices.Min(seen), 0, "%v", seen)
+
+	same, err := train.Augment(xla, experiments.Settings{experiments.ParamCrop: 0, experiments.ParamFlip: 0.0}, images)
+	require.NoError(t, err)
+	require.Equal(t, flat, tensors.MustCopyFlatData[float32](same))
+}
+
+// The log-loss of scores is GoMLX's, which training minimises.
+func TestLogLoss(t *testing.T) {
+	scores := train.Scores{{1, 2, -3}, {40, 0.5, 39}, {-200, 300, 100}}
+	labels := []uint8{1, 2, 0}
+	want := graph.MustExecOnce(xla, func(scores *graph.Node) *graph.Node {
+		labels := graph.Const(scores.Graph(), [][]int32{{1}, {2}, {0}})
+		return graph.ReduceAllMean(loss.SparseCategoricalCrossEntropyLogits([]*graph.Node{labels}, []*graph.Node{scores}))
+	}, tensors.FromValue([][]float32(scores)))
+	require.InDelta(t, tensors.ToScalar[float32](want), scores.LogLoss(labels), 1e-4)
+	require.InDelta(t, 100/3.0, scores.ErrorRate([]uint8{1, 0, 0}), 1e-12)
 }

@@ -308,23 +308,6 @@ func (c convolution) differences(on compute.Backend, k Kernels) (dx, dd []float3
 	return slopes(0), slopes(1)
 }
 
-func TestAddOffset(t *testing.T) {
-	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		u, b, v := random(3, 4, 5, 7), random(7), random(3, 4, 5, 7)
-		var want, got [][]float32
-		for _, plain := range []bool{true, false} {
-			results := MustExecOnceN(on, func(u, b, v *Node) []*Node {
-				y := Kernels{Plain: plain}.AddOffset(u, b)
-				return append(Gradient(ReduceAllSum(Mul(y, v)), u, b), y)
-			}, u, b, v)
-			want, got = got, [][]float32{values(results[0]), values(results[1]), values(results[2])}
-		}
-		for i := range want {
-			requireClose(t, want[i], got[i], 1e-6)
-		}
-	})
-}
-
 // Custom gradients replace those of the operation's graph, add to other gradients of an operand, and are computed only if
 // needed.
 func TestWithGradients(t *testing.T) {
