@@ -124,7 +124,8 @@ var tableClaims = []Claim{
 	},
 	{
 		Name: "ebc-train", Where: "Table 2",
-		Says: "The energy-based classifier has the lowest training error.",
+		Says:    "The energy-based classifier has the lowest training error.",
+		Reading: "the text does not say so; Table 2 shows it",
 		Expect: []Expectation{
 			Lower(TrainErr, "ssc-ebc67", "relu-lc7"), Lower(TrainErr, "ssc-ebc67", "crelu-lc7"),
 			Lower(TrainErr, "ssc-ebc67", "crelu-sn-lc7"), Lower(TrainErr, "ssc-ebc67", "ssc-lc7"),

@@ -81,7 +81,7 @@ var hyperparameters = []struct {
 	{ebssc.ParamHypotheses, 0, 0, 1000, "class hypotheses inferred at a time; 0: as many as fit"},
 }
 
-// Recipe holds the hyperparameters of training. Those that the paper leaves open were chosen on held-out training images.
+// Recipe holds the hyperparameters of training. docs/recipe.md says which the paper has, and how the others were chosen.
 var Recipe = func() Settings {
 	recipe := Settings{}
 	for _, h := range hyperparameters {

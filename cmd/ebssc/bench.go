@@ -18,7 +18,7 @@ import (
 func benchCommand(stdout io.Writer) *cobra.Command {
 	var plan bench.Plan
 	var only, sizes []string
-	var results string
+	var results, spec string
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure training steps and inference beside PyTorch and JAX on this CPU, or beside JAX on this GPU",
@@ -42,10 +42,16 @@ func benchCommand(stdout io.Writer) *cobra.Command {
 			if err := choose(&plan, only, sizes); err != nil {
 				return err
 			}
+			if err := plan.Validate(); err != nil {
+				return err
+			}
 			// Resolving may download a plugin: do it before anything is measured.
-			choice, err := device.Resolve(cmd.Context(), plan.Backend)
+			choice, err := device.Resolve(cmd.Context(), spec)
 			if err != nil {
 				return err
+			}
+			if choice.Warning != "" {
+				fmt.Fprintln(stdout, "warning: "+choice.Warning)
 			}
 			if plan.GPU = choice.CUDA(); plan.GPU && !cmd.Flags().Changed("peers") {
 				plan.Peers = bench.GPUPeers
@@ -54,7 +60,7 @@ func benchCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("finding this program: %w", err)
 			}
-			plan.Self = []string{program, "bench", "--backend", plan.Backend}
+			plan.Self, plan.Backend = []string{program, "bench", "--backend", choice.Config}, choice.Name
 			plan.Commit = study.Commit()
 			return bench.Run(cmd.Context(), plan, results, stdout)
 		},
@@ -65,8 +71,8 @@ func benchCommand(stdout io.Writer) *cobra.Command {
 	f.StringSliceVar(&sizes, "sizes", nil, "sizes, each as batch x width (default: 32x96 and 128x24 on CIFAR-10, those of profile quick on MNIST)")
 	f.IntVar(&plan.Rounds, "rounds", 7, "turns of each program")
 	f.StringVar(&results, "results", "results", "folder for the results")
-	cmd.PersistentFlags().StringVar(&plan.Backend, "backend", "cpu", "cpu, cuda or a GoMLX configuration of them, as xla:cuda,tf32=false")
-	cmd.AddCommand(serveCommand(stdout, &plan.Backend), peakCommand(stdout, &plan.Backend))
+	cmd.PersistentFlags().StringVar(&spec, "backend", "cpu", "cpu, cuda or a GoMLX configuration of them, as xla:cuda,tf32=false")
+	cmd.AddCommand(serveCommand(stdout, &spec), peakCommand(stdout, &spec))
 	return cmd
 }
 

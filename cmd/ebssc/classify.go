@@ -42,7 +42,14 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 					return fmt.Errorf("two pictures would give the same %s: name them one at a time, with another --out", flags.drawing(path))
 				}
 			}
+			if err := folderExists(filepath.Dir(flags.drawing(paths[0]))); err != nil {
+				return err
+			}
 			r, err := flags.best()
+			if err != nil {
+				return err
+			}
+			pictures, err := dataset.ReadPictures(paths, r.Run.Network.Height, r.Run.Network.Width, r.Run.Network.Channels)
 			if err != nil {
 				return err
 			}
@@ -51,7 +58,7 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 				return err
 			}
 			defer session.Close()
-			classified, err := session.Classify(cmd.Context(), s, r.Run, paths)
+			classified, err := session.Classify(cmd.Context(), s, r.Run, paths, pictures)
 			if err != nil {
 				return err
 			}

@@ -25,13 +25,17 @@ func execute(stdout, stderr io.Writer, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	called, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
 	var signalled interrupted
 	if errors.As(err, &signalled) || errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &signalled) {
-		fmt.Fprintf(stderr, "ebssc: %v\n", signalled)
+		message := signalled.Error()
+		if called.CommandPath() == runPath || called.HasParent() && called.Parent().CommandPath() == runPath {
+			message += "; run the same command to go on"
+		}
+		fmt.Fprintf(stderr, "ebssc: %s\n", message)
 		return 128 + int(signalled.signal)
 	}
 	fmt.Fprintf(stderr, "ebssc: %s\n", device.OneLine(err))
@@ -45,10 +49,11 @@ func execute(stdout, stderr io.Writer, args []string) int {
 // interrupted is the cause with which a command ends after a signal.
 type interrupted struct{ signal syscall.Signal }
 
-// Error says how to go on.
-func (i interrupted) Error() string {
-	return "interrupted; run the same command to go on"
-}
+// Error is a word.
+func (i interrupted) Error() string { return "interrupted" }
+
+// runPath is the command that goes on after an interruption; its subcommands do, too.
+const runPath = "ebssc run"
 
 // interruptible is a context that SIGINT and SIGTERM end. A second signal ends the process at once.
 func interruptible(parent context.Context) (context.Context, func()) {

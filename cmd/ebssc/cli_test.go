@@ -231,6 +231,13 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"export --run none --out /dev/null --results " + empty, "/dev/null is no regular file"},
 		{"decode --run none --out /dev/null --results " + empty, "/dev/null is no regular file"},
 		{"report --results /does/not/exist", "/does/not/exist"},
+		{"runs --results /does/not/exist", "/does/not/exist"},
+		{"decode --run none --out /does/not/exist/x.png", "no folder /does/not/exist"},
+		{"classify " + cat + " --out /does/not/exist", "no folder /does/not/exist"},
+		{"classify " + cat + " --results ../../results", "reading " + cat},
+		{"bench --rounds 0 --backend cuda", "0 rounds"},
+		{"bench --peers theano --backend cuda", "choose from torch"},
+		{"bench --sizes 100000000x96", "batches of up to"},
 	} {
 		if strings.Contains(c.args, "DATA") {
 			c.args = strings.Replace(c.args, "DATA", datasettest.CIFAR10(t), 1)

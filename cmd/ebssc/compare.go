@@ -42,9 +42,9 @@ func compareCommand(stdout io.Writer) *cobra.Command {
 
 // intervalMethods explains the intervals.
 const intervalMethods = "Welch: Welch's t interval of two means over seeds.\n" +
-	"paired (one seed, the same in A and B): Bonett and Price's interval over the test images.\n" +
-	"binomial (otherwise): Newcombe's interval of two error rates. It takes the test images of A and B for different ones, so it\n" +
-	"is wider than necessary. Paired and binomial intervals leave out how much seeds vary.\n"
+	"Bonett-Price (one seed, the same in A and B): their interval for two models on the same test images.\n" +
+	"Newcombe (otherwise): the interval of two error rates. It takes the test images of A and B for different ones, so it is\n" +
+	"wider than necessary. The last two leave out how much seeds vary.\n"
 
 // regression is the error of a comparison that finds rows worse than before. It has an exit status of its own.
 type regression []string

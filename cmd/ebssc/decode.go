@@ -42,7 +42,18 @@ func (flags *modelFlags) find() (record.Record, error) {
 	if info, err := os.Stat(flags.out); err == nil && !info.Mode().IsRegular() {
 		return record.Record{}, fmt.Errorf("%s is no regular file: name another one with --out", flags.out)
 	}
+	if err := folderExists(filepath.Dir(flags.out)); err != nil {
+		return record.Record{}, err
+	}
 	return findRecord(flags.results, flags.run)
+}
+
+// folderExists returns an error if results cannot be written into a folder, since it is none.
+func folderExists(folder string) error {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s: make it, or name another one with --out", folder)
+	}
+	return nil
 }
 
 // start finds the record's study, and starts a session for both, with the runner on the record's data set or a copy of it.

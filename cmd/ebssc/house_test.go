@@ -11,7 +11,7 @@ import (
 
 // storeys are the packages from the top of the house to its foundation. A package imports lower ones alone, as CONTRIBUTING.md says.
 var storeys = []string{
-	"cmd/ebssc", "notebooks/nb", "internal/study", "internal/bench", "internal/report", "internal/train", "internal/record", "internal/decode",
+	"cmd/ebssc", "notebooks/nb", "internal/study", "internal/bench", "internal/report", "internal/stats", "internal/train", "internal/record", "internal/decode",
 	"internal/dataset", "internal/device", "internal/plot", "internal/device/quiet", "internal/cache", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +85,7 @@ func declaredRuns(profile experiments.Profile, s experiments.Study) (runs []expe
 	return runs, nil
 }
 
-// secondsPerImage is, for each network in JSON, the time of one core that its last recorded run took for an image in an epoch.
+// secondsPerImage is, for each network in JSON, the time of one core that its last recorded run on XLA's CPU took for an image in an epoch.
 func secondsPerImage(results string) (map[string]float64, error) {
 	last := map[string]record.Record{}
 	for r, err := range allRecords(results) {
@@ -97,7 +96,7 @@ func secondsPerImage(results string) (map[string]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Finished.After(last[string(network)].Finished) {
+		if r.Run.Machine.Backend == "xla-cpu" && r.Finished.After(last[string(network)].Finished) {
 			last[string(network)] = r
 		}
 	}
@@ -112,7 +111,7 @@ func secondsPerImage(results string) (map[string]float64, error) {
 func about(seconds float64) string {
 	switch {
 	case seconds < 90*60:
-		return fmt.Sprintf("%.0f min", max(1, time.Duration(seconds*float64(time.Second)).Minutes()))
+		return fmt.Sprintf("%.0f min", max(1, seconds/60))
 	default:
 		return fmt.Sprintf("%.1f h", seconds/3600)
 	}

@@ -23,8 +23,8 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 			"figures beside them) into one folder first. A record that does not fit its own content is refused.",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if _, err := os.Stat(results); err != nil {
-				return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
+			if err := resultsExist(results); err != nil {
+				return err
 			}
 			profiles, err := report.WriteAll(results, study.Suite)
 			for _, p := range profiles {
@@ -40,6 +40,14 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
 	return cmd
+}
+
+// resultsExist returns an error if there is no folder of results.
+func resultsExist(results string) error {
+	if _, err := os.Stat(results); err != nil {
+		return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
+	}
+	return nil
 }
 
 // pageOf is the page of a profile's results, if there is one: there is none of trials alone.
@@ -59,6 +67,9 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 			"profile's (--set, --width, --images, --epochs, --held-out) is a trial, and the list says in what it differs.",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if err := resultsExist(results); err != nil {
+				return err
+			}
 			p, err := report.Load(results, profile, study.Suite)
 			if err != nil {
 				return err

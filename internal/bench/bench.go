@@ -34,7 +34,7 @@ type Plan struct {
 	Peers []string
 	// Rounds is how many turns each program has.
 	Rounds int
-	// Backend is what Self computes on, as the results name it.
+	// Backend is what Self computes on, as records name it: xla-cpu.
 	Backend string
 	// GPU is true if Self computes on an NVIDIA GPU. JAX then does, too: that of the python3 on the PATH, because a JAX that fits a
 	// GPU's driver is not this program's to install.

@@ -17,13 +17,20 @@ import (
 // Size of a measured network: Batch images, and Width filters in the first block.
 type Size struct{ Batch, Width int }
 
+// String is the batch and the width: "32x96".
 func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Batch, s.Width) }
+
+// The largest size that is measured: larger ones would not fit into memory.
+const maxBatch, maxWidth = 1 << 12, 1 << 10
 
 // ParseSize reads a size such as "32x96": batch 32, width 96.
 func ParseSize(text string) (size Size, err error) {
 	_, err = fmt.Sscanf(text, "%dx%d", &size.Batch, &size.Width)
 	if err != nil || size.Batch < 1 || size.Width < 1 || size.String() != text {
 		return Size{}, fmt.Errorf("size %q: want the batch and the width, as 32x96", text)
+	}
+	if size.Batch > maxBatch || size.Width > maxWidth {
+		return Size{}, fmt.Errorf("size %s is too large: choose batches of up to %d and widths of up to %d", text, maxBatch, maxWidth)
 	}
 	return size, nil
 }

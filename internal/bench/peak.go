@@ -11,6 +11,8 @@ import (
 	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"ebsscgo/internal/stats"
 )
 
 // Sides of the matrices: large enough that a device does nothing but multiply.
@@ -71,7 +73,7 @@ func peakOf(backend compute.Backend, side int) (float64, error) {
 			return 0, err
 		}
 	}
-	return peakProducts * 2 * math.Pow(float64(side), 3) / median(seconds[2:]) / 1e9, nil
+	return peakProducts * 2 * math.Pow(float64(side), 3) / stats.Median(seconds[2:]) / 1e9, nil
 }
 
 // peak measures the plan's device in GFLOP/s, in a process of its own: its memory is free again when the programs start.

@@ -79,6 +79,9 @@ func (p Plan) command(name, python, folder string) ([]string, error) {
 // startPeer starts a program for the case in folder by its command line and reads its class scores.
 func startPeer(ctx context.Context, name string, command []string, folder string) (*peer, error) {
 	p, err := startProcess(name, exec.CommandContext(ctx, command[0], command[1:]...))
+	if err != nil && ctx.Err() != nil { // a signal ends the program, too
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,8 +19,11 @@ const roleVar = "EBSSC_FAKE_PEER"
 
 // fakePeer speaks the peers' protocol, as well as its role allows.
 func fakePeer(role string) {
-	if role == "silent" {
+	switch role {
+	case "silent":
 		return
+	case "never ready":
+		time.Sleep(time.Hour)
 	}
 	if role == "unready" {
 		fmt.Println("hello")
@@ -32,6 +36,8 @@ func fakePeer(role string) {
 		case "fails":
 			fmt.Fprintln(os.Stderr, "Traceback …\nMemoryError: too big")
 			os.Exit(1)
+		case "hangs":
+			time.Sleep(time.Hour)
 		case "babbles":
 			fmt.Println("soon")
 		case "good":
@@ -89,14 +95,20 @@ func TestPeerFails(t *testing.T) {
 	require.NoError(t, p.close())
 }
 
-// If a peer stops because the command does, the error is the command's.
+// If a peer stops because the command does, the error is the command's: in the middle of a turn, and while the peer starts.
 func TestPeerIsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	p, err := startFake(ctx, "good")
+	p, err := startFake(ctx, "hangs")
 	require.NoError(t, err)
-	cancel(errors.New("interrupted"))
+	time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("interrupted")) })
 	_, err = takeTurns(ctx, []*peer{p}, training, 1)
 	require.EqualError(t, err, "interrupted")
 	_ = p.close() // an error if the signal came first
 	require.NotNil(t, p.cmd.ProcessState, "it has ended")
+
+	t.Setenv(roleVar, "never ready")
+	ctx, cancel = context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("interrupted")) })
+	_, err = startPeer(ctx, "fake", []string{os.Args[0]}, t.TempDir())
+	require.EqualError(t, err, "interrupted")
 }

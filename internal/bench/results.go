@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/perf/benchfmt"
+
+	"ebsscgo/internal/stats"
 )
 
 // units of a round's values in Go's benchmark format, and how their medians are printed. GFLOP/s of training count the network's
@@ -163,7 +165,7 @@ func printMedians(out io.Writer, results []result) error {
 		for i, unit := range units {
 			cell := ""
 			if values := r.column(i); len(values) > 0 {
-				cell = fmt.Sprintf(unit.format, median(values))
+				cell = fmt.Sprintf(unit.format, stats.Median(values))
 			}
 			fmt.Fprint(w, "\t", cell)
 		}
@@ -188,15 +190,5 @@ func ratioOf(times, reference []float64) (middle, low, high float64) {
 	for i := range times {
 		ratios[i] = times[i] / reference[i]
 	}
-	return median(times) / median(reference), slices.Min(ratios), slices.Max(ratios)
-}
-
-// median of the values, which keep their order.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
+	return stats.Median(times) / stats.Median(reference), slices.Min(ratios), slices.Max(ratios)
 }

@@ -48,6 +48,12 @@ func Title(name string) string {
 	return name
 }
 
+// OfThePaper says whether a name is of the images that the paper trains on, official or compressed: results on others never stand beside
+// the paper's.
+func OfThePaper(name string) bool {
+	return name == CIFAR10Name || name == CIFAR10JPEGName || name == MNISTName
+}
+
 // StandsIn says whether a name is of digits in the place of CIFAR-10, padded to the size of its images.
 func StandsIn(name string) bool { return strings.HasPrefix(name, MNIST32Name) }
 

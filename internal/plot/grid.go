@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	xdraw "golang.org/x/image/draw"
 )
 
 // Tile is a small picture with a caption above it. A nil picture leaves the cell empty.
@@ -135,10 +137,6 @@ func enlarge(picture image.Image, width int) image.Image {
 	bounds := picture.Bounds()
 	factor := max((width+bounds.Dx()-1)/bounds.Dx(), 1)
 	large := image.NewNRGBA(image.Rect(0, 0, factor*bounds.Dx(), factor*bounds.Dy()))
-	for y := range large.Rect.Dy() {
-		for x := range large.Rect.Dx() {
-			large.Set(x, y, picture.At(bounds.Min.X+x/factor, bounds.Min.Y+y/factor))
-		}
-	}
+	xdraw.NearestNeighbor.Scale(large, large.Rect, picture, bounds, xdraw.Src, nil)
 	return large
 }

@@ -148,7 +148,7 @@ func deltasChart(title string, rows []Row) chart {
 		names = append(names, row.Experiment.Title+"\nminus "+row.Base.Title)
 		point := object{"value": []any{row.Delta.Value, i}, "text": row.deltaText() + " points"}
 		series = append(series, object{"name": row.Experiment.Title, "type": "scatter", "symbolSize": 11, "data": []object{point}, "z": 3})
-		if row.Delta.Interval.known() {
+		if row.Delta.Interval.Known() {
 			interval := [][]any{{row.Delta.Interval.Low, i}, {row.Delta.Interval.High, i}}
 			series = append(series, object{"name": row.Experiment.Title, "type": "line", "symbol": "none", "silent": true,
 				"lineStyle": object{"type": "solid"}, "tooltip": object{"show": false}, "data": interval})

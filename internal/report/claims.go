@@ -7,8 +7,10 @@ import (
 	"strconv"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
 // ClaimRow is a claim of the paper with what was measured for it.
@@ -45,10 +47,10 @@ type Finding struct {
 }
 
 // PaperWithin says whether what the paper measured lies within the interval: "yes", "no", or "" where one of them is not known.
-func (f Finding) PaperWithin() string { return f.Measured.Interval.holds(f.Paper) }
+func (f Finding) PaperWithin() string { return f.Measured.Interval.Holds(f.Paper) }
 
 // measured says whether anything was measured.
-func (f Finding) measured() bool { return f.Measured.Method != "" }
+func (f Finding) measured() bool { return f.Measured.measured() }
 
 // Claims measures and judges all claims of the suite in its order.
 func (p *Profile) Claims() (rows []ClaimRow, err error) {
@@ -65,7 +67,7 @@ func (p *Profile) Claims() (rows []ClaimRow, err error) {
 			rows = append(rows, row)
 		}
 	}
-	p.judge(rows)
+	p.judgeFindings(rows)
 	return rows, nil
 }
 
@@ -85,25 +87,15 @@ func (p *Profile) measure(study experiments.Study, e experiments.Expectation) (f
 		return f, fmt.Errorf("%s is measured in a block: name one of %s in the declaration", e.Quantity, e.Subject)
 	}
 	f.Group, f.Seeds = slices.Concat(subject, baseline), len(subject)
-	if besidePaper(subject[0].Run.Dataset) {
+	if dataset.OfThePaper(subject[0].Run.Dataset.Name) {
 		f.Paper = p.paperValue(e, compared)
 	}
-	quantity := quantities[e.Quantity]
 	if !compared {
-		f.Measured = overSeeds(subject.Sample(quantity))
+		f.Measured = overSeeds(subject.values(quantities[e.Quantity]))
 		return f, nil
 	}
 	f.Seeds = min(len(subject), len(baseline))
-	if f.Measured, err = difference(e.Quantity, subject, baseline); err != nil || f.Seeds >= leastSeeds {
-		return f, err
-	}
-	f.Measured.Degrees = 0 // too few seeds to tell their own deviation
-	between, ok, err := p.pool(study, subject[0].Run, quantity)
-	if ok {
-		paired := f.Measured.Paired
-		f.Measured = between.difference(baseline.Sample(quantity), subject.Sample(quantity))
-		f.Measured.Paired = paired
-	}
+	f.Measured, err = p.difference(study, e.Quantity, subject, baseline)
 	return f, err
 }
 
@@ -126,11 +118,11 @@ func (p *Profile) paperValue(e experiments.Expectation, compared bool) float64 {
 	return number(e.Subject) - number(e.Baseline)
 }
 
-// measureDecodings measures a quantity of decodings: over seeds where there are several, else over the test images.
+// measureDecodings measures a quantity of decodings: over seeds, or of a single one over the test images.
 func (f *Finding) measureDecodings(subject, baseline Group, compared bool) {
-	var values []float64 // of each seed
-	var images Sample    // of the last one
-	var otherImages *Sample
+	var values []float64    // of each seed
+	var images stats.Sample // of the last one
+	var otherImages *stats.Sample
 	for _, r := range subject {
 		of, ok := decodingSample(r, f.Subject.Block, f.Quantity)
 		if !ok {
@@ -152,17 +144,17 @@ func (f *Finding) measureDecodings(subject, baseline Group, compared bool) {
 		f.Group, f.Images = append(f.Group, r), r.Decodings.Images
 	}
 	f.Seeds = len(values)
-	switch {
-	case f.Seeds == 0:
-	case f.Seeds < leastSeeds:
+	switch f.Seeds {
+	case 0:
+	case 1:
 		f.Measured = overImages(images, otherImages)
 	default:
-		f.Measured = overSeeds(sampleOf(values))
+		f.Measured = overSeeds(values)
 	}
 }
 
 // decodingSample is a quantity of a block over the test images; ok is false where it was not measured.
-func decodingSample(r record.Record, blockName string, quantity experiments.Quantity) (s Sample, ok bool) {
+func decodingSample(r record.Record, blockName string, quantity experiments.Quantity) (s stats.Sample, ok bool) {
 	if r.Decodings == nil {
 		return s, false
 	}
@@ -173,12 +165,12 @@ func decodingSample(r record.Record, blockName string, quantity experiments.Quan
 	f := r.Decodings.Trained[i]
 	switch quantity {
 	case experiments.Cosine:
-		s = Sample{f.Cosine, f.CosineStd, r.Decodings.Images}
+		s = stats.Sample{Mean: f.Cosine, Std: f.CosineStd, N: r.Decodings.Images}
 	case experiments.ClassDifference:
 		if f.Difference == nil || f.DifferenceStd == nil {
 			return s, false
 		}
-		s = Sample{*f.Difference, *f.DifferenceStd, r.Decodings.Images}
+		s = stats.Sample{Mean: *f.Difference, Std: *f.DifferenceStd, N: r.Decodings.Images}
 	default:
 		return s, false
 	}
@@ -197,7 +189,7 @@ type ledgerRow struct {
 // the subject minus that of the baseline, or of the subject itself where there is no baseline, in percentage points, nats, or without a
 // unit. It is claimed to lie between claimed_low and claimed_high, and the paper measured the number in paper; paper_within says whether
 // that lies within the interval, which is at 95 %, by that method over so many (count) images or seeds. p_value is of the measurement over
-// seeds against the claim, p_holm the same corrected for all declared comparisons, and mcnemar_p is of [McNemar]'s test on the test images.
+// seeds against the claim, p_holm the same corrected for all declared comparisons, and mcnemar_p is of McNemar's test on the test images.
 // verdict is the line's and claim_verdict the whole claim's; why says why nothing is judged, and to_decide what would decide it. Errors of
 // training are of train_images, those of tests of test_images, and decodings are those of decoded_images.
 var ledgerColumns = slices.Concat(
@@ -217,7 +209,7 @@ var ledgerColumns = slices.Concat(
 		ofMeasured("measured", func(m Measured) string { return decimals(m.Value, 6) }),
 		ofMeasured("interval_low", func(m Measured) string { return decimals(m.Interval.Low, 6) }),
 		ofMeasured("interval_high", func(m Measured) string { return decimals(m.Interval.High, 6) }),
-		ofMeasured("method", func(m Measured) string { return string(m.Method) }),
+		ofMeasured("method", func(m Measured) string { return m.Method.String() }),
 		ofMeasured("count", func(m Measured) string { return strconv.Itoa(m.Count) }),
 		{Name: "paper_within", Heading: "paper in the interval", Cell: func(r ledgerRow) string { return r.PaperWithin() }},
 		{Name: "p_value", Cell: func(r ledgerRow) string { return printP(r.P) }},

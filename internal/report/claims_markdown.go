@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/stats"
 )
 
 // reportClaims adds claims.csv, and returns the ledger for reading. Where nothing was measured there is none.
@@ -60,13 +61,19 @@ func Score(claims []ClaimRow) string {
 			inRegime++
 		}
 	}
-	agree, disagree := count[Agrees]+count[Reproduced], count[Disagrees]+count[Contradicted]
-	score := fmt.Sprintf("Of %d claims of the paper, %d agree, %d disagree and %d are open at this scale", len(claims), agree, disagree, count[Open])
+	are := func(number int, one, several string) string {
+		if number == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", number, several)
+	}
+	score := fmt.Sprintf("Of %d claims of the paper, %s, %s and %s at this scale", len(claims), are(count[Agrees]+count[Reproduced], "agrees", "agree"),
+		are(count[Disagrees]+count[Contradicted], "disagrees", "disagree"), are(count[Open], "is open", "are open"))
 	if unmeasured > 0 {
 		score += fmt.Sprintf(" (%d of these not measured)", unmeasured)
 	}
 	if inRegime > 0 {
-		return fmt.Sprintf("%s; %d were measured in the paper's regime.", score, inRegime)
+		return fmt.Sprintf("%s; %s in the paper's regime.", score, are(inRegime, "was measured", "were measured"))
 	}
 	return score + ", which is outside of the paper's regime."
 }
@@ -145,15 +152,15 @@ var claimsNotes = []string{
 		"if the opposite of one prediction is; else it is open. These words are about the direction at this scale. In the paper's regime, " +
 		fmt.Sprintf("where the training errors of all networks that a claim rests on are of the paper's order (at most %d %%, on MNIST %d %%) and each "+
 			"has %d seeds, the words are reproduced and contradicted.", experiments.CIFARRegime, experiments.MNISTRegime, leastSeeds),
-	fmt.Sprintf("p is over seeds: Welch's test from %d seeds on, since the deviation of two is a single difference. With fewer, the deviation is "+
-		"pooled over the rows that have several seeds, at this scale or the next smaller one, as the method says. With neither nothing is "+
-		"judged. Decodings are judged over seeds of the network. Nothing is judged on other images than the paper's (a copy of them that went "+
-		"through JPEG counts as theirs), of a network that has not learned (an error above half of that of guessing), and at profile smoke.",
-		leastSeeds),
+	"p is over seeds, whose number a profile fixes beforehand: a row that has fewer is not judged yet. From " +
+		fmt.Sprintf("%d seeds on the test is Welch's. Where a profile has one seed, the deviation is pooled over the rows that have several, at this "+
+			"scale or the next smaller one, as the method says; where there are none nothing is judged. Decodings are judged over seeds of the "+
+			"network. Nothing is judged on other images than the paper's (a copy of them that went through JPEG counts as theirs), of a "+
+			"network that has not learned (an error above half of that of guessing), and at profile smoke.", leastSeeds),
 	"Intervals are at 95 %, without the correction. Over seeds they, and p, are for these images and leave out how much others would vary. " +
-		"Where there is one seed, they are over images and leave out how much seeds vary: of test errors " +
-		"that of Bonett and Price, of train errors Newcombe's, of decodings Student's or Welch's. The number of seeds that would decide " +
-		fmt.Sprintf("does so with a chance of %.0f %% if the measured value is the true one.", 100*power),
+		"Over images they leave out how much seeds vary: of test errors that is Bonett and Price's interval, of train errors " +
+		"Newcombe's, of decodings Student's or Welch's. The number of seeds that would decide " +
+		fmt.Sprintf("does so with a chance of %.0f %% if the measured value is the true one.", 100*stats.Power),
 }
 
 // readings say how words of the paper became numbers.
@@ -209,11 +216,11 @@ var units = map[experiments.Quantity]string{experiments.TestErr: " points", expe
 // withInterval is the measured value with its interval, where one is known.
 func (r ledgerRow) withInterval() string {
 	m := r.Measured
-	if m.Method == "" {
+	if !m.measured() {
 		return ""
 	}
 	text := r.inUnit(m.Value) + units[r.Quantity]
-	if m.Interval.known() {
+	if m.Interval.Known() {
 		text += " (" + r.inUnit(m.Interval.Low) + " to " + r.inUnit(m.Interval.High) + ")"
 	}
 	return text
@@ -240,8 +247,8 @@ func (r ledgerRow) inUnit(value float64) string {
 // by says which method gave the interval, and what would decide the line.
 func (r ledgerRow) by() string {
 	var parts []string
-	if name, _, ok := strings.Cut(string(r.Measured.Method), ", "); ok {
-		parts = append(parts, strings.Replace(string(r.Measured.Method), name+", ", fmt.Sprintf("%s, %d ", name, r.Measured.Count), 1))
+	if r.measured() && r.Measured.Method != MethodNone {
+		parts = append(parts, r.Measured.Method.Text(r.Measured.Count))
 	}
 	for _, p := range []struct {
 		name  string

@@ -12,6 +12,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
 // Comparison puts a study's rows in a profile's folder A beside those in B. Errors are in percent.
@@ -32,12 +33,10 @@ type ComparedRow struct {
 	Experiment string
 	// Train and Test are the errors in percent.
 	Train, Test Difference
-	// Interval of the difference in test error, in percentage points, and its method:
-	//   - Welch, where both rows are means over several seeds that vary, see [Welch];
-	//   - paired, where both are of the same single seed, see [BonettPrice];
-	//   - else binomial, by the number of test images, see [Newcombe]. A mean over seeds counts as one model there.
-	// The last two leave out how much seeds vary.
-	Interval Interval
+	// Interval of the difference in test error, in percentage points, and its method: Welch's over seeds, where both rows are means over several
+	// seeds that vary; Bonett and Price's, where both are of the same single seed; else Newcombe's, for which a mean over seeds counts as one
+	// model. The last two are over the test images and leave out how much seeds vary.
+	Interval stats.Interval
 	Method   string
 	// Changes says what else differs in how the rows were trained, such as "backend xla-cpu → go".
 	Changes []string
@@ -230,20 +229,19 @@ func compareGroups(experiment string, a, b Group) (ComparedRow, error) {
 	return r, nil
 }
 
-// compareInterval is the interval of the difference in test error, in percentage points, with the name of its method.
-func compareInterval(a, b Group) (Interval, string, error) {
+// compareInterval is the interval of the difference in test error, in percentage points, with its method.
+func compareInterval(a, b Group) (stats.Interval, string, error) {
 	m, err := difference(experiments.TestErr, b, a)
-	images := a[0].Run.TestImages
-	switch {
-	case err != nil:
-		return Interval{}, "", err
-	case m.Method == MethodWelchSeeds:
-		return m.Interval, fmt.Sprintf("Welch, %d and %d seeds", len(a), len(b)), nil
-	case m.Method == MethodPaired:
-		return m.Interval, fmt.Sprintf("paired, %d images", images), nil
+	if err != nil {
+		return stats.Interval{}, "", err
 	}
-	proportion := func(g Group) Proportion { return Proportion{g.Sample(testErr).Mean / 100, images} }
-	return Newcombe(proportion(a), proportion(b)).scaled(100), fmt.Sprintf("binomial, %d images", images), nil
+	if m.Method == MethodNone {
+		proportion := func(g Group) stats.Proportion {
+			return stats.Proportion{Rate: g.Sample(testErr).Mean / 100, Of: g[0].Run.TestImages}
+		}
+		m.Interval, m.Method, m.Count = stats.Newcombe(proportion(a), proportion(b)).Scaled(100), MethodBinomial, a[0].Run.TestImages
+	}
+	return m.Interval, m.Method.Text(m.Count), nil
 }
 
 // comparedColumns are those of a comparison on a terminal.

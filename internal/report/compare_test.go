@@ -47,15 +47,15 @@ func TestCompare(t *testing.T) {
 		a, b            []int
 		method, verdict string
 	}{
-		{[]int{340}, []int{370}, "paired, 1000 images", report.Worse}, // 30 images are wrong in B alone, none in A alone
-		{[]int{340}, []int{342}, "paired, 1000 images", report.Within},
-		{[]int{390}, []int{340}, "paired, 1000 images", report.Better},
-		{[]int{0}, []int{0}, "paired, 1000 images", report.Within},
-		{[]int{339, 340, 341}, []int{343, 344, 345}, "Welch, 3 and 3 seeds", report.Worse},
-		{[]int{339, 341}, []int{360, 380}, "Welch, 2 and 2 seeds", report.Within}, // two seeds say little
-		{[]int{340, 340}, []int{390}, "binomial, 1000 images", report.Worse},
-		{[]int{340, 340}, []int{370}, "binomial, 1000 images", report.Within},
-		{[]int{340, 340}, []int{390, 390, 390}, "binomial, 1000 images", report.Worse},
+		{[]int{340}, []int{370}, "Bonett-Price, 1000 images", report.Worse}, // 30 images are wrong in B alone, none in A alone
+		{[]int{340}, []int{342}, "Bonett-Price, 1000 images", report.Within},
+		{[]int{390}, []int{340}, "Bonett-Price, 1000 images", report.Better},
+		{[]int{0}, []int{0}, "Bonett-Price, 1000 images", report.Within},
+		{[]int{339, 340, 341}, []int{343, 344, 345}, "Welch, 3 seeds", report.Worse},
+		{[]int{339, 341}, []int{360, 380}, "Welch, 2 seeds", report.Within}, // two seeds say little
+		{[]int{340, 340}, []int{390}, "Newcombe, 1000 images", report.Worse},
+		{[]int{340, 340}, []int{370}, "Newcombe, 1000 images", report.Within},
+		{[]int{340, 340}, []int{390, 390, 390}, "Newcombe, 1000 images", report.Worse},
 	} {
 		got := compared(t, c.a, c.b)
 		require.Equal(t, []string{c.method, c.verdict}, []string{got.Method, got.Verdict()}, "%v %v: %+v", c.a, c.b, got)
@@ -89,7 +89,7 @@ func TestCompareLikeWithLike(t *testing.T) {
 	require.Equal(t, []string{"crelu-lc7 is of CIFAR-10 (SHA-256 cifar10-0123…) in A and of CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…) in B"}, all[0].Refused)
 	require.Equal(t, report.Comparison{Study: "unroll", OnlyB: []string{"unroll-0"}}, all[1])
 	text := all[0].Text()
-	require.Regexp(t, `\nrelu-lc7 +34\.00 +34\.50 +\+0\.50 +34\.00 +34\.50 +\+0\.50 +-0\.\d+ to \+1\.\d+ +paired, 1000 images +within\n`, text)
+	require.Regexp(t, `\nrelu-lc7 +34\.00 +34\.50 +\+0\.50 +34\.00 +34\.50 +\+0\.50 +-0\.\d+ to \+1\.\d+ +Bonett-Price, 1000 images +within\n`, text)
 	for _, line := range []string{"changed: " + version + ", commit 0123456789ab → fedcba987654 (relu-lc7)\n", "not compared: crelu-lc7 is of", "only in A: ssc-lc7\n"} {
 		require.Contains(t, text, line)
 	}

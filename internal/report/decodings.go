@@ -14,6 +14,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
 // decodedBlock is a line of decoding.csv: a block of a network, as trained or before training.
@@ -53,7 +54,9 @@ type fidelityPair struct{ trained, untrained decode.Fidelity }
 // fidelityColumns are those of the table of a network's blocks; inkColumns follow for digits.
 var fidelityColumns = Columns[fidelityPair]{
 	{Heading: "Block", Cell: func(p fidelityPair) string { return p.trained.Block }},
-	{Heading: "cosine", Number: true, Cell: func(p fidelityPair) string { return Sample{Mean: p.trained.Cosine, Std: p.trained.CosineStd}.Text(3) }},
+	{Heading: "cosine", Number: true, Cell: func(p fidelityPair) string {
+		return meanText(stats.Sample{Mean: p.trained.Cosine, Std: p.trained.CosineStd}, 3)
+	}},
 	{Heading: "error", Number: true, Cell: func(p fidelityPair) string { return decimals(p.trained.Error, 3) }},
 	{Heading: "untrained: cosine", Number: true, Cell: func(p fidelityPair) string { return decimals(p.untrained.Cosine, 3) }},
 	{Heading: "difference", Number: true, Cell: func(p fidelityPair) string { return significant(p.trained.Difference) }},

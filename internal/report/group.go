@@ -13,6 +13,7 @@ import (
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
 // Quantities of a record.
@@ -23,8 +24,8 @@ var (
 )
 
 // Sample is a quantity over the group's seeds. Its deviation is NaN for a single seed.
-func (g Group) Sample(quantity func(record.Record) float64) Sample {
-	return sampleOf(g.values(quantity))
+func (g Group) Sample(quantity func(record.Record) float64) stats.Sample {
+	return stats.SampleOf(g.values(quantity))
 }
 
 // values of a quantity, one a seed.
@@ -35,16 +36,9 @@ func (g Group) values(quantity func(record.Record) float64) (values []float64) {
 	return values
 }
 
-// sampleOf sums up values.
-func sampleOf(values []float64) Sample {
-	mean, std := stat.MeanStdDev(values, nil)
-	return Sample{mean, std, len(values)}
-}
-
 // seconds that a run of the group took: the median over the seeds, since one of them may have had other work beside it.
 func (g Group) seconds() float64 {
-	sorted := slices.Sorted(slices.Values(g.values(func(r record.Record) float64 { return r.Seconds })))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+	return stats.Median(g.values(func(r record.Record) float64 { return r.Seconds }))
 }
 
 // Commits are those that the group's runs were trained with, with a + between them.
@@ -178,12 +172,12 @@ func meanStd[R grouped](name string, digits int, quantity func(record.Record) fl
 // withStd is one column for reading, of a quantity's mean over seeds and its standard deviation.
 func withStd[R grouped](heading string, digits int, quantity func(record.Record) float64) Column[R] {
 	return Column[R]{Heading: heading, Number: true, Cell: func(row R) string {
-		return row.group().Sample(quantity).Text(digits)
+		return meanText(row.group().Sample(quantity), digits)
 	}}
 }
 
-// Text is the mean with the standard deviation, where one is known, with that many decimals.
-func (s Sample) Text(digits int) string {
+// meanText is the mean with the standard deviation, where one is known, with that many decimals.
+func meanText(s stats.Sample, digits int) string {
 	if math.IsNaN(s.Std) {
 		return decimals(s.Mean, digits)
 	}

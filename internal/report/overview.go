@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 )
@@ -90,7 +91,7 @@ func (r RunsRow) hours() float64 { return r.seconds() / 3600 }
 func inOverview(suite experiments.Suite, run experiments.Run) bool {
 	study, _, err := suite.Experiment(run.Experiment)
 	return err == nil && study.Report == experiments.Rows && (!study.Ablation || study.LikeTable) && run.HeldOut == 0 &&
-		run.TrainImages == run.Dataset.Train && run.TestImages == run.Dataset.Test && besidePaper(run.Dataset)
+		run.TrainImages == run.Dataset.Train && run.TestImages == run.Dataset.Test && dataset.OfThePaper(run.Dataset.Name)
 }
 
 // onlyScaled says whether the runs differ from the profile's own in their width and epochs alone.

@@ -35,8 +35,8 @@ var ownScripts = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
 // to be.
 func page(t *testing.T, suite experiments.Suite) (content string, elements []element) {
 	results := t.TempDir()
-	add(t, results, "relu-lc7", 1, wrong(300))
-	add(t, results, "crelu-lc7", 1, wrong(200))
+	add(t, results, "relu-lc7", 1, wrong(300), images("cifar10-jpeg"))
+	add(t, results, "crelu-lc7", 1, wrong(200), images("cifar10-jpeg"))
 	add(t, results, "crelu-lc7", 1, wrong(200), images("mnist32"))
 	add(t, results, "unroll-0", 1)
 	_, err := report.Write(results, "smoke", suite)
@@ -88,7 +88,7 @@ func TestPage(t *testing.T) {
 			verdicts++
 		}
 	}
-	require.Equal(t, []string{"EB-SSC at profile smoke", "the rows of the paper's Table 2 cifar10-made (SHA-256 0123456789ab…), backend xla-cpu",
+	require.Equal(t, []string{"EB-SSC at profile smoke", "the rows of the paper's Table 2 CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), backend xla-cpu",
 		"claims", "unroll", "runs"}, headings)
 	require.Equal(t, []string{"section table", "details claims", "details unroll", "details runs"}, parts)
 	require.Equal(t, 2+2, charts, "of the table and of unroll")

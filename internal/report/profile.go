@@ -24,6 +24,7 @@ type Profile struct {
 	suite    experiments.Suite
 	declared experiments.Profile
 	settings map[string][]Setting // by study
+	loaded   map[string]*Profile  // smaller profiles in the same folder of results
 }
 
 // Setting is where a study's runs were trained: on which data set and on which machine. Runs are compared within a setting alone.
@@ -45,7 +46,7 @@ func Load(results, profile string, suite experiments.Suite) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profile{Name: profile, folder: filepath.Join(results, profile), suite: suite, declared: declared}
+	p := &Profile{Name: profile, folder: filepath.Join(results, profile), suite: suite, declared: declared, loaded: map[string]*Profile{}}
 	if p.Records, err = record.LoadAll(filepath.Join(p.folder, record.Folder)); err != nil {
 		return nil, err
 	}

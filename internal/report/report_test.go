@@ -231,10 +231,10 @@ func TestTable(t *testing.T) {
 	add(t, results, "ssc-lc7", 1, wrong(200), images("cifar10-jpeg"))
 	add(t, results, "ssc-ebc67", 1, wrong(180), images("cifar10-jpeg"))
 	p := write(t, results)
-	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,params,paper_params,train_err,train_err_std,test_err,test_err_std,test_err_low,test_err_high,paper_within,paper_train_err,paper_test_err,minus_paper,base,delta_base,delta_base_low,delta_base_high,mcnemar_p,seconds,cpu,commit
-relu-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,2,4,1000,1000,2460,1.3M,21.00,1.41,21.00,1.41,8.29,33.71,yes,1.20,11.40,9.60,,,,,,10,made (2 cores),0123456789ab
-ssc-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,4771,2.6M,20.00,,20.00,,17.64,22.59,no,0.99,9.77,10.23,,,,,,12,made (2 cores),0123456789ab
-ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849,3.2M,18.00,,18.00,,15.74,20.50,no,0.21,9.23,8.77,ssc-lc7,-2.00,-2.91,-1.09,1.91e-06,12,made (2 cores),0123456789ab
+	require.Equal(t, `experiment,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,params,paper_params,train_err,train_err_std,test_err,test_err_std,test_err_low,test_err_high,paper_within,paper_train_err,paper_test_err,minus_paper,base,delta_base,delta_base_low,delta_base_high,delta_method,mcnemar_p,seconds,cpu,commit
+relu-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,2,4,1000,1000,2460,1.3M,21.00,1.41,21.00,1.41,8.29,33.71,yes,1.20,11.40,9.60,,,,,,,10,made (2 cores),0123456789ab
+ssc-lc7,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,4771,2.6M,20.00,,20.00,,17.64,22.59,no,0.99,9.77,10.23,,,,,,,12,made (2 cores),0123456789ab
+ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849,3.2M,18.00,,18.00,,15.74,20.50,no,0.21,9.23,8.77,ssc-lc7,-2.00,-2.91,-1.09,"Bonett-Price, 1000 images",1.91e-06,12,made (2 cores),0123456789ab
 `, read(t, results, "table.csv"))
 	markdown := read(t, results, "table.md")
 	for _, text := range []string{
@@ -316,14 +316,14 @@ func TestTrials(t *testing.T) {
 	require.Equal(t, own.ID, p.Group("relu-lc7")[0].ID)
 	trials := strings.Split(strings.TrimSpace(read(t, results, "trials.csv")), "\n")
 	require.Len(t, trials, 3)
-	require.Equal(t, "experiment,differs,dataset,dataset_sha256,backend,epochs,train_err,test_err,heldout_err,seeds,seconds,cpu,commit", trials[0])
-	require.Contains(t, trials[1], `relu-lc7,epochs=9,cifar10-made,`)
+	require.Equal(t, "experiment,id,differs,dataset,dataset_sha256,backend,epochs,train_err,test_err,heldout_err,seeds,seconds,cpu,commit", trials[0])
+	require.Regexp(t, `^relu-lc7,relu-lc7-1-[0-9a-f]{10},epochs=9,cifar10-made,`, trials[1])
 	require.Contains(t, trials[1], `,xla-cpu,9,25.00,`)
-	require.Contains(t, trials[2], `relu-lc7,"held_out=100, learning_rate=0.5",cifar10-made,`)
+	require.Regexp(t, `^relu-lc7,relu-lc7-1-[0-9a-f]{10},"held_out=100, learning_rate=0.5",cifar10-made,`, trials[2])
 	require.Contains(t, trials[2], `,4,25.00,,3`)
 	text := p.RunsText()
-	require.Regexp(t, `^EXPERIMENT +DIFFERS +DATA SET +BACKEND +EPOCHS +TRAIN ERR. % +TEST ERR. % +HELD-OUT ERR. % +SEEDS +SECONDS +COMMIT\n`, text)
-	require.Regexp(t, `\nrelu-lc7 +– +cifar10-made +xla-cpu +4 +25\.00 +\d+\.\d\d +– +2 +18 +0123456789ab\n`, text)
+	require.Regexp(t, `^EXPERIMENT +ID \(FIRST SEED\) +DIFFERS +DATA SET +BACKEND +EPOCHS +TRAIN ERR. % +TEST ERR. % +HELD-OUT ERR. % +SEEDS +SECONDS +COMMIT\n`, text)
+	require.Regexp(t, `\nrelu-lc7 +relu-lc7-1-[0-9a-f]{10} +– +cifar10-made +xla-cpu +4 +25\.00 +\d+\.\d\d +– +2 +18 +0123456789ab\n`, text)
 	require.Contains(t, text, "not trained: crelu-lc7, seed 1: ebssc run table --only crelu-lc7 --profile smoke\n")
 }
 

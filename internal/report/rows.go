@@ -34,7 +34,7 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 			return nil, fmt.Errorf("study %s reports learning curves: declare its experiment %s as Traced", study.Name, e.Name)
 		}
 		row := Row{Group: group, Experiment: e}
-		if besidePaper(setting.Dataset) {
+		if dataset.OfThePaper(setting.Dataset.Name) {
 			row.Paper = e.Paper
 		}
 		switch {
@@ -45,18 +45,13 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 		}
 		row.BaseCommand = p.command(study, row.Base.Name)
 		if base := setting.Groups[row.Base.Name]; base != nil {
-			if row.Delta, err = difference(experiments.TestErr, group, base); err != nil {
+			if row.Delta, err = p.difference(study, experiments.TestErr, group, base); err != nil {
 				return nil, err
 			}
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-// besidePaper says whether results on a data set may stand beside the paper's: not those on other digits, or on digits for CIFAR-10.
-func besidePaper(set experiments.Dataset) bool {
-	return set.Name != dataset.MNISTUnknownName && !dataset.StandsIn(set.Name)
 }
 
 // rowReport is how a kind of study reports its rows.
@@ -106,7 +101,7 @@ func hasPaper(rows []Row) bool {
 // ofDelta is a column about the comparison with the base, empty where there is none.
 func ofDelta(name, heading string, cell func(Row) string) Column[Row] {
 	return Column[Row]{Name: name, Heading: heading, Number: true, Cell: func(r Row) string {
-		if r.Delta.Method == "" {
+		if !r.Delta.measured() {
 			return ""
 		}
 		return cell(r)

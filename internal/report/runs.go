@@ -21,11 +21,11 @@ type RunsRow struct {
 	order int
 }
 
-// runsColumns are those of the list of runs, on the page, too, and of trials.csv. Errors are in percent. Errors are means over the seeds, and
-// seconds the median.
-// The error is either of the test images or of the held-out training images.
+// runsColumns are those of the list of runs, on the page, too, and of trials.csv. id is that of the run with the first seed. Errors are in
+// percent, means over the seeds, and seconds the median. The error is either of the test images or of the held-out training images.
 var runsColumns = Columns[RunsRow]{
 	{Name: "experiment", Heading: "experiment", Cell: func(r RunsRow) string { return r.Group[0].Run.Experiment }},
+	{Name: "id", Heading: "ID (first seed)", Cell: func(r RunsRow) string { return r.Group[0].ID }},
 	{Name: "differs", Heading: "differs", Cell: RunsRow.differs},
 	{Name: "dataset", Heading: "data set", Cell: func(r RunsRow) string { return r.Group[0].Run.Dataset.Name }},
 	of[RunsRow]("dataset_sha256", func(r record.Record) string { return r.Run.Dataset.SHA256 }),

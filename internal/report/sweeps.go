@@ -11,6 +11,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
 // sweepsReport reports inference with several numbers of sweeps.
@@ -18,7 +19,7 @@ var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, not
 
 // sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the objective in nats and
 // errors in percent. delta_base is the difference in test error to one sweep less, with its interval as in a table; fixed, broken and mcnemar_p
-// are of the paired test of the two on the test images, see [McNemar]. The other columns are as
+// are of the paired test of the two on the test images, see [stats.McNemar]. The other columns are as
 // in a table.
 var sweepsColumns = slices.Concat(
 	Columns[Row]{
@@ -31,8 +32,8 @@ var sweepsColumns = slices.Concat(
 	meanStd[Row]("train_objective", 5, trainObjective), meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
 	Columns[Row]{
 		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
-		ofPaired("fixed", "fixed", func(p Paired) string { return strconv.Itoa(p.Fixed) }),
-		ofPaired("broken", "broken", func(p Paired) string { return strconv.Itoa(p.Broken) }),
+		ofPaired("fixed", "fixed", func(p stats.Paired) string { return strconv.Itoa(p.Fixed) }),
+		ofPaired("broken", "broken", func(p stats.Paired) string { return strconv.Itoa(p.Broken) }),
 		ofDelta("mcnemar_p", "p", func(r Row) string { return r.Delta.pValue() }),
 		{Heading: "test err. minus one sweep less (95 % interval)", Cell: Row.deltaText},
 	},
@@ -41,7 +42,7 @@ var sweepsColumns = slices.Concat(
 )
 
 // ofPaired is a column about the paired test, empty where there is none.
-func ofPaired(name, heading string, cell func(Paired) string) Column[Row] {
+func ofPaired(name, heading string, cell func(stats.Paired) string) Column[Row] {
 	return ofDelta(name, heading, func(r Row) string {
 		if r.Delta.Paired == nil {
 			return ""

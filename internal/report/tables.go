@@ -10,6 +10,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
 // tables reports rows of the paper's table, and ablations.
@@ -18,8 +19,7 @@ var tables = rowReport{summary: ".csv", columns: rowColumns, notes: rowNotes, dr
 // rowColumns are those of a table, such as table.csv and table.md. Errors are in percent; *_std is the standard deviation over
 // seeds, empty for a single one; test_err_low and test_err_high are its 95 % interval, see testInterval, and paper_within says whether
 // the paper's error lies in it; seconds are those of a run, the median over the seeds. base is the row that one is compared with, where it
-// is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval (see [Measured]; that
-// of a single seed is over the test images alone), and mcnemar_p is of [McNemar]'s test on the test images.
+// is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval by delta_method (see [Measured]), and mcnemar_p is of McNemar's test on the test images.
 var rowColumns = slices.Concat(
 	Columns[Row]{
 		{Name: "experiment", Cell: func(r Row) string { return r.Experiment.Name }},
@@ -38,7 +38,7 @@ var rowColumns = slices.Concat(
 	Columns[Row]{
 		{Name: "test_err_low", Cell: func(r Row) string { return percent(r.testInterval().Low) }},
 		{Name: "test_err_high", Cell: func(r Row) string { return percent(r.testInterval().High) }},
-		{Name: "paper_within", Cell: func(r Row) string { return r.testInterval().holds(known(r.Paper.TestErr)) }},
+		{Name: "paper_within", Cell: func(r Row) string { return r.testInterval().Holds(known(r.Paper.TestErr)) }},
 		{Name: "paper_train_err", Heading: "paper: train err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TrainErr)) }},
 		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
 		{Heading: "paper: # params", Number: true, Cell: func(r Row) string { return r.Paper.Params }},
@@ -46,6 +46,7 @@ var rowColumns = slices.Concat(
 		ofDelta("base", "", func(r Row) string { return r.Experiment.Base }),
 	},
 	deltaColumns,
+	Columns[Row]{ofDelta("delta_method", "", func(r Row) string { return r.Delta.Method.Text(r.Delta.Count) })},
 	Columns[Row]{ofDelta("mcnemar_p", "", func(r Row) string { return r.Delta.pValue() })},
 	closingColumns[Row](),
 )
@@ -59,27 +60,27 @@ var deltaColumns = Columns[Row]{
 
 // baseText names the base, or says how to train it.
 func (r Row) baseText() string {
-	if r.Base.Name != "" && r.Delta.Method == "" {
+	if r.Base.Name != "" && !r.Delta.measured() {
 		return fmt.Sprintf("%s: base not trained: `%s`", r.Base.Title, r.BaseCommand)
 	}
 	return r.Base.Title
 }
 
-// testInterval is the 95 % interval of the test error, in percent: [Student]'s over seeds, or Wilson's over the test images of a single seed.
-func (r Row) testInterval() Interval {
+// testInterval is the 95 % interval of the test error, in percent: Student's over seeds, or Wilson's over the test images of a single seed.
+func (r Row) testInterval() stats.Interval {
 	s := r.Sample(testErr)
 	if s.N > 1 {
-		return Student(s)
+		return stats.Student(s).Interval()
 	}
-	return wilson(Proportion{s.Mean / 100, r.Group[0].Run.TestImages}).scaled(100)
+	return stats.Wilson(stats.Proportion{Rate: s.Mean / 100, Of: r.Group[0].Run.TestImages}).Scaled(100)
 }
 
 // deltaText is the difference to the base with its interval.
 func (r Row) deltaText() string {
 	switch {
-	case r.Delta.Method == "":
+	case !r.Delta.measured():
 		return ""
-	case !r.Delta.Interval.known():
+	case !r.Delta.Interval.Known():
 		return minus(percent(r.Delta.Value))
 	default:
 		return minus(fmt.Sprintf("%.2f (%.2f to %.2f)", r.Delta.Value, r.Delta.Interval.Low, r.Delta.Interval.High))
@@ -103,6 +104,10 @@ func rowNotes(profile string, rows []Row) []string {
 	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.Delta.Method == MethodPaired }) {
 		notes = append(notes, "The interval of a single seed is over the test images (Bonett and Price, paired); it leaves out how much seeds vary.")
+	}
+	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Delta.Method.Pooled != "" }); i >= 0 {
+		notes = append(notes, fmt.Sprintf("Where a row has fewer than %d seeds, the interval takes the deviation between seeds of rows at `%s` for its own.",
+			leastSeeds, rows[i].Delta.Method.Pooled))
 	}
 	if profile != "paper" && hasPaper(rows) {
 		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and a longer training (it does not say how long); "+
@@ -148,7 +153,7 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 	if figures, err = out.draw(figures, study, curvesSuffix, title, drawn, same); err != nil {
 		return nil, err
 	}
-	compared := slices.DeleteFunc(slices.Clone(rows), func(row Row) bool { return row.Delta.Method == "" })
+	compared := slices.DeleteFunc(slices.Clone(rows), func(row Row) bool { return !row.Delta.measured() })
 	if len(compared) == 0 {
 		return figures, nil
 	}

@@ -95,12 +95,9 @@ type Classified struct {
 	Hypotheses *plot.Figure
 }
 
-// Classify computes the class scores of pictures with the trained network of a run, and decodes them under each hypothesis.
-func (s *Session) Classify(ctx context.Context, study experiments.Study, run experiments.Run, paths []string) ([]Classified, error) {
-	pictures, err := dataset.ReadPictures(paths, run.Network.Height, run.Network.Width, run.Network.Channels)
-	if err != nil {
-		return nil, err
-	}
+// Classify computes the class scores of pictures, read from paths at the size of the network's images, with the trained network of a run, and decodes them under
+// each hypothesis.
+func (s *Session) Classify(ctx context.Context, study experiments.Study, run experiments.Run, paths []string, pictures dataset.Images) ([]Classified, error) {
 	runner, err := s.Runner(ctx, study.Images)
 	if err != nil {
 		return nil, err
@@ -113,7 +110,7 @@ func (s *Session) Classify(ctx context.Context, study experiments.Study, run exp
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Classified, len(paths))
+	all := make([]Classified, pictures.Len())
 	d := &decoder{session: s, runner: runner, study: study, run: run}
 	d.model = decode.Model{Backend: runner.Backend, Network: run.Network, Store: store}
 	defer d.model.Close()

@@ -14,6 +14,7 @@ import (
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/stats"
 	"ebsscgo/internal/train"
 )
 
@@ -40,11 +41,11 @@ func BenchmarkEpoch(b *testing.B) {
 				evaluated, inferred := train.TimeEvaluations(b, runner, run)
 				evaluations, inferences = append(evaluations, evaluated...), append(inferences, inferred...)
 			}
-			epoch, step := median(epochs), median(steps) // of an epoch's steps each
+			epoch, step := stats.Median(epochs), stats.Median(steps) // of an epoch's steps each
 			b.ReportMetric(epoch, "s/epoch")
 			b.ReportMetric(1e3*step/float64(run.StepsPerEpoch()), "ms/step")
 			b.ReportMetric(epoch/step, "epoch/steps")
-			evaluated, inferred := float64(run.TestImages)/median(evaluations), train.EvaluationBatch/median(inferences)
+			evaluated, inferred := float64(run.TestImages)/stats.Median(evaluations), train.EvaluationBatch/stats.Median(inferences)
 			b.ReportMetric(evaluated, "evaluated/s")
 			b.ReportMetric(inferred, "inferred/s")
 			b.ReportMetric(evaluated/inferred, "evaluated/inferred")
@@ -92,12 +93,6 @@ func (l *lineTimes) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// median of the values.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
-}
-
 // BenchmarkMuon compares training steps with Muon and with Adam, on made images, medians over all iterations.
 //
 //	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./internal/train -run '^$' -bench Muon -benchtime 3x
@@ -115,7 +110,7 @@ func BenchmarkMuon(b *testing.B) {
 					seconds[optimizer] = append(seconds[optimizer], train.TimeSteps(b, runner, run)...)
 				}
 			}
-			adam, muon := median(seconds[experiments.Adam]), median(seconds[experiments.Muon])
+			adam, muon := stats.Median(seconds[experiments.Adam]), stats.Median(seconds[experiments.Muon])
 			b.ReportMetric(1e3*adam, "adam-ms/step")
 			b.ReportMetric(1e3*muon, "muon-ms/step")
 			b.ReportMetric(muon/adam, "muon/adam")

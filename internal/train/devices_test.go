@@ -15,6 +15,7 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/stats"
 	"ebsscgo/internal/train"
 )
 
@@ -100,7 +101,7 @@ func BenchmarkDevices(b *testing.B) {
 				run.Settings[ebssc.ParamPlainOps], run.Machine.Devices = c.plain, c.devices
 				for b.Loop() {
 					_, seconds, _ := train.TakeSteps[float32](b, runner, run, 100)
-					b.ReportMetric(1e3*median(seconds), "ms/step")
+					b.ReportMetric(1e3*stats.Median(seconds), "ms/step")
 					losses, _, _ := train.TakeSteps[float64](b, runner, run, 100)
 					if c.devices == 0 {
 						want = losses

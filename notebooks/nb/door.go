@@ -20,6 +20,7 @@ import (
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/stats"
 	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
 )
@@ -87,11 +88,22 @@ func DatasetTitle(name string) string { return dataset.Title(name) }
 
 // TestImage returns a test image of a set between 0 and 1, [1, H, W, C], and its label.
 func TestImage(set *Set, number int) (*tensors.Tensor, int) {
+	checkNumber(number, set.Test.Len())
 	return set.Test.Slice(number, number+1).Tensor(), int(set.Test.Labels[number])
+}
+
+// checkNumber ends the cell with a line if there is no image of that number.
+func checkNumber(number, images int) {
+	if number < 0 || number >= images {
+		Check(fmt.Errorf("there is no image %d: choose a number from 0 to %d", number, images-1))
+	}
 }
 
 // Pick returns the images of those numbers from images [N, H, W, C].
 func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
+	for _, number := range numbers {
+		checkNumber(number, images.Shape().Dim(0))
+	}
 	return dataset.Pick(images, numbers...)
 }
 
@@ -157,10 +169,10 @@ type (
 	// Claim is a claim of the paper with its verdict here.
 	Claim = report.ClaimRow
 	// Proportion is how many of some images are misclassified, and Interval a 95 % confidence interval.
-	Proportion = report.Proportion
-	Interval   = report.Interval
+	Proportion = stats.Proportion
+	Interval   = stats.Interval
 	// Paired is McNemar's test of two groups of models on the same images.
-	Paired = report.Paired
+	Paired = stats.Paired
 )
 
 // Study returns the study of a name.
@@ -189,8 +201,8 @@ func Rows(profile, name string) []Row {
 }
 
 // TrainErr and TestErr are a row's training and test error in percent over its seeds, and Objective is the mean training objective.
-func TrainErr(row Row) report.Sample { return row.Sample(func(r Record) float64 { return r.TrainErr }) }
-func TestErr(row Row) report.Sample  { return row.Sample(func(r Record) float64 { return r.TestErr }) }
+func TrainErr(row Row) stats.Sample { return row.Sample(func(r Record) float64 { return r.TrainErr }) }
+func TestErr(row Row) stats.Sample  { return row.Sample(func(r Record) float64 { return r.TestErr }) }
 func Objective(row Row) float64 {
 	return row.Sample(func(r Record) float64 { return r.TrainObjective }).Mean
 }
@@ -218,8 +230,8 @@ func Claims(profile string) []Claim { return Must(Reports(profile).Claims()) }
 
 // McNemar compares the errors of two groups of models on the same images.
 func McNemar(before, after []string, labels string) Paired {
-	return Must(report.McNemar(before, after, labels))
+	return Must(stats.McNemar(before, after, labels))
 }
 
 // Newcombe is the interval of b's rate minus a's, if both were measured on images of their own.
-func Newcombe(a, b Proportion) Interval { return report.Newcombe(a, b) }
+func Newcombe(a, b Proportion) Interval { return stats.Newcombe(a, b) }

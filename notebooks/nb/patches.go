@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -10,6 +11,7 @@ import (
 
 // Grey returns the mean of an image's channels [height·width], in grey levels from 0 to 255.
 func Grey(images Images, number int) []float64 {
+	checkNumber(number, images.Len())
 	one := images.Slice(number, number+1)
 	grey := make([]float64, one.Height*one.Width)
 	for i, pixel := range one.Pixels {
@@ -32,7 +34,11 @@ func Patches(images Images, side, count int) *tensors.Tensor {
 	const contrast = 20 // standard deviation in grey levels
 	rng := rand.New(rand.NewPCG(1, 1))
 	filters := make([]float64, side*side*count)
-	for k := 0; k < count; {
+	const tries = 10_000 // a patch
+	for k, tried := 0, 0; k < count; tried++ {
+		if tried == tries*count {
+			Check(fmt.Errorf("these images have too little contrast for %d filters of %d×%[2]d pixels: choose others", count, side))
+		}
 		from := Grey(images, rng.IntN(images.Len()))
 		x, y := rng.IntN(images.Width-side+1), rng.IntN(images.Height-side+1)
 		var patch []float64

@@ -1,4 +1,4 @@
-package report_test
+package stats_test
 
 import (
 	"math/big"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"ebsscgo/internal/report"
+	"ebsscgo/internal/stats"
 )
 
 // rightAndWrong are the predictions of a model before and after, and the labels: on so many images the second is right
@@ -37,7 +37,7 @@ func TestMcNemarByHand(t *testing.T) {
 		{6, 5, 1}, // 2·1/2
 	} {
 		before, after, labels := rightAndWrong(c.fixed, c.broken, 3, 4)
-		test, err := report.McNemar([]string{before}, []string{after}, labels)
+		test, err := stats.McNemar([]string{before}, []string{after}, labels)
 		require.NoError(t, err)
 		require.Equal(t, []int{c.fixed, c.broken}, []int{test.Fixed, test.Broken})
 		require.InEpsilon(t, c.p, test.P, 1e-3, "%d against %d", c.fixed, c.broken)
@@ -49,7 +49,7 @@ func TestMcNemarIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fixed, broken := rapid.IntRange(0, 400).Draw(t, "fixed"), rapid.IntRange(0, 400).Draw(t, "broken")
 		before, after, labels := rightAndWrong(fixed, broken, 1, 1)
-		test, err := report.McNemar([]string{before}, []string{after}, labels)
+		test, err := stats.McNemar([]string{before}, []string{after}, labels)
 		require.NoError(t, err)
 		n, sum := int64(fixed+broken), new(big.Int)
 		for k := range int64(min(fixed, broken)) + 1 {
@@ -67,20 +67,20 @@ func TestMcNemarIsSymmetric(t *testing.T) {
 		digits := rapid.StringOfN(rapid.RuneFrom([]rune("012")), images, images, -1)
 		group := rapid.SliceOfN(digits, models, models)
 		before, after, labels := group.Draw(t, "before"), group.Draw(t, "after"), digits.Draw(t, "labels")
-		forth, err := report.McNemar(before, after, labels)
+		forth, err := stats.McNemar(before, after, labels)
 		require.NoError(t, err)
-		back, err := report.McNemar(after, append(before[1:], before[0]), labels)
+		back, err := stats.McNemar(after, append(before[1:], before[0]), labels)
 		require.NoError(t, err)
-		require.Equal(t, report.Paired{Fixed: back.Broken, Broken: back.Fixed, P: back.P}, forth)
-		same, err := report.McNemar(after, after, labels)
+		require.Equal(t, stats.Paired{Fixed: back.Broken, Broken: back.Fixed, P: back.P}, forth)
+		same, err := stats.McNemar(after, after, labels)
 		require.NoError(t, err)
-		require.Equal(t, report.Paired{P: 1}, same)
+		require.Equal(t, stats.Paired{P: 1}, same)
 	})
 }
 
 // Of several seeds an image counts where fewer of them err, however many fewer, and once.
 func TestMcNemarOfSeeds(t *testing.T) {
-	test, err := report.McNemar([]string{"0000", "0011", "0010"}, []string{"1110", "1011", "1000"}, "1111")
+	test, err := stats.McNemar([]string{"0000", "0011", "0010"}, []string{"1110", "1011", "1000"}, "1111")
 	require.NoError(t, err)
 	// Errors before: 3, 3, 1, 2; after: 0, 2, 1, 2.
 	require.Equal(t, 2, test.Fixed)
@@ -89,12 +89,12 @@ func TestMcNemarOfSeeds(t *testing.T) {
 }
 
 func TestMcNemarRefuses(t *testing.T) {
-	_, err := report.McNemar([]string{"01"}, []string{"01", "01"}, "01")
+	_, err := stats.McNemar([]string{"01"}, []string{"01", "01"}, "01")
 	require.ErrorContains(t, err, "2 models against 1")
-	_, err = report.McNemar(nil, nil, "01")
+	_, err = stats.McNemar(nil, nil, "01")
 	require.Error(t, err)
 	for _, short := range [][2]string{{"0", "01"}, {"01", "0"}} {
-		_, err = report.McNemar([]string{short[0]}, []string{short[1]}, "01")
+		_, err = stats.McNemar([]string{short[0]}, []string{short[1]}, "01")
 		require.ErrorContains(t, err, "1 predictions of 2 images")
 	}
 }

@@ -1,4 +1,4 @@
-package report_test
+package stats_test
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
 
-	"ebsscgo/internal/report"
+	"ebsscgo/internal/stats"
 )
 
 // Intervals that Newcombe printed (1998, Table II, method 10).
@@ -25,15 +25,15 @@ func TestNewcombe(t *testing.T) {
 		{0, 10, 0, 20, -0.1611, 0.2775},
 		{10, 10, 0, 20, 0.6791, 1},
 	} {
-		interval := report.Newcombe(proportion(c.wrongA, c.ofA), proportion(c.wrongB, c.ofB))
+		interval := stats.Newcombe(proportion(c.wrongA, c.ofA), proportion(c.wrongB, c.ofB))
 		require.InDelta(t, c.low, interval.Low, 5e-5, "%+v", c)
 		require.InDelta(t, c.high, interval.High, 5e-5, "%+v", c)
 	}
-	require.True(t, math.IsNaN(report.Newcombe(proportion(1, 10), report.Proportion{Rate: 0.1}).Low), "of how many images?")
+	require.True(t, math.IsNaN(stats.Newcombe(proportion(1, 10), stats.Proportion{Rate: 0.1}).Low), "of how many images?")
 }
 
-func proportion(wrong, of int) report.Proportion {
-	return report.Proportion{Rate: float64(wrong) / float64(of), Of: of}
+func proportion(wrong, of int) stats.Proportion {
+	return stats.Proportion{Rate: float64(wrong) / float64(of), Of: of}
 }
 
 // Where nothing differs, 95 of 100 intervals hold zero, and not many more: rates as of quick's table and as of its unroll study.
@@ -42,7 +42,7 @@ func TestNewcombeCovers(t *testing.T) {
 		wrong := distuv.Binomial{N: 10_000, P: rate, Src: rand.NewPCG(1, 2)}
 		hold := 0
 		for range 4000 {
-			interval := report.Newcombe(proportion(int(wrong.Rand()), 10_000), proportion(int(wrong.Rand()), 10_000))
+			interval := stats.Newcombe(proportion(int(wrong.Rand()), 10_000), proportion(int(wrong.Rand()), 10_000))
 			if interval.Low <= 0 && interval.High >= 0 {
 				hold++
 			}
@@ -55,56 +55,56 @@ func TestNewcombeCovers(t *testing.T) {
 // a t table. Unequal ones: 4.571 degrees, whose quantile was integrated numerically.
 func TestWelch(t *testing.T) {
 	for name, c := range map[string]struct {
-		a, b report.Sample
+		a, b stats.Sample
 		half float64
 	}{
-		"alike":    {report.Sample{Mean: 10, Std: 1, N: 3}, report.Sample{Mean: 13, Std: 1, N: 3}, 2.776445 * math.Sqrt(2.0/3)},
-		"one":      {report.Sample{Mean: 10, Std: 1, N: 3}, report.Sample{Mean: 13, Std: 0, N: 5}, 4.302653 / math.Sqrt(3)},
-		"not":      {report.Sample{Mean: 10, Std: 1, N: 3}, report.Sample{Mean: 13, Std: 2, N: 4}, 3.053936},
-		"reversed": {report.Sample{Mean: 10, Std: 2, N: 4}, report.Sample{Mean: 13, Std: 1, N: 3}, 3.053936},
+		"alike":    {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 1, N: 3}, 2.776445 * math.Sqrt(2.0/3)},
+		"one":      {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 0, N: 5}, 4.302653 / math.Sqrt(3)},
+		"not":      {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 2, N: 4}, 3.053936},
+		"reversed": {stats.Sample{Mean: 10, Std: 2, N: 4}, stats.Sample{Mean: 13, Std: 1, N: 3}, 3.053936},
 	} {
-		interval := report.Welch(c.a, c.b)
+		interval := stats.Welch(c.a, c.b).Interval()
 		require.InDelta(t, 3-c.half, interval.Low, 1e-5, name)
 		require.InDelta(t, 3+c.half, interval.High, 1e-5, name)
 	}
-	several := report.Sample{Mean: 10, Std: 1, N: 3}
-	for _, other := range []report.Sample{{Mean: 11, Std: math.NaN(), N: 1}, {Mean: 11, Std: math.NaN(), N: 3}} {
-		require.True(t, math.IsNaN(report.Welch(several, other).Low), "%+v", other)
+	several := stats.Sample{Mean: 10, Std: 1, N: 3}
+	for _, other := range []stats.Sample{{Mean: 11, Std: math.NaN(), N: 1}, {Mean: 11, Std: math.NaN(), N: 3}} {
+		require.True(t, math.IsNaN(stats.Welch(several, other).Interval().Low), "%+v", other)
 	}
-	equal := report.Sample{Mean: 10, Std: 0, N: 3}
-	require.True(t, math.IsNaN(report.Welch(equal, equal).Low), "nothing deviates")
+	equal := stats.Sample{Mean: 10, Std: 0, N: 3}
+	require.True(t, math.IsNaN(stats.Welch(equal, equal).Interval().Low), "nothing deviates")
 }
 
 // Both intervals hold the difference itself, and turn around with A and B.
 func TestIntervalsTurnAround(t *testing.T) {
-	sample := rapid.Custom(func(t *rapid.T) report.Sample {
-		return report.Sample{Mean: rapid.Float64Range(0, 100).Draw(t, "mean"), Std: rapid.Float64Range(1e-3, 10).Draw(t, "std"),
+	sample := rapid.Custom(func(t *rapid.T) stats.Sample {
+		return stats.Sample{Mean: rapid.Float64Range(0, 100).Draw(t, "mean"), Std: rapid.Float64Range(1e-3, 10).Draw(t, "std"),
 			N: rapid.IntRange(2, 30).Draw(t, "n")}
 	})
-	rates := rapid.Custom(func(t *rapid.T) report.Proportion {
+	rates := rapid.Custom(func(t *rapid.T) stats.Proportion {
 		of := rapid.IntRange(1, 10_000).Draw(t, "of")
 		return proportion(rapid.IntRange(0, of).Draw(t, "wrong"), of)
 	})
-	turned := func(t *rapid.T, there, back report.Interval, difference float64) {
-		require.Equal(t, there, report.Interval{Low: -back.High, High: -back.Low})
+	turned := func(t *rapid.T, there, back stats.Interval, difference float64) {
+		require.Equal(t, there, stats.Interval{Low: -back.High, High: -back.Low})
 		require.LessOrEqual(t, there.Low, difference)
 		require.GreaterOrEqual(t, there.High, difference)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := sample.Draw(t, "a"), sample.Draw(t, "b")
-		turned(t, report.Welch(a, b), report.Welch(b, a), b.Mean-a.Mean)
+		turned(t, stats.Welch(a, b).Interval(), stats.Welch(b, a).Interval(), b.Mean-a.Mean)
 		p, q := rates.Draw(t, "p"), rates.Draw(t, "q")
-		turned(t, report.Newcombe(p, q), report.Newcombe(q, p), q.Rate-p.Rate)
+		turned(t, stats.Newcombe(p, q), stats.Newcombe(q, p), q.Rate-p.Rate)
 	})
 }
 
 // By hand: 10 images fixed and 4 broken of 100 are rates of 11/102 and 5/102.
 func TestBonettPrice(t *testing.T) {
-	interval := report.BonettPrice(10, 4, 100)
+	interval := stats.BonettPrice(10, 4, 100)
 	require.InDelta(t, -0.13483, interval.Low, 1e-4)
 	require.InDelta(t, 0.01718, interval.High, 1e-4)
-	require.True(t, math.IsNaN(report.BonettPrice(0, 0, 0).Low), "of how many images?")
-	same := report.BonettPrice(0, 0, 10_000)
+	require.True(t, math.IsNaN(stats.BonettPrice(0, 0, 0).Low), "of how many images?")
+	same := stats.BonettPrice(0, 0, 10_000)
 	require.Less(t, same.Low, 0.0)
 	require.Greater(t, same.High, 0.0)
 }
@@ -120,7 +120,7 @@ func TestBonettPriceCovers(t *testing.T) {
 		for range trials {
 			f := fixed.Rand()
 			broken := distuv.Binomial{N: images - f, P: rates.broken / (1 - rates.fixed), Src: source}
-			interval := report.BonettPrice(int(f), int(broken.Rand()), images)
+			interval := stats.BonettPrice(int(f), int(broken.Rand()), images)
 			if truth := rates.broken - rates.fixed; interval.Low <= truth && truth <= interval.High {
 				hold++
 			}
@@ -134,9 +134,9 @@ func TestBonettPriceCovers(t *testing.T) {
 
 // As in a t table: the mean of three values lies within 4.303 standard errors, that of very many within 1.96.
 func TestStudent(t *testing.T) {
-	interval := report.Student(report.Sample{Mean: 5, Std: 2, N: 3})
+	interval := stats.Student(stats.Sample{Mean: 5, Std: 2, N: 3}).Interval()
 	require.InDelta(t, 5-4.3027*2/math.Sqrt(3), interval.Low, 1e-3)
 	require.InDelta(t, 5+4.3027*2/math.Sqrt(3), interval.High, 1e-3)
-	require.InDelta(t, 1.96*2/1000, report.Student(report.Sample{Std: 2, N: 1_000_000}).High, 1e-5)
-	require.True(t, math.IsNaN(report.Student(report.Sample{Mean: 5, N: 1}).Low))
+	require.InDelta(t, 1.96*2/1000, stats.Student(stats.Sample{Std: 2, N: 1_000_000}).Interval().High, 1e-5)
+	require.True(t, math.IsNaN(stats.Student(stats.Sample{Mean: 5, N: 1}).Interval().Low))
 }
