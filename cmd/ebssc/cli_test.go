@@ -22,7 +22,7 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// run carries out a command line.
+// ebssc carries out a command line.
 func ebssc(args ...string) (status int, stdout, stderr string) {
 	var out, errors bytes.Buffer
 	status = execute(&out, &errors, args)
@@ -215,7 +215,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --shard 0/3", "give the shard and the number of shards, such as 3/10"},
 		{"run --id relu-lc7-1-0123456789", "unknown flag: --id"},
 		{"run table --devices 0", "--devices must be at least 1"},
-		{"run table --devices 2 --backend go --data DATA", "backend go has 1 device(s), not 2"},
+		{"run table --devices 2 --backend go --data DATA", "backend go has fewer than 2 devices: ask for at most 1"},
 		{"run table --devices 3 --set batch_size=20", "take a multiple of 3 with --set=batch_size=…"},
 		{"run table --data " + empty, empty},
 		{"run table --data /does/not/exist", "/does/not/exist"},

@@ -2,10 +2,8 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,43 +41,21 @@ func TestTwoAtOnce(t *testing.T) {
 	succeeds(t, row("unroll-2", data, results)...)
 }
 
-// mount mounts a file system of that many bytes in memory, until the test ends.
-func mount(t *testing.T, size string) string {
-	if os.Geteuid() != 0 {
-		t.Skip("only root may mount a file system to fill")
-	}
-	folder := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).CombinedOutput(); err != nil {
-		t.Skipf("no file system can be mounted here: %s", out)
-	}
-	t.Cleanup(func() { require.NoError(t, exec.Command("umount", folder).Run()) })
-	return folder
-}
-
-// fill leaves no room on a file system; empty gives it back.
-func fill(t *testing.T, folder string) (empty func()) {
-	path := filepath.Join(folder, "ballast")
-	file, err := os.Create(path)
-	require.NoError(t, err)
-	chunk := make([]byte, 4096)
-	for err == nil {
-		_, err = file.Write(chunk)
-	}
-	require.ErrorIs(t, err, syscall.ENOSPC)
-	require.NoError(t, file.Close())
-	return func() { require.NoError(t, os.Remove(path)) }
+// empty gives back the room that [cachetest.Fill] took.
+func empty(t *testing.T, folder string) {
+	require.NoError(t, os.Remove(filepath.Join(folder, "ballast")))
 }
 
 // A full disk and one that cannot be written end a run in one line, and what was there before stays. With room again the same
 // command goes on.
 func TestDiskThatCannotBeWritten(t *testing.T) {
-	data, results := digits(t), mount(t, "4m")
+	data, results := digits(t), cachetest.Disk(t, 4096)
 	succeeds(t, row("unroll-0", data, results)...)
 	require.NoError(t, os.Remove(filepath.Join(results, "paper.csv"))) // so that a report has something to write
 	before := tables(t, results)
 	require.NotEmpty(t, before)
 
-	empty := fill(t, results)
+	cachetest.Fill(t, results)
 	line := fails(t, row("unroll-1", data, results)...)
 	require.Contains(t, line, "no space left on device")
 	require.Less(t, len(line), 400, line)
@@ -87,7 +63,7 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 	line = fails(t, "report", "--results", results)
 	require.Contains(t, line, "no space left on device")
 	require.Equal(t, before, tables(t, results))
-	empty()
+	empty(t, results)
 	succeeds(t, row("unroll-1", data, results)...)
 	before = tables(t, results)
 	require.Len(t, before[filepath.Join("smoke", "trials.csv")], 3)
@@ -103,15 +79,15 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 
 // A disk that fills up in the midst of training loses no more than the epoch.
 func TestDiskThatFillsUp(t *testing.T) {
-	data, results, unbroken := digits(t), mount(t, "4m"), t.TempDir()
+	data, results, unbroken := digits(t), cachetest.Disk(t, 4096), t.TempDir()
 	succeeds(t, row("unroll-0", data, unbroken)...)
 	p := start(t, row("unroll-0", data, results)...)
 	waitForFiles(t, results, 2) // the folder of checkpoints, and the lock
-	empty := fill(t, results)
+	cachetest.Fill(t, results)
 	require.Equal(t, 1, p.status(t))
 	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
 	require.Contains(t, p.stderr.String(), "no space left on device")
-	empty()
+	empty(t, results)
 	succeeds(t, row("unroll-0", data, results)...)
 	require.Equal(t, tables(t, unbroken), tables(t, results))
 }

@@ -94,8 +94,8 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 	}
 	if has := opened.NumDevices(); has < devices {
 		opened.Finalize()
-		return nil, Choice{}, fmt.Errorf("backend %s has %d device(s), not %d: ask for fewer with --devices, or for another --backend (cpu has any number, for trying out)",
-			choice.Name, has, devices)
+		return nil, Choice{}, fmt.Errorf("backend %s has fewer than %d devices: ask for at most %d with --devices, or for another --backend (cpu has any number, for trying out)",
+			choice.Name, devices, has)
 	}
 	return opened, choice, nil
 }

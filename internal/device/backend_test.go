@@ -185,7 +185,7 @@ func TestOpenDevices(t *testing.T) {
 	require.EqualValues(t, 6, opened.NumDevices())
 
 	_, _, err = Open(t.Context(), "go", 2)
-	require.ErrorContains(t, err, "backend go has 1 device(s), not 2: ask for fewer with --devices")
+	require.ErrorContains(t, err, "backend go has fewer than 2 devices: ask for at most 1 with --devices")
 	require.NotContains(t, err.Error(), "\n")
 }
 

@@ -17,7 +17,7 @@ const Format = 1
 type Record struct {
 	// Format of the file, see the constant.
 	Format int
-	// ID of the run, a hash of Run.
+	// ID of the run: experiment, seed and a hash of Run.
 	ID string
 	// Run is the whole description of the run.
 	Run experiments.Run

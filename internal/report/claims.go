@@ -223,12 +223,10 @@ var ledgerColumns = slices.Concat(
 		{Name: "says", Cell: func(r ledgerRow) string { return r.claim.Says }},
 		{Name: "where", Cell: func(r ledgerRow) string { return r.claim.Where }},
 	},
-	originColumns[ledgerRow]()[:4], // seeds are those of each side
+	placeColumns[ledgerRow](),
+	Columns[ledgerRow]{{Name: "seeds", Cell: func(r ledgerRow) string { return counted(r.Seeds) }}}, // those of each side
+	scaleColumns[ledgerRow](),
 	Columns[ledgerRow]{
-		{Name: "seeds", Cell: func(r ledgerRow) string { return counted(r.Seeds) }},
-		of[ledgerRow]("epochs", func(r record.Record) string { return strconv.Itoa(r.Run.Epochs) }),
-		of[ledgerRow]("train_images", func(r record.Record) string { return strconv.Itoa(r.Run.TrainImages) }),
-		of[ledgerRow]("test_images", func(r record.Record) string { return strconv.Itoa(r.Run.TestImages) }),
 		{Name: "decoded_images", Cell: func(r ledgerRow) string { return counted(r.Images) }},
 		{Name: "commit", Cell: func(r ledgerRow) string { return r.Commits() }},
 	},

@@ -152,11 +152,12 @@ func TestCompareSaysWhatIsWrong(t *testing.T) {
 // A row is never worse than itself, and what is worse in B than in A is better in A than in B, by as much.
 func TestCompareTurnsAround(t *testing.T) {
 	opposite := map[string]string{report.Worse: report.Better, report.Better: report.Worse, report.Within: report.Within}
+	rng := rand.New(rand.NewPCG(1, 2))
 	a, b := t.TempDir(), t.TempDir()
 	for _, e := range suite.Experiments() {
 		for _, results := range []string{a, b} {
-			for seed := range 1 + rand.IntN(3) {
-				add(t, results, e.Name, seed+1, wrong(rand.IntN(101)))
+			for seed := range 1 + rng.IntN(3) {
+				add(t, results, e.Name, seed+1, wrong(rng.IntN(101)))
 			}
 		}
 	}

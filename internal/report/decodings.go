@@ -32,8 +32,9 @@ var decodingColumns = slices.Concat(
 		{Name: "trained", Cell: func(d decodedBlock) string { return strconv.FormatBool(d.trained) }},
 		{Name: "block", Cell: func(d decodedBlock) string { return d.Block }},
 	},
-	originColumns[decodedBlock]()[:6], // the images are those of the measurement
+	placeColumns[decodedBlock](),
 	Columns[decodedBlock]{
+		seedsColumn[decodedBlock](), epochsColumn[decodedBlock](),
 		of[decodedBlock]("images", func(r record.Record) string { return strconv.Itoa(r.Decodings.Images) }),
 		{Name: "cosine", Cell: func(d decodedBlock) string { return decimals(d.Cosine, 4) }},
 		{Name: "cosine_std", Cell: func(d decodedBlock) string { return decimals(d.CosineStd, 4) }},

@@ -138,18 +138,36 @@ func of[R grouped](name string, cell func(record.Record) string) Column[R] {
 	}}
 }
 
-// originColumns say where and how long the runs of a row were trained.
-func originColumns[R grouped]() Columns[R] {
+// placeColumns say on which data set and where the runs of a row were trained.
+func placeColumns[R grouped]() Columns[R] {
 	return Columns[R]{
 		of[R]("dataset", func(r record.Record) string { return r.Run.Dataset.Name }),
 		of[R]("dataset_sha256", func(r record.Record) string { return r.Run.Dataset.SHA256 }),
 		of[R]("profile", func(r record.Record) string { return r.Run.Profile }),
 		of[R]("backend", func(r record.Record) string { return r.Run.Machine.String() }),
-		{Name: "seeds", Cell: func(row R) string { return strconv.Itoa(len(row.group())) }},
-		of[R]("epochs", func(r record.Record) string { return strconv.Itoa(r.Run.Epochs) }),
+	}
+}
+
+// scaleColumns say how long the runs of a row were trained, on how many images, and on how many they were measured.
+func scaleColumns[R grouped]() Columns[R] {
+	return Columns[R]{
+		epochsColumn[R](),
 		of[R]("train_images", func(r record.Record) string { return strconv.Itoa(r.Run.TrainImages) }),
 		of[R]("test_images", func(r record.Record) string { return strconv.Itoa(r.Run.TestImages) }),
 	}
+}
+
+func epochsColumn[R grouped]() Column[R] {
+	return of[R]("epochs", func(r record.Record) string { return strconv.Itoa(r.Run.Epochs) })
+}
+
+func seedsColumn[R grouped]() Column[R] {
+	return Column[R]{Name: "seeds", Cell: func(row R) string { return strconv.Itoa(len(row.group())) }}
+}
+
+// originColumns say where and how long the runs of a row were trained.
+func originColumns[R grouped]() Columns[R] {
+	return slices.Concat(placeColumns[R](), Columns[R]{seedsColumn[R]()}, scaleColumns[R]())
 }
 
 // closingColumns are the seconds of a run, the median over the seeds, the processors that it took them on, and the commits that trained them.

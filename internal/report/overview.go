@@ -19,8 +19,13 @@ const (
 	errorsName = "errors"
 )
 
-// WriteAll writes the reports of all profiles, see [Write], and the overview; it returns the profiles.
+// WriteAll writes the reports of all profiles, see [Write], and the overview; it returns the profiles. It waits while another process does.
 func WriteAll(results string, suite experiments.Suite) (profiles []*Profile, err error) {
+	unlock, err := lock(results)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	for _, profile := range experiments.Profiles {
 		p, err := Write(results, profile.Name, suite)
 		if err != nil {
@@ -58,7 +63,10 @@ func writeOverview(results string, suite experiments.Suite, profiles []*Profile)
 			}
 		}
 	}
-	return out.write(results)
+	if err := out.write(results); err != nil {
+		return err
+	}
+	return out.removeOthers(results, errorsName+".csv", errorsName+".svg", errorsName+".png")
 }
 
 // paperColumns are those of paper.csv.

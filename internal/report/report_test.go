@@ -600,4 +600,11 @@ func TestOverview(t *testing.T) {
 	require.Contains(t, text, "cifar10-jpeg")
 	svg := readAt(t, results, ".", "errors.svg")
 	require.True(t, strings.Contains(svg, "xla-cuda") && strings.Contains(svg, "the first 8 of 16 curves"))
+
+	require.NoError(t, os.RemoveAll(filepath.Join(results, "quick", record.Folder)))
+	_, err = report.WriteAll(results, suite)
+	require.NoError(t, err)
+	for _, name := range []string{"errors.csv", "errors.svg", "errors.png"} {
+		require.NoFileExists(t, filepath.Join(results, name), "no row is left")
+	}
 }

@@ -76,7 +76,7 @@ var epochColumns = Columns[epochRow]{
 	{Name: "train_objective", Cell: func(r epochRow) string { return decimals(r.epoch.Trace.Objective, 5) }},
 	{Name: "train_err", Cell: func(r epochRow) string { return percent(r.epoch.Trace.TrainErr) }},
 	{Name: "test_err", Cell: func(r epochRow) string { return percent(r.epoch.Trace.TestErr) }},
-	{Name: "seconds", Cell: func(r epochRow) string { return percent(r.epoch.Seconds) }},
+	{Name: "seconds", Cell: func(r epochRow) string { return decimals(r.epoch.Seconds, 2) }},
 }
 
 // epochRows are the epochs of all runs of the rows.
@@ -102,12 +102,8 @@ var sweepsFigures = []struct {
 }
 
 // drawSweeps draws the charts of a study.
-func drawSweeps(p *Profile, out output, study experiments.Study, setting Setting, _ []Row) (figures []figure, err error) {
-	charts, err := p.SweepsCharts(study)
-	if err != nil {
-		return nil, err
-	}
-	for i, chart := range charts {
+func drawSweeps(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) (figures []figure, err error) {
+	for i, chart := range p.sweepsCharts(study, setting, rows) {
 		f := sweepsFigures[i]
 		drawn, err := chart.Draw()
 		if err != nil {
@@ -122,15 +118,17 @@ func drawSweeps(p *Profile, out output, study experiments.Study, setting Setting
 
 // SweepsCharts are the learning curves of a study of sweeps in its first setting, a line for each number of sweeps: of the training
 // objective, and of the test error. There are none where nothing is recorded.
-func (p *Profile) SweepsCharts(study experiments.Study) (charts []plot.Chart, err error) {
+func (p *Profile) SweepsCharts(study experiments.Study) ([]plot.Chart, error) {
 	if len(p.settings[study.Name]) == 0 {
 		return nil, nil
 	}
 	setting := p.settings[study.Name][0]
 	rows, err := p.Rows(study, setting)
-	if err != nil {
-		return nil, err
-	}
+	return p.sweepsCharts(study, setting, rows), err
+}
+
+// sweepsCharts are the charts of a setting's rows, one for each of sweepsFigures.
+func (p *Profile) sweepsCharts(study experiments.Study, setting Setting, rows []Row) (charts []plot.Chart) {
 	for _, f := range sweepsFigures {
 		var curves []plot.Curve
 		for _, row := range rows {
@@ -141,7 +139,7 @@ func (p *Profile) SweepsCharts(study experiments.Study) (charts []plot.Chart, er
 			X:     "epoch", Y: f.axis, Log: spansDecade(curves), Curves: curves,
 		})
 	}
-	return charts, nil
+	return charts
 }
 
 // spansDecade says whether a logarithmic axis shows the curves better: positive values of which one is ten times another.

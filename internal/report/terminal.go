@@ -60,7 +60,7 @@ func (p *Profile) Text(study experiments.Study) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text.WriteString(e.Title + "\n" + fidelityColumns[:6].Text(pairs))
+		text.WriteString(e.Title + "\n" + fidelityColumns.Text(pairs))
 	}
 	return text.String(), nil
 }

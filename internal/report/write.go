@@ -50,7 +50,7 @@ func Write(results, profile string, suite experiments.Suite) (*Profile, error) {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
 		return Load(results, profile, suite)
 	}
-	unlock, err := lock(folder)
+	unlock, err := lock(filepath.Join(folder, record.Folder))
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +69,13 @@ func Write(results, profile string, suite experiments.Suite) (*Profile, error) {
 	return p, p.removeOthers(out)
 }
 
-// lock waits until no other process writes the reports of a profile's folder, and keeps others waiting until unlock is called
-// or this process ends. Without it the slower of two could write reports that lack a record which the other has seen.
+// lock waits until no other process writes the reports of a folder, and keeps others waiting until unlock is called or this process ends.
+// Without it the slower of two could write reports that lack a record which the other has seen.
 func lock(folder string) (unlock func() error, err error) {
-	runs := filepath.Join(folder, record.Folder)
-	if err := os.MkdirAll(runs, 0o755); err != nil {
-		return nil, fmt.Errorf("a folder for records: %w", err)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("a folder for results: %w", err)
 	}
-	file := flock.New(filepath.Join(runs, "report.lock"))
+	file := flock.New(filepath.Join(folder, "report.lock"))
 	if err := file.Lock(); err != nil {
 		return nil, fmt.Errorf("locking the reports in %s: %w", folder, err)
 	}
@@ -223,11 +222,16 @@ func (p *Profile) removeOthers(out output) error {
 			}
 		}
 	}
+	return out.removeOthers(p.folder, names...)
+}
+
+// removeOthers removes the named files of a folder that the output does not have.
+func (o output) removeOthers(folder string, names ...string) error {
 	for _, name := range names {
-		if _, written := out[name]; written {
+		if _, written := o[name]; written {
 			continue
 		}
-		if err := os.Remove(filepath.Join(p.folder, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(folder, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing a report without records: %w", err)
 		}
 	}
