@@ -55,64 +55,65 @@ type Block struct {
 	Coding Coding
 }
 
-// code is the output of a block or pool: values [N, H, W, C] or, one code for each class hypothesis, [N, Y, H, W, C].
-type code struct {
+// signal is an image, a code, a drive, or what is carried up or down between them: values [N, H, W, C] or, one for each class hypothesis,
+// [N, Y, H, W, C].
+type signal struct {
 	values *Node
-	// classes is Y if the code depends on the hypothesis, else 0.
+	// classes is Y if the signal depends on the hypothesis, else 0.
 	classes int
-	// rms is the root mean square of the entries, the scale of offsets and thresholds in the block above: 1/√n in a code of
-	// n entries and unit norm; 1 in a code that is not normalised.
+	// rms is the root mean square of a code's entries, the scale of offsets and thresholds in the block above: 1/√n in a code of
+	// n entries and unit norm; 1 in one that is not normalised.
 	rms float64
 	// local marks a code that is normalised at each position separately.
 	local bool
 }
 
-// batchAxes counts the leading axes that index codes: images and, if the code depends on them, hypotheses.
-func (c code) batchAxes() int {
-	if c.classes > 0 {
+// batchAxes counts the leading axes that index signals: images and, if the signal depends on them, hypotheses.
+func (s signal) batchAxes() int {
+	if s.classes > 0 {
 		return 2
 	}
 	return 1
 }
 
 // sphereAxes counts the leading axes that index vectors of unit norm: codes or, if local, their positions.
-func (c code) sphereAxes() int {
-	if c.local {
-		return c.batchAxes() + 2
+func (s signal) sphereAxes() int {
+	if s.local {
+		return s.batchAxes() + 2
 	}
-	return c.batchAxes()
+	return s.batchAxes()
 }
 
 // foldHypotheses folds the hypothesis axis into the batch axis: convolutions take one batch axis.
-func (c code) foldHypotheses() *Node {
-	if c.classes == 0 {
-		return c.values
+func (s signal) foldHypotheses() *Node {
+	if s.classes == 0 {
+		return s.values
 	}
-	dims := c.values.Shape().Dimensions
-	return Reshape(c.values, append([]int{dims[0] * dims[1]}, dims[2:]...)...)
+	dims := s.values.Shape().Dimensions
+	return Reshape(s.values, append([]int{dims[0] * dims[1]}, dims[2:]...)...)
 }
 
 // unfoldHypotheses restores the hypothesis axis of values computed from foldHypotheses.
-func (c code) unfoldHypotheses(values *Node) *Node {
-	if c.classes == 0 {
+func (s signal) unfoldHypotheses(values *Node) *Node {
+	if s.classes == 0 {
 		return values
 	}
 	dims := values.Shape().Dimensions
-	return Reshape(values, append([]int{dims[0] / c.classes, c.classes}, dims[1:]...)...)
+	return Reshape(values, append([]int{dims[0] / s.classes, s.classes}, dims[1:]...)...)
 }
 
-// withHypothesisAxis returns the values with a hypothesis axis, of size 1 if the code does not depend on the hypothesis.
-func (c code) withHypothesisAxis() *Node {
-	if c.classes > 0 {
-		return c.values
+// withHypothesisAxis returns the values with a hypothesis axis, of size 1 if the signal does not depend on the hypothesis.
+func (s signal) withHypothesisAxis() *Node {
+	if s.classes > 0 {
+		return s.values
 	}
-	return InsertAxes(c.values, 1)
+	return InsertAxes(s.values, 1)
 }
 
 // sphereRMS is 1/√n, the root mean square of the n entries of a vector of unit norm.
-func (c code) sphereRMS() float64 {
+func (s signal) sphereRMS() float64 {
 	n := 1
-	for _, dim := range c.values.Shape().Dimensions[c.sphereAxes():] {
+	for _, dim := range s.values.Shape().Dimensions[s.sphereAxes():] {
 		n *= dim
 	}
 	return 1 / math.Sqrt(float64(n))

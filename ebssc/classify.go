@@ -24,7 +24,7 @@ const (
 //
 // The weights that meet a unit-norm code of n entries are near √n, several hundred times a dictionary's, and so are their steps.
 // The variable is the weights over that factor: beside numbers of its own size float32 would round a small step away.
-func linear(scope *model.Scope, top code, classes int) *Node {
+func linear(scope *model.Scope, top signal, classes int) *Node {
 	g := top.values.Graph()
 	top = newDropout(scope, g).apply(top)
 	// Both steps are linear: averaging first gives the same scores at less cost.

@@ -40,16 +40,16 @@ func (n Network) WithoutThresholds() Network {
 func (n Network) Decode(scope *model.Scope, images *Node) (d Decoding) {
 	s := n.infer(scope, images)
 	for i, l := range s.levels {
-		signal := l.code
-		d.Codes = append(d.Codes, s.decode(i, signal))
-		signal.values = l.features()
-		d.Features = append(d.Features, s.decode(i, signal))
+		kept := l.code
+		d.Codes = append(d.Codes, s.decode(i, kept))
+		kept.values = l.features()
+		d.Features = append(d.Features, s.decode(i, kept))
 		if l.block.Coding.Thresholds != ClassSpecific {
 			d.Biases = append(d.Biases, nil)
 			continue
 		}
-		signal.values = BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
-		d.Biases = append(d.Biases, s.decode(i, signal))
+		kept.values = BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
+		d.Biases = append(d.Biases, s.decode(i, kept))
 	}
 	return d
 }
@@ -68,9 +68,9 @@ func (l *level) features() *Node {
 }
 
 // decode back-projects a signal shaped as the code of block i (from 0) to the image.
-func (s *stack) decode(i int, signal code) *Node {
+func (s *stack) decode(i int, from signal) *Node {
 	for ; i >= 0; i-- {
-		signal = s.levels[i].backProject(signal, s.below(i))
+		from = s.levels[i].backProject(from, s.below(i))
 	}
-	return signal.values
+	return from.values
 }

@@ -20,7 +20,7 @@ import (
 // it is an approximation: r goes to the maxima of the code before the update, and the energy may fall.
 type stack struct {
 	// image is the input of the first block.
-	image  code
+	image  signal
 	levels []*level
 	// above is the path from the last block to the classifier.
 	above path
@@ -33,11 +33,11 @@ type level struct {
 	// dictionary [k, k, C, K], offset [K], thresholds [1, Y, H, W, 2K], [2K] or a scalar; thresholds are nil if they are zero.
 	dictionary, offset, thresholds *Node
 	// pooled are the outputs of the path's pools.
-	pooled []code
+	pooled []signal
 	// input is the output of the path, and drive is computed from it: u or, for split codes, [u, −u].
-	input, drive code
+	input, drive signal
 	// code is the block's code, and norm is ‖z̃‖₂, shaped as the code's sphereAxes; nil if the block is not spherical.
-	code code
+	code signal
 	norm *Node
 }
 
@@ -52,7 +52,7 @@ func (n Network) infer(scope *model.Scope, images *Node) *stack {
 // bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
 func (n Network) bottomUp(scope *model.Scope, images *Node) *stack {
 	s := &stack{}
-	below := code{values: images, rms: 1}
+	below := signal{values: images, rms: 1}
 	p := path{kernels: kernels(scope)}
 	for _, layer := range n.Layers {
 		if layer.Pool != nil {
@@ -88,7 +88,7 @@ func (s *stack) ascend(sweeps int) {
 }
 
 // below returns the input code of block i (from 0).
-func (s *stack) below(i int) code {
+func (s *stack) below(i int) signal {
 	if i == 0 {
 		return s.image
 	}
@@ -121,7 +121,7 @@ func (l *level) energy() *Node {
 
 // build creates the block's variables, in scope, and computes its drive. All variables are in the paper's units, in which
 // codes have unit norm.
-func (l *level) build(scope *model.Scope, below code, classes int) {
+func (l *level) build(scope *model.Scope, below signal, classes int) {
 	g, dtype := below.values.Graph(), below.values.DType()
 	dictionary := dictionaryVariable(scope, dtype, l.block.Kernel, l.path.channels(below), l.block.Filters)
 	offset := offsetVariable(scope, dtype, l.block.Filters)
@@ -147,7 +147,7 @@ func (l *level) build(scope *model.Scope, below code, classes int) {
 }
 
 // computeDrive recomputes u from the current code below.
-func (l *level) computeDrive(below code) {
+func (l *level) computeDrive(below signal) {
 	l.pooled, l.input = l.path.forward(below)
 	l.drive = l.input
 	u := l.block.drive(l.path.kernels, l.input.foldHypotheses(), l.dictionary, l.offset)
@@ -212,18 +212,18 @@ func (l *level) driveForCode() *Node {
 
 // topDown is r = d * (z⁺ − z⁻) of this block, shaped as the code below, [N, (Y), H, W, C]: the gradient of this block's
 // energy with respect to that code.
-func (l *level) topDown(below code) *Node { return l.backProject(l.code, below).values }
+func (l *level) topDown(below signal) *Node { return l.backProject(l.code, below).values }
 
 // backProject maps a signal shaped as this block's code to the space of the code below: d * (z⁺ − z⁻), then the adjoint of
 // the path.
-func (l *level) backProject(signal, below code) code {
+func (l *level) backProject(from, below signal) signal {
 	spatial := l.input.values.Shape().Dimensions[l.input.batchAxes():]
 	if !l.block.Coding.Rectified {
-		signal.values = Signed(signal.values)
+		from.values = Signed(from.values)
 	}
-	r := l.path.kernels.Transpose(signal.foldHypotheses(), l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
-	signal.values = signal.unfoldHypotheses(r)
-	return l.path.adjoint(signal, below)
+	r := l.path.kernels.Transpose(from.foldHypotheses(), l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
+	from.values = from.unfoldHypotheses(r)
+	return l.path.adjoint(from, below)
 }
 
 // path maps a code to the input of the block above: z⁺ − z⁻ if the code is signed, then pools and, in training, dropout.
@@ -238,7 +238,7 @@ type path struct {
 func (p path) next(block Block) path { return path{kernels: p.kernels, signed: block.Coding.Signed} }
 
 // channels counts the channels of the path's output.
-func (p path) channels(below code) int {
+func (p path) channels(below signal) int {
 	channels := below.values.Shape().Dim(-1)
 	if p.signed {
 		channels /= 2
@@ -247,7 +247,7 @@ func (p path) channels(below code) int {
 }
 
 // forward computes the input of the block above; pooled are the outputs of each pool.
-func (p path) forward(below code) (pooled []code, above code) {
+func (p path) forward(below signal) (pooled []signal, above signal) {
 	if p.signed {
 		below.values = Signed(below.values)
 	}
@@ -260,7 +260,7 @@ func (p path) forward(below code) (pooled []code, above code) {
 
 // adjoint is the adjoint of forward: it maps r from the input of the block above to the space of the code below. A max pool
 // passes r to the positions of that code's maxima.
-func (p path) adjoint(r, below code) code {
+func (p path) adjoint(r, below signal) signal {
 	r = p.dropout.apply(r)
 	if p.signed {
 		below.values = Signed(below.values)
@@ -273,7 +273,7 @@ func (p path) adjoint(r, below code) code {
 }
 
 // unpool is the adjoint of the pools, at the maxima of the code below.
-func (p path) unpool(r, below code) code {
+func (p path) unpool(r, below signal) signal {
 	if len(p.pools) == 0 {
 		return r
 	}
@@ -290,7 +290,7 @@ func (p path) unpool(r, below code) code {
 }
 
 // apply pools a code.
-func (p Pool) apply(kernels ops.Kernels, below code) code {
+func (p Pool) apply(kernels ops.Kernels, below signal) signal {
 	pool := kernels.MaxPool
 	if p.Average {
 		pool = kernels.AvgPool
@@ -321,7 +321,7 @@ func newDropout(scope *model.Scope, g *Graph) *dropout {
 }
 
 // apply drops entries of a code. It is self-adjoint.
-func (d *dropout) apply(c code) code {
+func (d *dropout) apply(c signal) signal {
 	if d == nil {
 		return c
 	}

@@ -250,7 +250,7 @@ func (n Network) Forward(scope *model.Scope, images *Node) Pass {
 }
 
 // collect returns the codes and energies of each layer; top is the classifier's input.
-func (n Network) collect(s *stack) (pass Pass, top code) {
+func (n Network) collect(s *stack) (pass Pass, top signal) {
 	add := func(values, energy *Node) {
 		pass.Codes, pass.Energies = append(pass.Codes, values), append(pass.Energies, energy)
 	}
