@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,8 +106,12 @@ func TestDecodingEndToEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, cosine, 0.5, "a block of 3×3 filters keeps most of an image")
 
+	status, listed, stderr := ebssc("runs", "--profile", "smoke", "--results", results)
+	require.Zero(t, status, stderr)
+	id := regexp.MustCompile(`(?m)^ssc-ebc17 +(\S+)`).FindStringSubmatch(listed)
+	require.NotNil(t, id, listed)
 	out := filepath.Join(t.TempDir(), "seven.png")
-	args := []string{"decode", "--run", records[0].ID, "--backend", "cpu", "--data", data, "--results", results, "--out", out, "--image"}
+	args := []string{"decode", "--run", id[1], "--backend", "cpu", "--data", data, "--results", results, "--out", out, "--image"}
 	status, _, stderr = ebssc(append(args, "7")...)
 	require.Zero(t, status, stderr)
 	require.FileExists(t, out)
