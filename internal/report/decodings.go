@@ -56,7 +56,7 @@ type fidelityPair struct{ trained, untrained decode.Fidelity }
 var fidelityColumns = Columns[fidelityPair]{
 	{Heading: "Block", Cell: func(p fidelityPair) string { return p.trained.Block }},
 	{Heading: "cosine", Number: true, Cell: func(p fidelityPair) string {
-		return meanText(stats.Sample{Mean: p.trained.Cosine, Std: p.trained.CosineStd}, 3)
+		return stats.Sample{Mean: p.trained.Cosine, Std: p.trained.CosineStd}.Text(3)
 	}},
 	{Heading: "error", Number: true, Cell: func(p fidelityPair) string { return decimals(p.trained.Error, 3) }},
 	{Heading: "untrained: cosine", Number: true, Cell: func(p fidelityPair) string { return decimals(p.untrained.Cosine, 3) }},

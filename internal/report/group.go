@@ -190,16 +190,8 @@ func meanStd[R grouped](name string, digits int, quantity func(record.Record) fl
 // withStd is one column for reading, of a quantity's mean over seeds and its standard deviation.
 func withStd[R grouped](heading string, digits int, quantity func(record.Record) float64) Column[R] {
 	return Column[R]{Heading: heading, Number: true, Cell: func(row R) string {
-		return meanText(row.group().Sample(quantity), digits)
+		return row.group().Sample(quantity).Text(digits)
 	}}
-}
-
-// meanText is the mean with the standard deviation, where one is known, with that many decimals.
-func meanText(s stats.Sample, digits int) string {
-	if math.IsNaN(s.Std) {
-		return decimals(s.Mean, digits)
-	}
-	return decimals(s.Mean, digits) + " ± " + decimals(s.Std, digits)
 }
 
 // percent prints a percentage, and nothing for one that is not known.

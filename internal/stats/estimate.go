@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 
 	moremath "github.com/aclements/go-moremath/stats"
@@ -20,6 +21,14 @@ type Sample struct {
 func SampleOf(values []float64) Sample {
 	mean, std := stat.MeanStdDev(values, nil)
 	return Sample{mean, std, len(values)}
+}
+
+// Text is the mean with the standard deviation, where one is known, with that many decimals: "26.72 ± 0.35".
+func (s Sample) Text(digits int) string {
+	if math.IsNaN(s.Std) {
+		return fmt.Sprintf("%.*f", digits, s.Mean)
+	}
+	return fmt.Sprintf("%.*f ± %.*f", digits, s.Mean, digits, s.Std)
 }
 
 // Median of values, which stay as they are: of an even number the mean of the middle two.
