@@ -23,6 +23,9 @@ type Row struct {
 	Delta Measured
 }
 
+// Compared says whether the row has a base that is recorded.
+func (r Row) Compared() bool { return r.Delta.measured() }
+
 // Rows are the rows of a study in one of its settings, as far as they are recorded.
 func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, err error) {
 	for i, e := range study.Experiments {
@@ -101,7 +104,7 @@ func hasPaper(rows []Row) bool {
 // ofDelta is a column about the comparison with the base, empty where there is none.
 func ofDelta(name, heading string, cell func(Row) string) Column[Row] {
 	return Column[Row]{Name: name, Heading: heading, Number: true, Cell: func(r Row) string {
-		if !r.Delta.measured() {
+		if !r.Compared() {
 			return ""
 		}
 		return cell(r)

@@ -60,7 +60,7 @@ var deltaColumns = Columns[Row]{
 
 // baseText names the base, or says how to train it.
 func (r Row) baseText() string {
-	if r.Base.Name != "" && !r.Delta.measured() {
+	if r.Base.Name != "" && !r.Compared() {
 		return fmt.Sprintf("%s: base not trained: `%s`", r.Base.Title, r.BaseCommand)
 	}
 	return r.Base.Title
@@ -78,7 +78,7 @@ func (r Row) testInterval() stats.Interval {
 // deltaText is the difference to the base with its interval.
 func (r Row) deltaText() string {
 	switch {
-	case !r.Delta.measured():
+	case !r.Compared():
 		return ""
 	case !r.Delta.Interval.Known():
 		return minus(percent(r.Delta.Value))
@@ -153,7 +153,7 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 	if figures, err = out.draw(figures, study, curvesSuffix, title, drawn, same); err != nil {
 		return nil, err
 	}
-	compared := slices.DeleteFunc(slices.Clone(rows), func(row Row) bool { return !row.Delta.measured() })
+	compared := slices.DeleteFunc(slices.Clone(rows), func(row Row) bool { return !row.Compared() })
 	if len(compared) == 0 {
 		return figures, nil
 	}

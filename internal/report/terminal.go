@@ -25,7 +25,7 @@ var sweepsTerminalColumns = Columns[Row]{
 
 // baseTitle is the base's title where the row is compared with it.
 func (r Row) baseTitle() string {
-	if !r.Delta.measured() {
+	if !r.Compared() {
 		return ""
 	}
 	return r.Base.Title
