@@ -252,7 +252,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 	refused("does not fit", onOne, experiments.Settings{experiments.ParamBatch: 21})
 	refused("out of range", onOne, experiments.Settings{experiments.ParamLearningRate: -1.0})
-	refused("not a number", onOne, experiments.Settings{experiments.ParamCrop: "wide"})
+	refused("give a value of type int", onOne, experiments.Settings{experiments.ParamCrop: "wide"})
 	refused("beta=-1 is out", onOne, experiments.Settings{"beta": -1.0})
 	refused("batch_size=20 cannot be shared by 3 devices: take a multiple of 3", three, experiments.Settings{experiments.ParamBatch: 20})
 }
