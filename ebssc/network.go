@@ -143,15 +143,15 @@ func (n Network) sizes() ([]size, error) {
 			}
 		case layer.Pool != nil && layer.Block == nil:
 			window, stride, padding = layer.Pool.Window, layer.Pool.Stride, layer.Pool.Padding
-			if padding > 0 && padding >= window {
-				return nil, fmt.Errorf("%s: padding %d makes windows of %d that see no image: take a smaller one", layer.Name, padding, window)
-			}
 		default:
 			return nil, fmt.Errorf("%s: a layer is either a block or a pool", layer.Name)
 		}
 		if window < 1 || stride < 1 || padding < 0 {
 			return nil, fmt.Errorf("%s: window %d, stride %d, padding %d: window and stride must be at least 1, padding at least 0",
 				layer.Name, window, stride, padding)
+		}
+		if layer.Pool != nil && padding >= window {
+			return nil, fmt.Errorf("%s: padding %d makes windows of %d that see no image: take a smaller one", layer.Name, padding, window)
 		}
 		if min(out.height, out.width)+2*padding < window {
 			return nil, fmt.Errorf("%s: its input of %d×%d is smaller than its window of %d", layer.Name, out.height, out.width, window)

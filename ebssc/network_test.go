@@ -521,20 +521,32 @@ func TestBFloat16(t *testing.T) {
 	require.Greater(t, off, 1e-5)
 }
 
+// newTrainer trains a network by Adam.
+func newTrainer(network ebssc.Network, store *model.Store) *train.Trainer {
+	return train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
+		return network.Forward(scope, images).Scores
+	}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
+}
+
+// labelled is a batch of n random images of classes 0, 1, ….
+func labelled(seed uint64, n int) train.Batch {
+	labels := make([][]int32, n)
+	for i := range labels {
+		labels[i] = []int32{int32(i)}
+	}
+	return train.Batch{Inputs: []*tensors.Tensor{images[float32](seed, n)}, Labels: []*tensors.Tensor{tensors.FromValue(labels)}}
+}
+
 // Eq. (train_obj2): after each training step β and ŵ are not negative, however far the optimizer stepped.
 func TestThresholdsStayNonNegative(t *testing.T) {
 	row := rowNamed(t, "ssc-ebc67") // it has both kinds of thresholds
 	network := tiny(row, 3)
 	store := newStore(experiments.Settings{experiments.ParamLearningRate: 0.5, ebssc.ParamDropout: 0.3})
 	require.NoError(t, store.SetRNGStateFromSeed(1))
-	trainer := train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
-		return network.Forward(scope, images).Scores
-	}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
+	trainer := newTrainer(network, store)
 	atZero := false
 	for step := range 5 {
-		batch := train.Batch{Inputs: []*tensors.Tensor{images[float32](uint64(step), 4)},
-			Labels: []*tensors.Tensor{tensors.FromValue([][]int32{{0}, {1}, {2}, {3}})}}
-		_, err := trainer.TrainStep(batch)
+		_, err := trainer.TrainStep(labelled(uint64(step), 4))
 		require.NoError(t, err)
 		for v := range store.IterVariables() {
 			if v.Name() != "thresholds" {
@@ -567,10 +579,7 @@ func TestPenalty(t *testing.T) {
 		exec, err := model.NewExec(xla, store, func(scope *model.Scope, images *Node) *Node { return network.Forward(scope, images).Penalty })
 		require.NoError(t, err)
 		require.InDelta(t, a/2*squares, tensors.ToScalar[float32](exec.MustCall1(images[float32](1, 2))), 1e-3)
-		trainer := train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
-			return network.Forward(scope, images).Scores
-		}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
-		metrics, err := trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{images[float32](1, 2)}, Labels: []*tensors.Tensor{tensors.FromValue([][]int32{{0}, {1}})}})
+		metrics, err := newTrainer(network, store).TrainStep(labelled(1, 2))
 		require.NoError(t, err)
 		losses[a] = tensors.ToScalar[float32](metrics[0]) - float32(a/2*squares)
 	}
@@ -583,10 +592,7 @@ func TestBetaStep(t *testing.T) {
 	for _, scale := range []float64{0, 1} {
 		store := initialStore(network, dtypes.Float32, experiments.Settings{ebssc.ParamBetaStep: scale})
 		before := network.Variables(store)["conv2/thresholds"].Value()
-		trainer := train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
-			return network.Forward(scope, images).Scores
-		}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().Done(), nil, nil)
-		_, err := trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{images[float32](1, 2)}, Labels: []*tensors.Tensor{tensors.FromValue([][]int32{{0}, {1}})}})
+		_, err := newTrainer(network, store).TrainStep(labelled(1, 2))
 		require.NoError(t, err)
 		require.Equal(t, scale == 0, before == network.Variables(store)["conv2/thresholds"].Value())
 	}

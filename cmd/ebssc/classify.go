@@ -34,15 +34,12 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			for i, path := range paths {
-				if _, err := os.Stat(path); err != nil {
-					return err
-				}
 				sameName := func(other string) bool { return flags.drawing(other) == flags.drawing(path) }
 				if slices.ContainsFunc(paths[:i], sameName) {
 					return fmt.Errorf("two pictures would give the same %s: name them one at a time, with another --out", flags.drawing(path))
 				}
 			}
-			if err := folderExists(filepath.Dir(flags.drawing(paths[0]))); err != nil {
+			if err := folderExists(cmp.Or(flags.out, ".")); err != nil {
 				return err
 			}
 			r, err := flags.best()

@@ -32,7 +32,7 @@ func execute(stdout, stderr io.Writer, args []string) int {
 	var signalled interrupted
 	if errors.As(err, &signalled) || errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &signalled) {
 		message := signalled.Error()
-		if called.CommandPath() == runPath || called.HasParent() && called.Parent().CommandPath() == runPath {
+		if strings.HasPrefix(called.CommandPath()+" ", "ebssc run ") { // and its subcommands
 			message += "; run the same command to go on"
 		}
 		fmt.Fprintf(stderr, "ebssc: %s\n", message)
@@ -51,9 +51,6 @@ type interrupted struct{ signal syscall.Signal }
 
 // Error is a word.
 func (i interrupted) Error() string { return "interrupted" }
-
-// runPath is the command that goes on after an interruption; its subcommands do, too.
-const runPath = "ebssc run"
 
 // interruptible is a context that SIGINT and SIGTERM end. A second signal ends the process at once.
 func interruptible(parent context.Context) (context.Context, func()) {

@@ -41,11 +41,6 @@ func TestTwoAtOnce(t *testing.T) {
 	succeeds(t, row("unroll-2", data, results)...)
 }
 
-// empty gives back the room that [cachetest.Fill] took.
-func empty(t *testing.T, folder string) {
-	require.NoError(t, os.Remove(filepath.Join(folder, "ballast")))
-}
-
 // A full disk and one that cannot be written end a run in one line, and what was there before stays. With room again the same
 // command goes on.
 func TestDiskThatCannotBeWritten(t *testing.T) {
@@ -63,7 +58,7 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 	line = fails(t, "report", "--results", results)
 	require.Contains(t, line, "no space left on device")
 	require.Equal(t, before, tables(t, results))
-	empty(t, results)
+	cachetest.Empty(t, results)
 	succeeds(t, row("unroll-1", data, results)...)
 	before = tables(t, results)
 	require.Len(t, before[filepath.Join("smoke", "trials.csv")], 3)
@@ -87,7 +82,7 @@ func TestDiskThatFillsUp(t *testing.T) {
 	require.Equal(t, 1, p.status(t))
 	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
 	require.Contains(t, p.stderr.String(), "no space left on device")
-	empty(t, results)
+	cachetest.Empty(t, results)
 	succeeds(t, row("unroll-0", data, results)...)
 	require.Equal(t, tables(t, unbroken), tables(t, results))
 }

@@ -62,10 +62,7 @@ func Score(claims []ClaimRow) string {
 		}
 	}
 	are := func(number int, one, several string) string {
-		if number == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprintf("%d %s", number, several)
+		return fmt.Sprintf("%d %s", number, verb(number, one, several))
 	}
 	score := fmt.Sprintf("Of %d claims of the paper, %s, %s and %s at this scale", len(claims), are(count[Agrees]+count[Reproduced], "agrees", "agree"),
 		are(count[Disagrees]+count[Contradicted], "disagrees", "disagree"), are(count[Open], "is open", "are open"))
@@ -136,14 +133,18 @@ func (r ledgerRow) open() string {
 
 // share says of how many of all something is true: "none of 4 is settled", "3 of 4 hold".
 func share(some, all int, one, several string) string {
-	switch some {
-	case 0:
+	if some == 0 {
 		return fmt.Sprintf("none of %d %s", all, one)
-	case 1:
-		return fmt.Sprintf("1 of %d %s", all, one)
-	default:
-		return fmt.Sprintf("%d of %d %s", some, all, several)
 	}
+	return fmt.Sprintf("%d of %d %s", some, all, verb(some, one, several))
+}
+
+// verb is the form that agrees with a number: one or several.
+func verb(number int, one, several string) string {
+	if number == 1 {
+		return one
+	}
+	return several
 }
 
 // claimsNotes say how verdicts come about.

@@ -26,8 +26,8 @@ const (
 // chanceShare is the part of the error of guessing below which a network counts as one that has learned.
 const chanceShare = 0.5
 
-// judgeFindings sets the verdicts of all findings, then those of their claims. Holm's correction is for all declared comparisons, measured or not: measuring another
-// claim never weakens a verdict.
+// judgeFindings sets the verdicts of all findings, then those of their claims. Holm's correction is for all declared comparisons, measured or
+// not: measuring another claim never weakens a verdict.
 func (p *Profile) judgeFindings(rows []ClaimRow) {
 	var judged []*Finding
 	var values []float64
@@ -85,8 +85,8 @@ func (p *Profile) whyNotJudged(study experiments.Study, f Finding) (decide, why 
 	return fmt.Sprintf("%d seeds: %s --seeds %[1]d", needed, command), fmt.Sprintf("too few seeds: %d of %d", f.Seeds, needed)
 }
 
-// combineVerdicts sets the claim's verdict: all its expectations must hold. In the paper's regime, and with several seeds of this scale, the words
-// say so.
+// combineVerdicts sets the claim's verdict: all its expectations must hold. In the paper's regime, and with several seeds of this scale, the
+// words say so.
 func (c *ClaimRow) combineVerdicts() {
 	c.Verdict = Agrees
 	c.inRegime = true

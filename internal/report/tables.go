@@ -19,7 +19,8 @@ var tables = rowReport{summary: ".csv", columns: rowColumns, notes: rowNotes, dr
 // rowColumns are those of a table, such as table.csv and table.md. Errors are in percent; *_std is the standard deviation over
 // seeds, empty for a single one; test_err_low and test_err_high are its 95 % interval, see testInterval, and paper_within says whether
 // the paper's error lies in it; seconds are those of a run, the median over the seeds. base is the row that one is compared with, where it
-// is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval by delta_method (see [Measured]), and mcnemar_p is of McNemar's test on the test images.
+// is recorded: delta_base is the difference in test error, in percentage points, with its 95 % interval by delta_method (see [Measured]), and
+// mcnemar_p is of McNemar's test on the test images.
 var rowColumns = slices.Concat(
 	Columns[Row]{
 		{Name: "experiment", Cell: func(r Row) string { return r.Experiment.Name }},

@@ -95,8 +95,8 @@ type Classified struct {
 	Hypotheses *plot.Figure
 }
 
-// Classify computes the class scores of pictures, read from paths at the size of the network's images, with the trained network of a run, and decodes them under
-// each hypothesis.
+// Classify computes the class scores of pictures, read from paths at the size of the network's images, with the trained network of a run, and
+// decodes them under each hypothesis.
 func (s *Session) Classify(ctx context.Context, study experiments.Study, run experiments.Run, paths []string, pictures dataset.Images) ([]Classified, error) {
 	runner, err := s.Runner(ctx, study.Images)
 	if err != nil {

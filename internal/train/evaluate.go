@@ -39,13 +39,13 @@ func newEvaluator(backend compute.Backend, store *model.Store, network ebssc.Net
 	return &evaluator{exec}, nil
 }
 
-// of computes the class scores of images [N, H, W, C].
-func (e *evaluator) of(images *tensors.Tensor) (Scores, error) {
+// of computes the class scores of images [N, H, W, C], and the penalty of Eq. (train_obj2).
+func (e *evaluator) of(images *tensors.Tensor) (scores Scores, penalty float64, err error) {
 	outputs, err := e.exec.Call(images)
 	if err != nil {
-		return nil, fmt.Errorf("computing class scores: %w", err)
+		return nil, 0, fmt.Errorf("computing class scores: %w", err)
 	}
-	return outputs[0].Value().([][]float32), finalize(outputs...)
+	return outputs[0].Value().([][]float32), float64(tensors.ToScalar[float32](outputs[1])), finalize(outputs...)
 }
 
 // scores computes the class scores of the first `count` images in order, and the penalty of Eq. (train_obj2). It stops with
@@ -55,13 +55,12 @@ func (e *evaluator) scores(ctx context.Context, images *dataset.InMemoryDataset,
 		if err != nil {
 			return nil, 0, fmt.Errorf("reading images: %w", err)
 		}
-		outputs, err := e.exec.Call(batch.Inputs[0])
+		some, of, err := e.of(batch.Inputs[0])
 		if err != nil {
-			return nil, 0, fmt.Errorf("computing class scores: %w", err)
+			return nil, 0, err
 		}
-		scores = append(scores, outputs[0].Value().([][]float32)...)
-		penalty = float64(tensors.ToScalar[float32](outputs[1]))
-		if err := finalize(slices.Concat(batch.Inputs, batch.Labels, outputs)...); err != nil {
+		scores, penalty = append(scores, some...), of
+		if err := finalize(slices.Concat(batch.Inputs, batch.Labels)...); err != nil {
 			return nil, 0, err
 		}
 		if ctx.Err() != nil {

@@ -159,7 +159,7 @@ func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model
 		return nil, nil, err
 	}
 	defer evaluator.exec.Finalize()
-	scores, err = evaluator.of(images)
+	scores, _, err = evaluator.of(images)
 	return images, scores, err
 }
 
@@ -179,7 +179,7 @@ func (r *Runner) Export(ctx context.Context, run experiments.Run, store *model.S
 		return err
 	}
 	defer evaluator.exec.Finalize()
-	scores, err := evaluator.of(images)
+	scores, _, err := evaluator.of(images)
 	if err != nil {
 		return err
 	}

@@ -29,10 +29,19 @@ func Disk(t testing.TB, kilobytes int) string {
 	return folder
 }
 
+// ballast is the file that fills a disk.
+const ballast = "ballast"
+
+// Empty gives back the room that Fill took.
+func Empty(t testing.TB, folder string) {
+	t.Helper()
+	require.NoError(t, os.Remove(filepath.Join(folder, ballast)))
+}
+
 // Fill fills a disk.
 func Fill(t testing.TB, folder string) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(folder, "ballast"))
+	file, err := os.Create(filepath.Join(folder, ballast))
 	require.NoError(t, err)
 	_, err = io.Copy(file, endless{})
 	require.ErrorIs(t, errors.Join(err, file.Close()), syscall.ENOSPC)
