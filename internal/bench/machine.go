@@ -6,7 +6,10 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 // resetPeakMemory makes the kernel count a process's peak memory from now on.
@@ -34,21 +37,10 @@ func peakMemory(pid int) (mib float64, err error) {
 	return mib / 1024, nil
 }
 
-var (
-	cpuModel = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)
-	cpuFlags = regexp.MustCompile(`(?m)^(?:flags|Features)\s*: (.*)$`)
-	// cpuVector finds the flags that decide how fast a CPU multiplies.
-	cpuVector = regexp.MustCompile(`\b(?:(?:avx|fma|amx|asimd|sve)\w*|sme2?|bf16|i8mm)\b`)
-)
+// vectorInstructions are the features that decide how fast a CPU multiplies, by their names in package cpuid.
+var vectorInstructions = regexp.MustCompile(`^(?:AVX|FMA|AMX|ASIMD|SVE|SME)`)
 
-// describeCPU finds a CPU's name and its vector and matrix instructions (such as avx512f, avx512_bf16, amx_tile) in the text of
-// /proc/cpuinfo. Both are empty if the text does not have them.
-func describeCPU(cpuinfo string) (model, features string) {
-	if match := cpuModel.FindStringSubmatch(cpuinfo); match != nil {
-		model = match[1]
-	}
-	if match := cpuFlags.FindStringSubmatch(cpuinfo); match != nil {
-		features = strings.Join(cpuVector.FindAllString(match[1], -1), " ")
-	}
-	return model, features
+// cpuFeatures are the vector and matrix instructions of this machine's CPU, such as AVX512F, AVX512BF16 or AMXTILE.
+func cpuFeatures() string {
+	return strings.Join(slices.DeleteFunc(cpuid.CPU.FeatureSet(), func(feature string) bool { return !vectorInstructions.MatchString(feature) }), " ")
 }

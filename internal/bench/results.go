@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/renameio/v2"
+	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/perf/benchfmt"
 
 	"ebsscgo/internal/stats"
@@ -88,11 +89,9 @@ func openRecord(file string, plan Plan, peak float64) (*record, error) {
 	if _, err := r.read(); err != nil {
 		return nil, err
 	}
-	cpuinfo, _ := os.ReadFile("/proc/cpuinfo") // empty on systems other than Linux
-	model, features := describeCPU(string(cpuinfo))
 	for _, pair := range [][2]string{
 		{"date", time.Now().UTC().Format(time.RFC3339)}, {"commit", plan.Commit}, {"goos", runtime.GOOS}, {"goarch", runtime.GOARCH},
-		{"cpu", model}, {"cpu-features", features}, {"backend", plan.Backend}, {"peak", fmt.Sprintf("%.1f GFLOP/s", peak)},
+		{"cpu", cpuid.CPU.BrandName}, {"cpu-features", cpuFeatures()}, {"backend", plan.Backend}, {"peak", fmt.Sprintf("%.1f GFLOP/s", peak)},
 	} {
 		r.config = append(r.config, benchfmt.Config{Key: pair[0], Value: []byte(pair[1]), File: true})
 	}
