@@ -86,7 +86,7 @@ func TestSmokeRunEndToEnd(t *testing.T) {
 	require.Contains(t, stdout, "images=300, epochs=1, plain_ops=true, whiten=false")
 }
 
-// Decodings from the command line to the figures, of a network trained for real; then of a chosen image.
+// Decodings from the command line to the figures, of a network trained for real.
 func TestDecodingEndToEnd(t *testing.T) {
 	data, results := datasettest.CIFAR10(t), t.TempDir()
 	status, stdout, stderr := ebssc("run", "decoding", "--profile", "smoke", "--backend", "cpu", "--data", data, "--results", results)
@@ -106,34 +106,41 @@ func TestDecodingEndToEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, cosine, 0.5, "a block of 3×3 filters keeps most of an image")
 
-	status, listed, stderr := ebssc("runs", "--profile", "smoke", "--results", results)
-	require.Zero(t, status, stderr)
-	id := regexp.MustCompile(`(?m)^ssc-ebc17 +(\S+)`).FindStringSubmatch(listed)
-	require.NotNil(t, id, listed)
-	out := filepath.Join(t.TempDir(), "seven.png")
-	args := []string{"decode", "--run", id[1], "--backend", "cpu", "--data", data, "--results", results, "--out", out, "--image"}
-	status, _, stderr = ebssc(append(args, "7")...)
-	require.Zero(t, status, stderr)
-	require.FileExists(t, out)
-	status, _, stderr = ebssc(append(args, "25")...)
-	require.Equal(t, 1, status)
-	require.Contains(t, stderr, "--image 25: the run has 25 test images")
-
-	folderOut := t.TempDir()
-	status, scores, stderr := ebssc("classify", out, "--run", records[0].ID, "--backend", "cpu", "--data", data, "--results", results, "--out", folderOut)
-	require.Zero(t, status, stderr)
-	require.Contains(t, scores, "PROBABILITY")
-	require.Contains(t, scores, "ENERGY")
-	require.FileExists(t, filepath.Join(folderOut, "seven_hypotheses.png"))
-	status, _, stderr = ebssc("classify", "nothing.png", "--results", results)
-	require.Equal(t, 1, status)
-	require.Contains(t, stderr, "nothing.png")
-
 	// A picture that is not the one of the record is refused.
 	require.NoError(t, os.WriteFile(filepath.Join(folder, record.FiguresFolder, records[0].ID+"_levels.png"), []byte("another"), 0o644))
 	status, _, stderr = ebssc("report", "--results", results)
 	require.Equal(t, 1, status)
 	require.Contains(t, stderr, records[0].ID+"_levels.png")
+}
+
+// A trained network decodes a chosen image, and classifies a picture.
+func TestDecodeAndClassify(t *testing.T) {
+	data, results := digits(t), t.TempDir()
+	status, _, stderr := ebssc(row("unroll-1", data, results)...)
+	require.Zero(t, status, stderr)
+	status, listed, stderr := ebssc("runs", "--profile", "smoke", "--results", results)
+	require.Zero(t, status, stderr)
+	id := regexp.MustCompile(`(?m)^unroll-1 +(\S+)`).FindStringSubmatch(listed)
+	require.NotNil(t, id, listed)
+	folder := t.TempDir()
+	seven := filepath.Join(folder, "seven.png")
+	network := []string{"--run", id[1], "--backend", "cpu", "--data", data, "--results", results}
+	decode := append([]string{"decode", "--out", seven}, network...)
+	status, _, stderr = ebssc(append(decode, "--image", "7")...)
+	require.Zero(t, status, stderr)
+	require.FileExists(t, seven)
+	status, _, stderr = ebssc(append(decode, "--image", "1000")...)
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "--image 1000: the run has 1000 test images")
+
+	status, scores, stderr := ebssc(append([]string{"classify", seven, "--out", folder}, network...)...)
+	require.Zero(t, status, stderr)
+	require.Contains(t, scores, "PROBABILITY")
+	require.Contains(t, scores, "ENERGY")
+	require.FileExists(t, filepath.Join(folder, "seven_hypotheses.png"))
+	status, _, stderr = ebssc(append([]string{"classify", "nothing.png"}, network...)...)
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "nothing.png")
 }
 
 // interruptAt sends the process SIGINT when a text is written.
