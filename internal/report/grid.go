@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -34,62 +35,57 @@ var gridColumns = slices.Concat(
 	originColumns[gridPoint](), closingColumns[gridPoint](),
 )
 
-// grid returns the recorded points of a study's grid at the profile's scale, by experiment in the order of their declaration: the
-// points of the data set and machine that have most.
+// grid returns the recorded points of a study's grid at the profile's scale, by experiment in the order of their declaration.
 func (p *Profile) grid(study experiments.Study) (byExperiment [][]gridPoint) {
 	if study.Grid == nil {
 		return nil // Points of no grid are one, the recipe: a held-out run of it is no choice among several
 	}
 	for _, e := range study.Experiments {
-		groups := map[string]*gridPoint{}
-		perSetting := map[string]int{}
-		settingOf := func(run experiments.Run) string { return fmt.Sprint(run.Dataset, run.Machine, run.HeldOut) }
-		var order []string
-		for _, r := range p.Records {
-			if r.Run.Experiment != e.Name || r.Run.HeldOut == 0 {
-				continue
-			}
-			for _, point := range study.Grid.Points() {
-				planned, err := experiments.Plan(e, p.Name, p.declared.Scale(study), r.Run.Dataset, r.Run.Machine,
-					experiments.Overrides{Seeds: 1, HeldOut: r.Run.HeldOut, Settings: point})
-				key := withoutSeed(r.Run)
-				if err != nil || withoutSeed(planned[0]) != key {
-					continue
-				}
-				if groups[key] == nil {
-					groups[key] = &gridPoint{study: study, point: point}
-					order = append(order, key)
-					perSetting[settingOf(r.Run)]++
-				}
-				groups[key].Group = append(groups[key].Group, r)
-			}
-		}
-		var points []gridPoint
-		for _, key := range order {
-			setting := settingOf(groups[key].Group[0].Run)
-			most := true
-			for other, count := range perSetting {
-				most = most && (count < perSetting[setting] || count == perSetting[setting] && setting <= other)
-			}
-			if most {
-				points = append(points, *groups[key])
-			}
+		points := p.gridPoints(study, e)
+		if len(points) == 0 {
+			continue
 		}
 		slices.SortFunc(points, func(a, b gridPoint) int { return comparePoints(study.Grid, a.point, b.point) })
 		if len(points) == len(study.Grid.Points()) {
-			best := 0
+			best := slices.MinFunc(points, func(a, b gridPoint) int { return cmp.Compare(a.Sample(testErr).Mean, b.Sample(testErr).Mean) })
 			for i := range points {
-				if points[i].Sample(testErr).Mean < points[best].Sample(testErr).Mean {
-					best = i
-				}
+				points[i].best = points[i].point.String() == best.point.String()
 			}
-			points[best].best = true
 		}
-		if len(points) > 0 {
-			byExperiment = append(byExperiment, points)
-		}
+		byExperiment = append(byExperiment, points)
 	}
 	return byExperiment
+}
+
+// gridPoints are an experiment's recorded points, of the data set, machine and number of held-out images that have most.
+func (p *Profile) gridPoints(study experiments.Study, e experiments.Experiment) (most []gridPoint) {
+	bySetting := map[string][]gridPoint{}
+	for _, r := range p.Records {
+		if r.Run.Experiment != e.Name || r.Run.HeldOut == 0 {
+			continue
+		}
+		setting := fmt.Sprint(r.Run.Dataset, r.Run.Machine, r.Run.HeldOut)
+		for _, point := range study.Grid.Points() {
+			planned, err := experiments.Plan(e, p.Name, p.declared.Scale(study), r.Run.Dataset, r.Run.Machine,
+				experiments.Overrides{Seeds: 1, HeldOut: r.Run.HeldOut, Settings: point})
+			if err != nil || withoutSeed(planned[0]) != withoutSeed(r.Run) {
+				continue
+			}
+			points := bySetting[setting]
+			at := slices.IndexFunc(points, func(other gridPoint) bool { return other.point.String() == point.String() })
+			if at < 0 {
+				at, points = len(points), append(points, gridPoint{study: study, point: point})
+			}
+			points[at].Group = append(points[at].Group, r)
+			bySetting[setting] = points
+		}
+	}
+	for _, setting := range slices.Sorted(maps.Keys(bySetting)) {
+		if len(bySetting[setting]) > len(most) {
+			most = bySetting[setting]
+		}
+	}
+	return most
 }
 
 // comparePoints orders points of a grid by its axes.
