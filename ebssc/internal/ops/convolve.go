@@ -169,11 +169,6 @@ func kernelPadding(kernel, positions, stride, pad, size int) [2]int {
 
 // zeroPad pads the spatial axes of x [N, H, W, C] with `width` zeros on each side.
 func zeroPad(x *Node, width int) *Node {
-	for _, axis := range []int{1, 2} {
-		side := x.Shape().Clone()
-		side.Dimensions[axis] = width
-		zeros := Zeros(x.Graph(), side)
-		x = Concatenate([]*Node{zeros, x, zeros}, axis)
-	}
-	return x
+	zero := ScalarZero(x.Graph(), x.DType())
+	return padAxis(padAxis(x, zero, 1, width, width), zero, 2, width, width)
 }
