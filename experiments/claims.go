@@ -148,7 +148,7 @@ var residualsClaims = []Claim{
 	{
 		Name: "class-differences", Where: "Sec. 4.2, Fig. 5",
 		Says:    "Differences across class hypotheses become more pronounced at higher levels, for digits.",
-		Reading: "from each block to the next",
+		Reading: "from each block to the next; networks before training are measured, too (residuals.md), and where they do the same nothing of it was learned",
 		Expect:  growing("ssc-ebc17-mnist", 7),
 	},
 }
