@@ -74,7 +74,15 @@ func TestDeclareChecksNames(t *testing.T) {
 	base.Experiments = []experiments.Experiment{{Name: "a", Base: "b", Architecture: experiments.SevenBlocks{}}}
 	claim.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{experiments.Lower(experiments.TestErr, "crelu-lc7", "vgg")}}}
 	block.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{{Subject: experiments.Source{Experiment: "crelu-lc7", Block: "pool1"}}}}}
-	for name, bad := range map[string]experiments.Study{"twice": twice, "base": base, "claim": claim, "block": block} {
+	nothing, nobody, half := study, study, study
+	nothing.Claims = []experiments.Claim{{Name: "c"}}
+	nobody.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{{Baseline: experiments.Source{Experiment: "crelu-lc7"}}}}}
+	half.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{
+		{Subject: experiments.Source{Experiment: "crelu-lc7", Block: "conv1"}, Baseline: experiments.Source{Experiment: "relu-lc7"}},
+	}}}
+	for name, bad := range map[string]experiments.Study{
+		"twice": twice, "base": base, "claim": claim, "block": block, "nothing": nothing, "nobody": nobody, "half": half,
+	} {
 		require.Panics(t, func() { experiments.Declare(bad) }, name)
 	}
 }

@@ -1,5 +1,7 @@
 package experiments
 
+import "slices"
+
 // Grid lists settings, and the values of each, among which every experiment of a study chooses: the combination with the smallest
 // error on held-out training images. One grid and one rule for all, so that settings chosen for one experiment handicap no other.
 type Grid []Axis
@@ -23,4 +25,9 @@ func (g Grid) Points() []Settings {
 		points = finer
 	}
 	return points
+}
+
+// Has says whether a setting is one of the grid's.
+func (g Grid) Has(setting string) bool {
+	return slices.ContainsFunc(g, func(axis Axis) bool { return axis.Setting == setting })
 }

@@ -57,7 +57,7 @@ var Studies = Suite{
 }
 
 // Declare returns the study. It panics where a name is used twice, where a network does not read the study's images, or where a base or a
-// claim names an experiment or a block that the study does not have: a mistake in a declaration shows when the program starts.
+// claim names an experiment or a block that the study does not have, and where a claim expects nothing: a mistake in a declaration shows when the program starts.
 func Declare(study Study) Study {
 	names := map[string]bool{}
 	for _, e := range study.Experiments {
@@ -76,8 +76,15 @@ func Declare(study Study) Study {
 		}
 	}
 	for _, claim := range study.Claims {
+		if len(claim.Expect) == 0 {
+			panic(fmt.Sprintf("study %s: claim %s expects nothing", study.Name, claim.Name))
+		}
 		for _, expectation := range claim.Expect {
-			for _, source := range []Source{expectation.Subject, expectation.Baseline} {
+			subject, baseline := expectation.Subject, expectation.Baseline
+			if subject == (Source{}) || baseline != (Source{}) && (subject.Block == "") != (baseline.Block == "") {
+				panic(fmt.Sprintf("study %s: claim %s compares %v with %v", study.Name, claim.Name, subject, baseline))
+			}
+			for _, source := range []Source{subject, baseline} {
 				if !study.has(source) {
 					panic(fmt.Sprintf("study %s: claim %s names %s, which the study does not have", study.Name, claim.Name, source))
 				}

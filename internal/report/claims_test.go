@@ -165,8 +165,31 @@ func TestPooledDeviation(t *testing.T) {
 	require.InDelta(t, 0.1513195759, f.Measured.Interval.High, 1e-6)
 	require.InEpsilon(t, 0.4715, f.P, 1e-3)
 	require.Equal(t, "yes", f.PaperWithin())
+	addRuns(t, results, "quick", "ssc-ebc67", 900, 900, 900)
+	require.Equal(t, 5.0, claimAt(t, results, "overnight", "crelu").Findings[0].Measured.Degrees, "networks that have not learned do not count")
 	addRuns(t, results, "overnight", "ssc-lc7", 110, 111)
 	require.Equal(t, report.Method{Test: "Student", Over: "seeds", Pooled: "overnight"}, claimAt(t, results, "overnight", "crelu").Findings[0].Measured.Method, "its own seeds come first")
+}
+
+// Rows that are the same runs under two names count once. Here both train without dropout.
+func TestPooledDeviationOfTwins(t *testing.T) {
+	results := t.TempDir()
+	addRuns(t, results, "quick", "crelu-lc7-base", 300)
+	addRuns(t, results, "quick", "crelu-avg-lc7", 310)
+	for _, name := range []string{"ssc-lc7-base", "ssc-lc7-no-dropout"} {
+		addRuns(t, results, "quick", name, 270, 279, 281)
+	}
+	f := claimAt(t, results, "quick", "average-pool").Findings[0]
+	require.Equal(t, []any{report.Method{Test: "Student", Over: "seeds", Pooled: "quick"}, 2.0}, []any{f.Measured.Method, f.Measured.Degrees})
+}
+
+// Seeds that do not vary say nothing of others, however many there are.
+func TestSeedsThatDoNotVary(t *testing.T) {
+	results := t.TempDir()
+	for _, name := range []string{"relu-lc7", "crelu-lc7"} {
+		addRuns(t, results, "overnight", name, 100, 100, 100)
+	}
+	require.Equal(t, "the 3 seeds do not vary", claimAt(t, results, "overnight", "crelu").Findings[0].Why)
 }
 
 // A comparison that agrees where it is the only one declared is open among many. Measuring the others never weakens it.

@@ -73,7 +73,7 @@ func (p *Profile) whyNotJudged(study experiments.Study, f Finding) (decide, why 
 		return string(study.Images), fmt.Sprintf("measured on %s", dataset.Title(f.Group[0].Run.Dataset.Name))
 	}
 	for _, r := range f.Group {
-		if guessing := 100 * (1 - 1/float64(r.Run.Network.Classes)); r.TestErr > chanceShare*guessing {
+		if !learned(r) {
 			return "longer training", fmt.Sprintf("%s has not learned: test error %.1f %%", p.title(r.Run.Experiment), r.TestErr)
 		}
 	}
@@ -81,8 +81,15 @@ func (p *Profile) whyNotJudged(study experiments.Study, f Finding) (decide, why 
 	if f.Seeds >= needed && f.Measured.Degrees > 0 {
 		return "", ""
 	}
-	needed = max(needed, leastSeeds)
+	if needed = max(needed, leastSeeds); f.Seeds >= needed {
+		return "images on which they differ", fmt.Sprintf("the %d seeds do not vary", f.Seeds)
+	}
 	return fmt.Sprintf("%d seeds: %s --seeds %[1]d", needed, command), fmt.Sprintf("too few seeds: %d of %d", f.Seeds, needed)
+}
+
+// learned says whether a network is better than chance, see chanceShare.
+func learned(r record.Record) bool {
+	return r.TestErr <= chanceShare*100*(1-1/float64(r.Run.Network.Classes))
 }
 
 // combineVerdicts sets the claim's verdict: all its expectations must hold. In the paper's regime, and with several seeds of this scale, the
@@ -117,7 +124,7 @@ var regimeWords = map[string]string{Agrees: Reproduced, Disagrees: Contradicted}
 
 // pool pools the variance of a quantity between seeds over the study's rows, on the data set and the machine of a run: at this profile, or
 // else at the next smaller one that has rows with several seeds. at is the name of that profile. Where no row has several seeds the variance
-// is not known.
+// is not known. A row whose networks have not learned does not count, nor one that another row's runs equal but for their name.
 func (p *Profile) pool(study experiments.Study, run experiments.Run, quantity func(record.Record) float64) (all stats.Pool, at string, err error) {
 	index := slices.IndexFunc(experiments.Profiles, func(profile experiments.Profile) bool { return profile.Name == p.Name })
 	for ; index >= 0 && !experiments.Profiles[index].Demo; index-- {
@@ -130,8 +137,18 @@ func (p *Profile) pool(study experiments.Study, run experiments.Run, quantity fu
 			if !setting.has(run) {
 				continue
 			}
+			counted := map[string]bool{}
 			for _, e := range study.Experiments {
-				all.Add(setting.Groups[e.Name].Sample(quantity))
+				group := setting.Groups[e.Name]
+				if len(group) == 0 || slices.ContainsFunc(group, func(r record.Record) bool { return !learned(r) }) {
+					continue
+				}
+				nameless := group[0].Run
+				nameless.Experiment = ""
+				if same := withoutSeed(nameless); !counted[same] {
+					counted[same] = true
+					all.Add(group.Sample(quantity))
+				}
 			}
 		}
 		if all.Known() {

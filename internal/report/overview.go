@@ -10,6 +10,7 @@ import (
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
 // Files in the folder of all results.
@@ -37,7 +38,7 @@ func WriteAll(results string, suite experiments.Suite) (profiles []*Profile, err
 }
 
 // writeOverview writes what belongs to no profile into the folder of all results: paper.csv, the numbers that the paper reports, and the
-// overview of the profiles' test errors against the time of training, errors.csv and errors.svg.
+// overview of the profiles' test errors against the core time of training, errors.csv and errors.svg.
 func writeOverview(results string, suite experiments.Suite, profiles []*Profile) error {
 	out := output{paperCSV: paperColumns.CSV(suite.PaperNumbers())}
 	var rows []RunsRow
@@ -77,22 +78,24 @@ var paperColumns = Columns[experiments.Number]{
 	{Name: "where", Cell: func(n experiments.Number) string { return n.Where }},
 }
 
-// errorsColumns are those of errors.csv. Errors are in percent, means over the seeds; hours are those of one run, the
-// median over the seeds.
+// errorsColumns are those of errors.csv. Errors are in percent, means over the seeds; core_hours are the hours of one
+// run times its cores, the median over the seeds.
 var errorsColumns = slices.Concat(
 	Columns[RunsRow]{
 		of[RunsRow]("experiment", func(r record.Record) string { return r.Run.Experiment }),
 		of[RunsRow]("width", func(r record.Record) string { return strconv.Itoa(r.Run.Width()) }),
 		of[RunsRow]("optimizer", func(r record.Record) string { return fmt.Sprint(r.Run.Settings[experiments.ParamOptimizer]) }),
-		{Name: "hours", Cell: func(r RunsRow) string { return decimals(r.hours(), 3) }},
+		{Name: "core_hours", Cell: func(r RunsRow) string { return decimals(r.coreHours(), 3) }},
 	},
 	meanStd[RunsRow]("train_err", 2, trainErr), meanStd[RunsRow]("test_err", 2, testErr),
 	Columns[RunsRow]{{Name: "differs", Cell: RunsRow.differs}},
 	originColumns[RunsRow](), closingColumns[RunsRow](),
 )
 
-// hours that a run of the group took.
-func (r RunsRow) hours() float64 { return r.seconds() / 3600 }
+// coreHours that a run of the group took.
+func (r RunsRow) coreHours() float64 {
+	return stats.Median(r.values(func(r record.Record) float64 { return r.Seconds * float64(r.Origin.Cores) / 3600 }))
+}
 
 // inOverview says whether a run belongs to the overview: a row of the paper's table, or of a study like it, that was trained on all
 // training images and measured on all test images, which may stand beside the paper's.
@@ -110,12 +113,12 @@ func (r RunsRow) onlyScaled() bool {
 	})
 }
 
-// errorsChart is the test error against hours: a curve for each row, optimizer and machine, through the runs with the recipe's settings, and
-// a line for each of the paper's errors. It shows the data set that comes first, see ranks.
+// errorsChart is the test error against core hours: a curve for each row and machine, through the runs with their profile's settings, and a
+// line for each of the paper's errors. It shows the data set that comes first, see ranks.
 func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
 	chart := plot.Chart{
-		Title: "Test error against the hours of training\n(dots: a width and epochs, mean of the seeds; dashed: the paper)",
-		X:     "hours", Y: "error (% of the test images)", LogX: true,
+		Title: "Test error against the core hours of training\n(dots: a width and epochs, mean of the seeds; dashed: the paper)",
+		X:     "hours of one core", Y: "error (% of the test images)", LogX: true,
 	}
 	of := func(row RunsRow) experiments.Run { return row.Group[0].Run }
 	shown := of(slices.MinFunc(rows, func(a, b RunsRow) int { return cmp.Compare(ranks[of(a).Dataset.Name], ranks[of(b).Dataset.Name]) })).Dataset
@@ -135,7 +138,7 @@ func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
 			for _, row := range rows {
 				if of(row).Experiment == e.Name && of(row).Machine.String() == machine {
 					// Without a band: it would narrow to nothing towards a point of one seed.
-					curve.Points = append(curve.Points, plot.At(row.hours(), row.Sample(testErr).Mean))
+					curve.Points = append(curve.Points, plot.At(row.coreHours(), row.Sample(testErr).Mean))
 				}
 			}
 			if len(curve.Points) > 0 {

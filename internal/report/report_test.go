@@ -342,12 +342,18 @@ func TestScans(t *testing.T) {
 		trial("relu-lc7", 2, 2, experiments.Settings{experiments.ParamMuonRate: rate})
 	}
 	trial("relu-lc7", 1, 2, experiments.Settings{experiments.ParamWarmUp: 0.2})
+	for _, alpha := range []float64{0, 1e-5, 1e-4} { // a setting that is not one of the grid's
+		trial("unroll-0", 1, 2, experiments.Settings{ebssc.ParamAlpha: alpha})
+	}
 	write(t, results)
 	lines := strings.Split(strings.TrimSpace(read(t, results, "scans.csv")), "\n")
-	require.Len(t, lines, 1+6)
+	require.Len(t, lines, 1+3+6)
 	require.Equal(t, "setting,experiment,width,value,train_err,train_err_std,heldout_err,heldout_err_std,dataset,dataset_sha256,profile,backend,seeds,"+
 		"epochs,train_images,test_images,seconds,cpu,commit", lines[0])
-	for _, line := range lines[1:] {
+	for _, line := range lines[1:4] {
+		require.Regexp(t, `^alpha,unroll-0,2,`, line)
+	}
+	for _, line := range lines[4:] {
 		require.Regexp(t, `^muon_rate,relu-lc7,(2,0\.\d+,.*,xla-cpu,2,|4,0\.\d+,.*,xla-cpu,1,)`, line)
 	}
 	require.FileExists(t, filepath.Join(results, "smoke", "figures", "scan_muon_rate.svg"))
@@ -443,10 +449,10 @@ func TestSweeps(t *testing.T) {
 	add(t, results, "unroll-1", 2, sweeps("1111111110"))
 	add(t, results, "unroll-3", 1, sweeps("1111111111"))
 	write(t, results)
-	require.Equal(t, `sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_objective,train_objective_std,train_err,train_err_std,test_err,test_err_std,paper_test_err,fixed,broken,mcnemar_p,delta_base,delta_base_low,delta_base_high,seconds,cpu,commit
-0,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.62500,0.17678,25.00,0.00,80.00,14.14,1.31,,,,,,,10,made (2 cores),0123456789ab
-1,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.75000,0.00000,25.00,0.00,10.00,0.00,0.74,9,1,0.0215,-70.00,-197.06,57.06,12,made (2 cores),0123456789ab
-3,mnist,mnist-0123456789,smoke,xla-cpu,1,2,1000,10,0,0.75000,,25.00,,0.00,,,,,,,,,12,made (2 cores),0123456789ab
+	require.Equal(t, `sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_objective,train_objective_std,train_err,train_err_std,test_err,test_err_std,paper_test_err,fixed,broken,mcnemar_p,delta_base,delta_base_low,delta_base_high,delta_method,seconds,cpu,commit
+0,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.62500,0.17678,25.00,0.00,80.00,14.14,1.31,,,,,,,,10,made (2 cores),0123456789ab
+1,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0,0.75000,0.00000,25.00,0.00,10.00,0.00,0.74,9,1,0.0215,-70.00,-197.06,57.06,"Welch, 2 seeds",12,made (2 cores),0123456789ab
+3,mnist,mnist-0123456789,smoke,xla-cpu,1,2,1000,10,0,0.75000,,25.00,,0.00,,,,,,,,,,12,made (2 cores),0123456789ab
 `, read(t, results, "unroll_summary.csv"))
 	require.True(t, strings.HasPrefix(read(t, results, "unroll.csv"), `sweeps,dataset,dataset_sha256,backend,seed,epoch,train_objective,train_err,test_err,seconds
 0,mnist,mnist-0123456789,xla-cpu,1,1,1.00000,40.00,`), read(t, results, "unroll.csv"))
@@ -475,7 +481,7 @@ func TestSweepsOfOtherSeeds(t *testing.T) {
 	add(t, results, "unroll-0", 1, sweeps("0000000001"))
 	add(t, results, "unroll-1", 2, sweeps("1111111111"))
 	write(t, results)
-	require.Contains(t, read(t, results, "unroll_summary.csv"), ",0.00,,0.74,,,,-90.00,,,12,")
+	require.Contains(t, read(t, results, "unroll_summary.csv"), ",0.00,,0.74,,,,-90.00,,,none,12,")
 }
 
 // A p value that is too small for its numbers is printed as a bound, in CSV, too.

@@ -46,7 +46,7 @@ func (p *Profile) scans() map[string][][]scanPoint {
 		for _, r := range p.Records {
 			value, ok := r.Run.Settings.Number(setting)
 			study, _, err := p.suite.Experiment(r.Run.Experiment)
-			if !ok || r.Run.HeldOut == 0 || err != nil || study.Grid != nil { // reportGrids shows grids
+			if !ok || r.Run.HeldOut == 0 || err != nil || study.Grid.Has(setting) { // reportGrids shows grids
 				continue
 			}
 			shared := r.Run

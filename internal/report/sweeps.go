@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -18,7 +19,7 @@ import (
 var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, notes: sweepsNotes, draw: drawSweeps}
 
 // sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the objective in nats and
-// errors in percent. delta_base is the difference in test error to one sweep less, with its interval as in a table; fixed, broken and mcnemar_p
+// errors in percent. delta_base is the difference in test error to one sweep less, with its interval and method as in a table; fixed, broken and mcnemar_p
 // are of the paired test of the two on the test images, see [stats.McNemar]. The other columns are as
 // in a table.
 var sweepsColumns = slices.Concat(
@@ -156,12 +157,17 @@ func spansDecade(curves []plot.Curve) bool {
 
 // sweepsNotes say what the columns mean.
 func sweepsNotes(_ string, rows []Row) []string {
-	notes := []string{
-		fmt.Sprintf("The training objective is Eq. (train_obj2) in nats with α = %s. It and the errors are of all images, without dropout, "+
-			"after the last epoch; the figures' training objective is of the first training images.", alphaOf(rows[0].Group[0])),
-		"Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of McNemar's exact " +
-			"test of the two counts. It knows the test images alone, and leaves out how much seeds vary, as does the interval of a single seed.",
+	var alphas []string
+	for _, row := range rows {
+		alphas = append(alphas, alphaOf(row.Group[0]))
 	}
+	slices.Sort(alphas)
+	notes := append([]string{
+		fmt.Sprintf("The training objective is Eq. (train_obj2) in nats with α = %s. It and the errors are of all images, without dropout, "+
+			"after the last epoch; the figures' training objective is of the first training images.", strings.Join(slices.Compact(alphas), " or ")),
+		"Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of McNemar's exact " +
+			"test of the two counts. It knows the test images alone, and leaves out how much seeds vary.",
+	}, intervalNotes(rows)...)
 	if hasPaper(rows) {
 		notes = append(notes, "The paper leaves the network of this study open: its numbers are of another one.")
 	}

@@ -47,16 +47,17 @@ var rowColumns = slices.Concat(
 		ofDelta("base", "", func(r Row) string { return r.Experiment.Base }),
 	},
 	deltaColumns,
-	Columns[Row]{ofDelta("delta_method", "", func(r Row) string { return r.Delta.Method.Text(r.Delta.Count) })},
 	Columns[Row]{ofDelta("mcnemar_p", "", func(r Row) string { return r.Delta.pValue() })},
 	closingColumns[Row](),
 )
 
-// deltaColumns are the difference in test error to the base, in percentage points, with its 95 % interval.
+// deltaColumns are the difference in test error to the base, in percentage points, with its 95 % interval and the
+// method.
 var deltaColumns = Columns[Row]{
 	ofDelta("delta_base", "", func(r Row) string { return percent(r.Delta.Value) }),
 	ofDelta("delta_base_low", "", func(r Row) string { return percent(r.Delta.Interval.Low) }),
 	ofDelta("delta_base_high", "", func(r Row) string { return percent(r.Delta.Interval.High) }),
+	ofDelta("delta_method", "", func(r Row) string { return r.Delta.Method.Text(r.Delta.Count) }),
 }
 
 // baseText names the base, or says how to train it.
@@ -103,16 +104,22 @@ func rowNotes(profile string, rows []Row) []string {
 		notes = append(notes, "± is the standard deviation over seeds. Differences are in percentage points. Their intervals over seeds are for these "+
 			"test images and leave out how much others would vary.")
 	}
+	notes = append(notes, intervalNotes(rows)...)
+	if profile != "paper" && hasPaper(rows) {
+		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and a longer training (it does not say how long); "+
+			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
+	}
+	return notes
+}
+
+// intervalNotes say what the intervals of differences are over, where that is not the rows' own seeds.
+func intervalNotes(rows []Row) (notes []string) {
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.Delta.Method == MethodPaired }) {
 		notes = append(notes, "The interval of a single seed is over the test images (Bonett and Price, paired); it leaves out how much seeds vary.")
 	}
 	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Delta.Method.Pooled != "" }); i >= 0 {
 		notes = append(notes, fmt.Sprintf("Where a row has fewer than %d seeds, the interval takes the deviation between seeds of rows at `%s` for its own.",
 			leastSeeds, rows[i].Delta.Method.Pooled))
-	}
-	if profile != "paper" && hasPaper(rows) {
-		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and a longer training (it does not say how long); "+
-			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
 	}
 	return notes
 }
