@@ -34,5 +34,5 @@
 // The norm runs over all positions and channels of one image (and one class hypothesis), the paper's "global
 // normalization". A code that is zero everywhere stays zero, has energy 0 and a finite gradient.
 //
-// The paper contradicts itself in a few signs. docs/paper.md has the readings that are used here; tests pin them.
+// The paper contradicts itself in a few signs. docs/paper.md has the readings that are used here.
 package ebssc

@@ -98,14 +98,23 @@ func outputs(t require.TestingT, store *model.Store, images *tensors.Tensor, gra
 	return all
 }
 
+// withDropout gives every third stack dropout: its settings, and what makes a graph one of training.
+func withDropout(i int) (settings experiments.Settings, prepare func(scope *model.Scope, g *Graph)) {
+	if i%3 > 0 {
+		return nil, func(*model.Scope, *Graph) {}
+	}
+	return experiments.Settings{ebssc.ParamDropout: 0.3}, func(scope *model.Scope, g *Graph) { scope.Store().SetTraining(g, true) }
+}
+
 // Block-coordinate ascent: for every model, image and hypothesis the joint energy never falls from one block's update to
-// the next, and it does rise.
+// the next, and it does rise. Dropout's masks stay as they are from one sweep to the next.
 func TestJointEnergyNeverFalls(t *testing.T) {
 	rose := 0.0
 	for i, n := range someStacks(12) {
 		seed := uint64(i)
-		store := randomModel(t, n, nil, seed)
-		ascent := outputs(t, store, randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
+		settings, prepare := withDropout(i)
+		ascent := outputs(t, randomModel(t, n, settings, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
+			prepare(scope, images.Graph())
 			return ebssc.Ascent(n, scope, images, 3)
 		})
 		for step := 1; step < len(ascent); step++ {
@@ -175,7 +184,7 @@ func TestFixedPoint(t *testing.T) {
 }
 
 // The top-down term is the gradient of the energy above with respect to the code below: for every kernel, stride and padding,
-// through max and average pools, with and without hypotheses.
+// through max and average pools, with and without hypotheses, and under dropout.
 func TestTopDownIsTheAdjoint(t *testing.T) {
 	for i, n := range someStacks(12) {
 		n.Layers = n.Layers[:2]
@@ -185,7 +194,9 @@ func TestTopDownIsTheAdjoint(t *testing.T) {
 			n.Layers = []ebssc.Layer{n.Layers[0], pool, n.Layers[1]}
 		}
 		seed := uint64(i)
-		both := outputs(t, randomModel(t, n, nil, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
+		settings, prepare := withDropout(i / 3) // with each kind of pool
+		both := outputs(t, randomModel(t, n, settings, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
+			prepare(scope, images.Graph())
 			r, gradient := ebssc.TopDown(n, scope, images)
 			if r.Rank() > gradient.Rank() { // one code below for all hypotheses
 				r = ReduceSum(r, 1)
@@ -196,7 +207,7 @@ func TestTopDownIsTheAdjoint(t *testing.T) {
 	}
 }
 
-// Gradients through the unrolled graph, top-down passes and dropout's masks included, against finite differences.
+// Gradients through the unrolled graph, top-down passes included, against finite differences.
 func TestUnrolledGradients(t *testing.T) {
 	labels := tensors.FromValue([][]int32{{2}, {0}})
 	for _, below := range []ebssc.Coding{ebssc.SSC, ebssc.EBC} {

@@ -521,6 +521,34 @@ func TestBFloat16(t *testing.T) {
 	require.Greater(t, off, 1e-5)
 }
 
+// Adam's first step is as long as its rate. That of offsets and thresholds is as long as the entries of the code below are large, 1/√n, times
+// what the settings say: else they outgrow the codes.
+func TestStepsAreInUnitsOfCodes(t *testing.T) {
+	network := twoBlocks(0) // for images of 12×12×1; the lower code is 5×5×6
+	const rate = 1e-4
+	store := initialStore(network, dtypes.Float32, experiments.Settings{
+		experiments.ParamLearningRate: rate, ebssc.ParamBetaStep: 2.0, ebssc.ParamClassStep: 10.0,
+	})
+	before := map[string][]float32{}
+	for name, value := range network.Variables(store) {
+		before[name] = tensors.MustCopyFlatData[float32](value)
+	}
+	batch := labelled(1, 2)
+	batch.Inputs[0] = tensors.FromFlatDataAndDimensions(tensors.MustCopyFlatData[float32](batch.Inputs[0])[:2*12*12], 2, 12, 12, 1)
+	_, err := newTrainer(network, store).TrainStep(batch)
+	require.NoError(t, err)
+	for name, factor := range map[string]float64{
+		"conv1/offset": 1 / math.Sqrt(12*12), "conv1/thresholds": 2 / math.Sqrt(12*12),
+		"conv2/offset": 1 / math.Sqrt(5*5*6), "conv2/thresholds": 10 / math.Sqrt(5*5*6),
+	} {
+		largest := 0.0
+		for i, value := range tensors.MustCopyFlatData[float32](network.Variables(store)[name]) {
+			largest = math.Max(largest, math.Abs(float64(value-before[name][i])))
+		}
+		require.InEpsilon(t, rate*factor, largest, 0.02, name)
+	}
+}
+
 // newTrainer trains a network by Adam.
 func newTrainer(network ebssc.Network, store *model.Store) *train.Trainer {
 	return train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {

@@ -19,7 +19,7 @@ const Version = 3
 // MaxSeeds is the largest number of seeds of an experiment.
 const MaxSeeds = 1000
 
-// Run describes one training run: all that decides its result, and nothing else.
+// Run describes one training run: all that decides its result, but for the processor, on which numbers are rounded in another way.
 type Run struct {
 	// Version of the code, see the constant.
 	Version int
@@ -55,7 +55,7 @@ type Dataset struct {
 	Train, Test int
 }
 
-// Machine is the part of a computer that decides a run's result: it fixes the order in which numbers are added up.
+// Machine is the part of a computer that a run's description names: it fixes the operations. Processors may round them differently.
 type Machine struct {
 	// Backend that computes: xla-cpu, xla-cuda, xla (another plugin) or go.
 	Backend string
@@ -227,7 +227,8 @@ func (r Run) Work() (float64, error) {
 	return float64(flop) * float64(passes) * float64(r.TrainImages) * float64(r.Epochs), err
 }
 
-// ID names the run: experiment, seed and a hash of the whole description. Two runs with the same ID have the same result.
+// ID names the run: experiment, seed and a hash of the whole description. Two runs with the same ID have the same result
+// on the same kind of processor; elsewhere they differ by rounding.
 func (r Run) ID() string {
 	hash := sha256.Sum256([]byte(describe(r)))
 	return fmt.Sprintf("%s-%d-%s", r.Experiment, r.Seed, hex.EncodeToString(hash[:5]))

@@ -98,17 +98,6 @@ func (s Scores) Predictions() []uint8 {
 	return predictions
 }
 
-// ErrorRate is the share of images, in percent, whose highest score is not their label's.
-func (s Scores) ErrorRate(labels []uint8) float64 {
-	wrong := 0
-	for i, class := range s.Predictions() {
-		if class != labels[i] {
-			wrong++
-		}
-	}
-	return 100 * float64(wrong) / float64(len(s))
-}
-
 // LogLoss is the mean softmax log-loss, Eq. (train_obj2) without its penalty, in nats.
 func (s Scores) LogLoss(labels []uint8) float64 {
 	var sum float64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"time"
 
 	"github.com/gomlx/compute"
@@ -95,6 +96,50 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 		variables[name] = tensors.MustCopyFlatData[T](value)
 	}
 	return losses, seconds, variables
+}
+
+// Labels are those of the images that a run trains on, and of those that it is measured on.
+func Labels(t require.TestingT, runner *Runner, run experiments.Run) (trained, measured []uint8) {
+	images, release, err := runner.acquireImages(context.Background(), run)
+	require.NoError(t, err)
+	defer release()
+	return images.trainLabels, images.testLabels
+}
+
+// Schedule takes all steps of a run: Adam's rate in each, and how far a dictionary moves.
+func Schedule(t require.TestingT, runner *Runner, run experiments.Run, dictionary string) (rates, moved []float64) {
+	images, release, err := runner.acquireImages(context.Background(), run)
+	require.NoError(t, err)
+	defer release()
+	s := &trainingRun{runner: runner, run: run, images: images, store: newStore(run)}
+	defer s.store.Finalize()
+	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
+	batches, err := s.batches(0)
+	require.NoError(t, err)
+	loop := s.loop(s.graph)
+	defer loop.Trainer.ResetComputationGraphs()
+	var last []float32
+	loop.OnStep("schedule", 0, func(*train.Loop, []*tensors.Tensor) error {
+		rates = append(rates, float64(tensors.ToScalar[float32](optimizer.LearningRateVar(s.store.RootScope(), dtypes.Float32, 0).MustValue())))
+		now := tensors.MustCopyFlatData[float32](run.Network.Variables(s.store)[dictionary])
+		if last != nil {
+			moved = append(moved, distance(last, now))
+		}
+		last = now
+		return nil
+	})
+	_, err = loop.RunSteps(batches, run.Epochs*run.StepsPerEpoch())
+	require.NoError(t, err)
+	return rates, moved
+}
+
+// distance is the Euclidean one.
+func distance(a, b []float32) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += math.Pow(float64(b[i])-float64(a[i]), 2)
+	}
+	return math.Sqrt(sum)
 }
 
 // TimeEvaluations evaluates the test images several times, and a batch of them as often as there are batches: seconds

@@ -129,6 +129,7 @@ func (r *Runner) prepare(ctx context.Context, run experiments.Run) (*prepared, e
 		return nil, err
 	}
 	if p.test, err = onDevice("test", test); err != nil {
+		p.train.FinalizeAll()
 		return nil, err
 	}
 	return p, nil

@@ -343,7 +343,7 @@ func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) 
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	return scores.ErrorRate(labels), scores.LogLoss(labels) + penalty, scores, nil
+	return record.ErrorRate(digits(scores.Predictions()), digits(labels)), scores.LogLoss(labels) + penalty, scores, nil
 }
 
 // measure evaluates the trained model.
@@ -397,6 +397,8 @@ func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
 		steps := e.run.StepsPerEpoch()
 		skip := e.from % steps
 		for epoch := e.from / steps; ; epoch++ {
+			// The source takes its seed modulo 2³¹ − 1, so this is the order 2·seed + epoch: seeds share orders, two epochs apart. With
+			// another rule recorded runs could not be repeated: it waits for the next Version.
 			order := rand.New(rand.NewSource(int64(e.run.Seed)<<32 + int64(epoch)))
 			for batch, err := range e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Batch(), true).Iter() {
 				if skip > 0 && err == nil {

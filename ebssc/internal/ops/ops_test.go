@@ -130,13 +130,8 @@ func TestCrossCorrelateLikePlain(t *testing.T) {
 		{2, 5, 3, 8, 1, 3, 1, 1},     // one filter
 		{2, 6, 8, 3, 8, 3, 1, 1},     // too few channels for the transform: columns in pairs
 		{1, 1, 2, 1, 1, 3, 1, 1},     // one pair
-		{2, 6, 7, 3, 8, 3, 1, 1},     // no pairs
-		{2, 6, 7, 8, 8, 3, 2, 1},     // strides
-		{2, 6, 6, 8, 8, 3, 1, 0},     // no padding
 		{2, 8, 8, 8, 12, 1, 1, 0},    // 1×1
 		{2, 8, 8, 8, 12, 1, 1, 1},    // conv7: 1×1 with a border of zeros
-		{2, 8, 8, 8, 12, 1, 2, 1},    // the same with strides
-		{2, 9, 9, 4, 6, 5, 2, 2},     // 5×5
 		{3, 5, 5, 4, 6, 5, 2, 0},     // one window
 		{3, 6, 9, 4, 6, 3, 3, 0},     // windows side by side
 		{8, 32, 32, 128, 8, 3, 1, 1}, // more than one chunk of the batch
@@ -248,7 +243,7 @@ func TestTransposeIsAdjoint(t *testing.T) {
 				}
 			}
 		}
-		for _, fast := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}, {3, 6, 9, 4, 6, 3, 3, 0}} {
+		for _, fast := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}, {3, 6, 9, 4, 6, 3, 3, 0}, {2, 10, 13, 1, 4, 5, 3, 1}} {
 			t.Run(fast.String(), func(t *testing.T) { fast.requireAdjoint(t, on) })
 		}
 	})
@@ -276,6 +271,7 @@ func TestOwnConvolutionGradients(t *testing.T) {
 	for _, c := range []convolution{
 		{2, 6, 5, 4, 3, 2, 1, 0}, {2, 6, 5, 4, 3, 2, 2, 0}, {2, 7, 5, 4, 3, 2, 2, 1}, {2, 6, 7, 4, 3, 4, 1, 1}, {2, 8, 8, 4, 3, 4, 2, 1},
 		{2, 9, 8, 4, 3, 4, 3, 0}, {2, 5, 5, 4, 3, 2, 1, 2}, {2, 6, 6, 4, 3, 5, 1, 3}, {2, 6, 6, 4, 3, 5, 2, 4},
+		{2, 10, 13, 1, 4, 5, 3, 1}, // the lower block of the unroll study
 	} {
 		for _, k := range []Kernels{{}, {Plain: true}} {
 			_, dx, dd := c.run(on(t, "cpu"), k)
