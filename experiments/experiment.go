@@ -12,12 +12,21 @@ type Experiment struct {
 	Architecture
 	// Settings are the hyperparameters that the experiment changes in its profile's recipe.
 	Settings Settings
+	// Chosen are hyperparameters that were chosen for this experiment alone on held-out images: at its study's [Grid], and beside it. They
+	// replace Settings of the same names, except at the grid's points.
+	Chosen Settings
 	// Base names the experiment of the same study that this one changes in one thing. Reports show the difference to it.
 	Base string
 	// Traced experiments are measured after every epoch, on the test images and on the first training images.
 	Traced bool
 	// Paper holds the paper's numbers; empty for your own experiment.
 	Paper Paper
+}
+
+// AtGrid is the experiment without what was chosen for it, as the points of its study's grid are trained.
+func (e Experiment) AtGrid() Experiment {
+	e.Chosen = nil
+	return e
 }
 
 // Architecture makes a network at any width.

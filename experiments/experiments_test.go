@@ -162,6 +162,21 @@ func TestDevices(t *testing.T) {
 	require.Equal(t, false, plan(t, "relu-lc7", cpu, experiments.Overrides{}).Settings[ebssc.ParamPlainOps])
 }
 
+// What was chosen for an experiment replaces its settings, but not at the points of a grid, and the command line replaces both.
+func TestChosen(t *testing.T) {
+	_, e, err := suite.Experiment("unroll-0")
+	require.NoError(t, err)
+	e.Chosen = experiments.Settings{experiments.ParamLearningRate: 0.01}
+	rate := func(e experiments.Experiment, o experiments.Overrides) any {
+		runs, err := experiments.Plan(e, "quick", experiments.Scale{Width: 4, Epochs: 1, Seeds: 1}, experiments.Dataset{Train: 1000, Test: 10}, cpu, o)
+		require.NoError(t, err)
+		return runs[0].Settings[experiments.ParamLearningRate]
+	}
+	require.Equal(t, 0.01, rate(e, experiments.Overrides{}))
+	require.Equal(t, e.Settings[experiments.ParamLearningRate], rate(e.AtGrid(), experiments.Overrides{}))
+	require.Equal(t, 0.5, rate(e, experiments.Overrides{Settings: experiments.Settings{experiments.ParamLearningRate: 0.5}}))
+}
+
 // Held-out images are never trained on.
 func TestHeldOut(t *testing.T) {
 	run := plan(t, "relu-lc7", cpu, experiments.Overrides{HeldOut: 5000})

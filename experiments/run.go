@@ -108,7 +108,7 @@ func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machin
 	machine.Devices = max(1, machine.Devices)
 	run := Run{
 		Version: Version, Experiment: e.Name, Profile: profile, Network: e.Network(cmp.Or(o.Width, scale.Width)),
-		Settings: Recipe.With(machine.settings(), scale.Settings, e.Settings, o.Settings),
+		Settings: Recipe.With(machine.settings(), scale.Settings, e.Settings, e.Chosen, o.Settings),
 		Dataset:  set, TrainImages: atMost(cmp.Or(o.Images, scale.TrainImages), set.Train-o.HeldOut),
 		HeldOut: o.HeldOut, TestImages: atMost(scale.TestImages, set.Test),
 		Epochs: cmp.Or(o.Epochs, scale.Epochs), Traced: e.Traced, Machine: machine,

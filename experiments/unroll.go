@@ -40,8 +40,8 @@ var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil)
 
 // unrollGrid is what each number of sweeps chooses from. The factor on the energies decides the study: the paper has none, with which
 // no sweeps under-fit for many epochs, and a sweep gains most where no sweeps under-fit. The learning rate does, too: too large a
-// one leaves several sweeps at chance, though no sweeps are best off there. So each number of sweeps gets its own, once the grid's runs are
-// recorded; until then all have those of unrollSettings. Regularisation (α) is tried at the chosen point alone, for a third axis would
+// one leaves several sweeps at chance, though no sweeps are best off there. So each number of sweeps gets its own ([Experiment.Chosen]), once
+// the grid's runs are recorded; until then all have those of unrollSettings. Regularisation (α) is tried at the chosen point alone, for a third axis would
 // double five core hours.
 var unrollGrid = Grid{
 	{ParamLearningRate, []any{0.003, 0.01}},

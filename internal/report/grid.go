@@ -66,7 +66,7 @@ func (p *Profile) gridPoints(study experiments.Study, e experiments.Experiment) 
 		}
 		setting := fmt.Sprint(r.Run.Dataset, r.Run.Machine, r.Run.HeldOut)
 		for _, point := range study.Grid.Points() {
-			planned, err := experiments.Plan(e, p.Name, p.declared.Scale(study), r.Run.Dataset, r.Run.Machine,
+			planned, err := experiments.Plan(e.AtGrid(), p.Name, p.declared.Scale(study), r.Run.Dataset, r.Run.Machine,
 				experiments.Overrides{Seeds: 1, HeldOut: r.Run.HeldOut, Settings: point})
 			if err != nil || withoutSeed(planned[0]) != withoutSeed(r.Run) {
 				continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
@@ -52,6 +53,23 @@ func TestGridChoosesTheSmallestHeldOutError(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(results, "smoke", "scans.csv"), "grids are no scans")
 }
 
+// What was chosen for an experiment does not change its grid.
+func TestChosenSettingsLeaveTheGridAsItIs(t *testing.T) {
+	results := t.TempDir()
+	unroll, err := suite.Study("unroll")
+	require.NoError(t, err)
+	for _, point := range unroll.Grid.Points() {
+		r := recordtest.New(t, suite, "unroll-0", "smoke", 1, experiments.Overrides{HeldOut: 100, Settings: point})
+		_, err := r.Write(filepath.Join(results, "smoke", record.Folder))
+		require.NoError(t, err)
+	}
+	unroll.Experiments = slices.Clone(unroll.Experiments)
+	unroll.Experiments[0].Chosen = experiments.Settings{ebssc.ParamAlpha: 1e-5, experiments.ParamLearningRate: 0.01}
+	p, err := report.Load(results, "smoke", experiments.Suite{unroll})
+	require.NoError(t, err)
+	require.Len(t, p.Chosen(unroll), 1)
+}
+
 // A held-out run with the recipe's settings is no choice where a study has no grid.
 func TestNoGridNoChoice(t *testing.T) {
 	results := t.TempDir()
@@ -74,7 +92,7 @@ func TestDeclaredSettingsAreTheChosenOnes(t *testing.T) {
 			_, e, err := suite.Experiment(name)
 			require.NoError(t, err)
 			for setting, value := range chosen {
-				require.Equal(t, value, e.Settings[setting], "%s, %s: declare what results/quick/grid.csv chooses", name, setting)
+				require.Equal(t, value, e.Chosen[setting], "%s, %s: declare what results/quick/grid.csv chooses", name, setting)
 			}
 		}
 	}

@@ -234,7 +234,7 @@ func (s *Session) planAll(study experiments.Study, e experiments.Experiment, set
 	for _, point := range study.Grid.Points() {
 		o := s.Overrides
 		o.Settings = point.With(o.Settings)
-		more, err := experiments.Plan(e, s.Profile, s.profile.Scale(study), set, s.Machine(), o)
+		more, err := experiments.Plan(e.AtGrid(), s.Profile, s.profile.Scale(study), set, s.Machine(), o)
 		if err != nil {
 			return nil, err
 		}
