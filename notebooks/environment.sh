@@ -41,9 +41,9 @@ python=$environment/bin/python
 mkdir -p "$cache/locks"
 exec 9>"$cache/locks/notebooks.lock"
 if command -v flock >/dev/null; then flock 9; fi
-if [[ ! -e $environment/complete ]]; then
+if [[ ! -e $environment/complete ]] || ! "$python" -c "import jupyterlab" 2>/dev/null; then # it breaks when its Python is upgraded
   echo "installing $(paste -s -d ' ' "$folder/requirements.txt") in $environment, once …"
-  rm -rf "$environment" # What is there was interrupted.
+  rm -rf "$environment" # What is there was interrupted, or is broken.
   python3 -m venv "$environment" || die "no virtual environment could be made in $environment"
   "$python" -m pip install --quiet --no-input --disable-pip-version-check --no-cache-dir -r "$folder/requirements.txt" ||
     die "pip could not install JupyterLab; see above"
@@ -57,7 +57,10 @@ echo "building the kernel (the first time takes a minute) …"
   go build ./notebooks/nb # so that cells start quickly
 ) || die "the kernel could not be built; see above"
 # Here rather than in cells, which then do not print where downloads come from.
-"$root/bin/ebssc" data fetch || echo "going on with what is here; MNIST replaces CIFAR-10 if that is missing"
+status=0
+"$root/bin/ebssc" data fetch || status=$?
+((status < 128)) || exit "$status" # interrupted
+((status == 0)) || echo "going on with what is here; MNIST replaces CIFAR-10 if that is missing"
 # Without --force_deps it would not do without gopls, which only completes names as you type.
 "$root/bin/gonb" --install --force_deps --go_work="$root" --logtostderr=false --stderrthreshold=FATAL --log_file=/dev/null ||
   die "the kernel could not be registered in $JUPYTER_DATA_DIR"

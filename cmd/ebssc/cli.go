@@ -52,11 +52,14 @@ type interrupted struct{ signal syscall.Signal }
 // Error is a word.
 func (i interrupted) Error() string { return "interrupted" }
 
-// interruptible is a context that SIGINT and SIGTERM end. A second signal ends the process at once.
+// interruptible is a context that SIGINT, SIGTERM and SIGHUP end; under nohup SIGHUP does not. A second signal ends the process at once.
 func interruptible(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		received, ok := <-signals
 		if !ok {

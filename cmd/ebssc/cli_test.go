@@ -143,6 +143,24 @@ func TestDecodeAndClassify(t *testing.T) {
 	require.Contains(t, stderr, "nothing.png")
 }
 
+// A run that diverges does not stop the others; in the end it is an error.
+func TestDivergedRunDoesNotStopOthers(t *testing.T) {
+	data, results := datasettest.CIFAR10(t), t.TempDir()
+	datasettest.MNIST(t, data, 1000)
+	status, stdout, stderr := ebssc("run", "all", "--profile", "smoke", "--only", "relu-lc7,unroll-0", "--epochs", "1", "--images", "800",
+		"--backend", "cpu", "--data", data, "--results", results,
+		"--set", "muon_rate=1;muon_decay=100;warm_up=0;whiten=false") // unroll-0 trains with Adam alone
+	require.Equal(t, 1, status, stdout)
+	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	require.Regexp(t, `^ebssc: relu-lc7-1-\w+ diverged: the loss is NaN after step \d+ with .*; try smaller rates with --set\n$`, stderr)
+	require.Contains(t, stdout, "going on with the other runs\n")
+	records, err := record.LoadAll(filepath.Join(results, "smoke", record.Folder))
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	require.Equal(t, "unroll-0", records[0].Run.Experiment)
+	require.FileExists(t, filepath.Join(results, "smoke", "trials.csv"), "reports are written")
+}
+
 // interruptAt sends the process SIGINT when a text is written.
 type interruptAt struct {
 	bytes.Buffer

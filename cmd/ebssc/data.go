@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -30,6 +31,9 @@ func dataCommand(stderr io.Writer) *cobra.Command {
 			}
 			sets, err := dataset.Fetch(cmd.Context(), stderr)
 			show(cmd, sets)
+			if choice.Fallback {
+				err = errors.Join(errors.New("the XLA plugin is not here; see the warning above"), err)
+			}
 			return err
 		},
 	}

@@ -49,7 +49,7 @@ func diagnoseData(folder string) (findings []device.Finding) {
 		case err != nil:
 			finding.Detail, finding.Do = err.Error(), "repair that folder, or name another with --data or $"+dataset.EnvVar
 		case set == nil:
-			finding.Detail, finding.Do = "not in the cache", "name its folder with --data or $"+dataset.EnvVar+", or download it: ebssc data fetch"
+			finding.Detail, finding.Do = "not in the cache, or damaged there", "name its folder with --data or $"+dataset.EnvVar+", or download it: ebssc data fetch"
 		default:
 			finding.Status, finding.Detail = device.OK, fmt.Sprintf("%s, SHA-256 %s", dataset.Title(set.Name), set.SHA256)
 		}

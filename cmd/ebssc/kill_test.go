@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"flag"
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -51,6 +53,7 @@ func TestInterrupted(t *testing.T) {
 	succeeds(t, smoke(data, unbroken)...)
 	t.Run("killed", func(t *testing.T) { killed(t, data, unbroken) })
 	t.Run("SIGTERM", func(t *testing.T) { signalled(t, data, unbroken, 143) })
+	t.Run("SIGHUP, unread", func(t *testing.T) { unread(t, data) })
 }
 
 // killed kills the program so often, or until it ends first, and then lets it finish.
@@ -131,4 +134,24 @@ func signalled(t *testing.T, data, unbroken string, status int) {
 	require.Contains(t, p.stderr.String(), "run the same command to go on")
 	succeeds(t, smoke(data, results)...)
 	require.Equal(t, tables(t, unbroken), tables(t, results))
+}
+
+// unread closes the output of the program, which goes on until the terminal's end stops it, and saves a checkpoint.
+func unread(t *testing.T, data string) {
+	results := t.TempDir()
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	args := append(row("unroll-0", data, results), "--epochs", "200")
+	p := &process{Cmd: exec.Command(program, args...)}
+	p.Stdout, p.Stderr = writer, &p.stderr
+	require.NoError(t, p.Start())
+	require.NoError(t, writer.Close())
+	lines := bufio.NewScanner(reader)
+	for lines.Scan() && !strings.Contains(lines.Text(), "epoch 2 of 200") {
+	}
+	require.NoError(t, reader.Close())
+	time.Sleep(time.Second) // epochs of some milliseconds, whose lines nobody reads
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	require.Equal(t, 129, p.status(t), p.stderr.String())
+	require.Contains(t, p.stderr.String(), "run the same command to go on")
 }

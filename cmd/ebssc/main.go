@@ -4,6 +4,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"ebsscgo/internal/device"
 )
@@ -16,5 +18,6 @@ func main() {
 	if err := device.RestartWithHugePages(); err != nil {
 		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
+	signal.Ignore(syscall.SIGPIPE) // a run whose output nobody reads any more goes on, and saves when it is stopped
 	os.Exit(execute(os.Stdout, os.Stderr, os.Args[1:]))
 }

@@ -15,4 +15,4 @@ if [[ -n ${MINUTES:-} ]]; then
   # In the foreground timeout sends one signal. Otherwise it sends two, and the second one ends the program before it has saved.
   limit=(timeout --foreground --preserve-status --signal=TERM --kill-after=60 "${MINUTES}m")
 fi
-exec "${limit[@]}" "$PWD/ebssc" run "$@"
+exec ${limit[@]+"${limit[@]}"} "$PWD/ebssc" run "$@"

@@ -103,7 +103,7 @@ func (w web) receive(response *http.Response, from remote) ([]byte, error) {
 
 // bar returns a progress bar, visible only if the log is a terminal.
 func (w web) bar(size int64) *progressbar.ProgressBar {
-	terminal, ok := w.log.(*os.File)
+	terminal, ok := w.log.(interface{ Fd() uintptr })
 	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(w.log), progressbar.OptionShowBytes(true),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetVisibility(ok && term.IsTerminal(int(terminal.Fd()))))

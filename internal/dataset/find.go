@@ -80,8 +80,8 @@ func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
 	return sets, err
 }
 
-// Verify reads in full those data sets that need no download, see [Local]. A damaged file is an error, and so is finding
-// no data set.
+// Verify reads in full those data sets that need no download, see [Local]. A damaged file in a named folder is an error, and so is
+// finding no data set. What is damaged in the cache counts as missing: it is downloaded again when it is needed.
 func Verify(folder string) (sets []*Set, err error) {
 	for _, which := range kinds {
 		set, err := Local(which, folder)

@@ -114,6 +114,17 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// What was chosen is chosen again from its own configuration, as each job of several does, wherever its file lies.
+func TestResolveAgain(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "nvidia", "cuda")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	plugin := filepath.Join(folder, "libpjrt_cpu.so")
+	require.NoError(t, os.WriteFile(plugin, nil, 0o644))
+	choice, err := fake{}.machine(t).resolve(t.Context(), "xla:"+plugin)
+	require.NoError(t, err)
+	require.Equal(t, []string{"xla-cpu", "xla:" + plugin}, []string{choice.Name, choice.Config})
+}
+
 func TestResolveErrors(t *testing.T) {
 	for _, test := range []struct {
 		spec string

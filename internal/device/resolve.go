@@ -114,9 +114,9 @@ func (m machine) xla(ctx context.Context, plugin, options string) (Choice, error
 	}
 	// go-xla, too, derives the kind of other plugins from their paths.
 	switch {
-	case plugin == "cuda", plugin != "cpu" && pjrt.IsCUDAName(path):
+	case plugin == "cuda", plugin != "cpu" && pjrt.IsCUDAName(filepath.Base(path)):
 		choice.Name = cudaName(options)
-	case plugin == "cpu", strings.Contains(strings.ToUpper(path), "CPU"):
+	case plugin == "cpu", strings.Contains(strings.ToUpper(filepath.Base(path)), "CPU"):
 		choice.Name = nameCPU
 	}
 	return choice, nil

@@ -12,6 +12,9 @@ import (
 // Photo renders an image [height, width, channels] with 1 channel (grey) or 3 (colours): low is black, high is white, and
 // values beyond are clipped.
 func Photo(values []float64, height, width, channels int, low, high float64) image.Image {
+	if !(high > low) {
+		low, high = low-1, low+1 // a contrast of 0: all is grey
+	}
 	level := func(value float64) uint8 {
 		return uint8(math.Round(255 * min(max((value-low)/(high-low), 0), 1)))
 	}
@@ -25,6 +28,9 @@ func Photo(values []float64, height, width, channels int, low, high float64) ima
 
 // Map renders numbers [height, width] in a diverging colour map: 0 is white, limit red and −limit blue; values beyond are clipped.
 func Map(values []float64, height, width int, limit float64) image.Image {
+	if !(limit > 0) {
+		limit = 1 // all is 0
+	}
 	red, blue := color.NRGBA{0xb2, 0x18, 0x2b, 0xff}, color.NRGBA{0x21, 0x66, 0xac, 0xff}
 	picture := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for i := range height * width {

@@ -21,6 +21,12 @@ func TestPhotoLevels(t *testing.T) {
 	require.Equal(t, color.NRGBA{255, 0, 128, 255}, plot.Photo([]float64{1, -1, 0}, 1, 1, 3, -1, 1).At(0, 0))
 }
 
+// Without contrast a photo is grey, and a map of zeros white.
+func TestNoContrast(t *testing.T) {
+	require.Equal(t, color.NRGBA{128, 128, 128, 255}, plot.Photo([]float64{0}, 1, 1, 1, 0, 0).At(0, 0))
+	require.Equal(t, color.NRGBA{255, 255, 255, 255}, plot.Map([]float64{0}, 1, 1, 0).At(0, 0))
+}
+
 // Positive numbers are red and negative ones blue, equally strong at equal distance from 0.
 func TestMapColours(t *testing.T) {
 	picture := plot.Map([]float64{0, 0.5, 2, -0.5}, 2, 2, 1)

@@ -194,6 +194,14 @@ func (l *lines) Write(text []byte) (int, error) {
 	return l.to.Write(text)
 }
 
+// Fd is the file descriptor of a file that lines are written to, as a terminal is asked for; no file has the one of others.
+func (l *lines) Fd() uintptr {
+	if file, ok := l.to.(*os.File); ok {
+		return file.Fd()
+	}
+	return ^uintptr(0)
+}
+
 // Machine that runs are planned for.
 func (s *Session) Machine() experiments.Machine {
 	return experiments.Machine{Backend: s.Choice.Name, Devices: s.Devices}
@@ -259,20 +267,23 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
 	if s.origin().Commit == unknownCommit {
 		fmt.Fprintln(s.Out, "warning: records will not name the commit: run ebssc in the folder of its sources, or build it there with -buildvcs=true")
 	}
+	var diverged error
 	for _, p := range plans {
 		fmt.Fprintf(s.Out, "%s: %s on %s (%s), profile %s, runs: %d, results in %s\n", p.study.Name, dataset.Title(p.runner.Set.Name),
 			s.Machine(), s.Choice.Why, s.Profile, len(p.runs), s.Folder())
-		if err := s.train(ctx, p); err != nil {
-			return err
+		diverging, err := s.train(ctx, p)
+		diverged = errors.Join(diverged, diverging)
+		if err != nil {
+			return errors.Join(diverged, err)
 		}
 		if s.Shard.Count > 0 {
 			continue
 		}
 		if _, err := report.WriteAll(s.Results, Suite); err != nil {
-			return err
+			return errors.Join(diverged, err)
 		}
 	}
-	return nil
+	return diverged
 }
 
 // plan holds the runs of a study that belong to the shard, and their runner.
@@ -346,9 +357,10 @@ func longestFirst(runs []experiments.Run) error {
 	return nil
 }
 
-// train executes the runs of a study, several at a time if asked for.
-func (s *Session) train(ctx context.Context, p plan) error {
-	queue := make(chan experiments.Run, len(p.runs))
+// train executes the runs of a study, several at a time if asked for. One that diverges does not stop the others.
+func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
+	queue, diverged := make(chan experiments.Run, len(p.runs)), make(chan error, len(p.runs))
+	var all []error
 	for _, run := range p.runs {
 		queue <- run
 	}
@@ -366,14 +378,23 @@ func (s *Session) train(ctx context.Context, p plan) error {
 				if running.Err() != nil {
 					return context.Cause(running)
 				}
-				if err := s.trainOne(running, p.study, runner, run); err != nil {
+				err := s.trainOne(running, p.study, runner, run)
+				if one := new(train.Diverged); errors.As(err, one) {
+					diverged <- *one // without what GoMLX's loop says around it
+					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", *one)
+				} else if err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	return jobs.Wait()
+	err = jobs.Wait()
+	close(diverged)
+	for one := range diverged {
+		all = append(all, one)
+	}
+	return errors.Join(all...), err
 }
 
 // runnerOfJob returns the runner of one of `jobs` jobs. Several on the CPU have a backend each, on a share of the cores of its own:

@@ -262,13 +262,27 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 	return stop
 }
 
-// diverged is the error of a run whose numbers are not finite after a step.
+// Diverged is the error of a run whose numbers are no longer finite. It says nothing of other runs.
+type Diverged struct {
+	// ID of the run, What is not finite, and after how many steps.
+	ID, What string
+	Step     int
+	// Rates of learning with which it diverged.
+	Rates experiments.Settings
+}
+
+// Error says what to do.
+func (d Diverged) Error() string {
+	return fmt.Sprintf("%s diverged: %s after step %d with %s; try smaller rates with --set", d.ID, d.What, d.Step, d.Rates)
+}
+
+// diverged is the error of this run.
 func (s *trainingRun) diverged(what string, step int) error {
 	rates := experiments.Settings{experiments.ParamLearningRate: s.run.Settings[experiments.ParamLearningRate]}
 	if s.run.Settings[experiments.ParamOptimizer] == experiments.Muon {
 		rates[experiments.ParamMuonRate] = s.run.Settings[experiments.ParamMuonRate]
 	}
-	return fmt.Errorf("%s after step %d with %s: try smaller rates with --set", what, step, rates)
+	return Diverged{s.id, what, step, rates}
 }
 
 // pause saves the epoch under way.
