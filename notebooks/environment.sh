@@ -12,6 +12,7 @@ die() {
 
 folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$folder")
+export PYTHONSAFEPATH=1 # Python takes no file of the current folder for a module.
 
 command -v go >/dev/null || die "go is not on the PATH; install $(sed -n 's/^go /go/p' "$root/go.mod") or newer"
 # Go 1.21 and newer fetch the version that go.mod asks for by themselves, and fail here if they cannot.

@@ -58,6 +58,7 @@ func environment(ctx context.Context, out io.Writer) (python string, err error) 
 // error, or the cause of ctx if that is done.
 func output(ctx context.Context, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "PYTHONSAFEPATH=1") // no file of the current folder as a module
 	cmd.WaitDelay = 5 * time.Second
 	text, err := cmd.Output()
 	var failed *exec.ExitError
