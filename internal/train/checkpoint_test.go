@@ -359,7 +359,7 @@ func TestDivergence(t *testing.T) {
 	run.Settings[experiments.ParamBatch] = 100 // a checkpoint a step
 	runner := &train.Runner{Backend: xla, Set: set, Log: io.Discard}
 	_, err := runner.Train(context.Background(), run, runs, nil)
-	require.ErrorContains(t, err, "with learning_rate=1e+30;muon_rate=0.01: try smaller rates with --set")
+	require.ErrorContains(t, err, "with learning_rate=1e+30;muon_rate=0.01; try smaller rates with --set")
 	var log bytes.Buffer
 	step, err := train.Restore(run, runs, &log)
 	require.NoError(t, err)
