@@ -57,7 +57,8 @@ var Studies = Suite{
 }
 
 // Declare returns the study. It panics where a name is used twice, where a network does not read the study's images, or where a base or a
-// claim names an experiment or a block that the study does not have, and where a claim expects nothing: a mistake in a declaration shows when the program starts.
+// claim names an experiment or a block that the study does not have, and where a claim expects nothing: a mistake in a declaration shows
+// when the program starts.
 func Declare(study Study) Study {
 	names := map[string]bool{}
 	for _, e := range study.Experiments {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -139,13 +138,9 @@ func signalled(t *testing.T, data, unbroken string, status int) {
 
 // unread closes the output of the program, which goes on until the terminal's end stops it, and saves a checkpoint.
 func unread(t *testing.T, data string) {
-	results := t.TempDir()
 	reader, writer, err := os.Pipe()
 	require.NoError(t, err)
-	args := append(row("unroll-0", data, results), "--epochs", "200")
-	p := &process{Cmd: exec.Command(program, args...)}
-	p.Stdout, p.Stderr = writer, &p.stderr
-	require.NoError(t, p.Start())
+	p := startInto(t, writer, append(row("unroll-0", data, t.TempDir()), "--epochs", "200")...)
 	require.NoError(t, writer.Close())
 	lines := bufio.NewScanner(reader)
 	for lines.Scan() && !strings.Contains(lines.Text(), "epoch 2 of 200") {

@@ -49,10 +49,16 @@ type process struct {
 }
 
 // start starts ebssc with arguments. It ends with the test at the latest.
-func start(t *testing.T, args ...string) *process {
+func start(t *testing.T, args ...string) *process { return startInto(t, nil, args...) }
+
+// startInto is start with another standard output than the process's buffer, if it is not nil.
+func startInto(t *testing.T, stdout *os.File, args ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{Cmd: exec.CommandContext(ctx, program, args...)}
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	if stdout != nil {
+		p.Stdout = stdout
+	}
 	require.NoError(t, p.Start())
 	t.Cleanup(func() {
 		cancel()

@@ -64,11 +64,11 @@ func (p *Profile) gridPoints(study experiments.Study, e experiments.Experiment) 
 		if r.Run.Experiment != e.Name || r.Run.HeldOut == 0 {
 			continue
 		}
-		setting := fmt.Sprint(r.Run.Dataset, r.Run.Machine, r.Run.HeldOut)
+		setting, recorded := fmt.Sprint(r.Run.Dataset, r.Run.Machine, r.Run.HeldOut), withoutSeed(r.Run)
 		for _, point := range study.Grid.Points() {
 			planned, err := experiments.Plan(e.AtGrid(), p.Name, p.declared.Scale(study), r.Run.Dataset, r.Run.Machine,
 				experiments.Overrides{Seeds: 1, HeldOut: r.Run.HeldOut, Settings: point})
-			if err != nil || withoutSeed(planned[0]) != withoutSeed(r.Run) {
+			if err != nil || withoutSeed(planned[0]) != recorded {
 				continue
 			}
 			points := bySetting[setting]

@@ -67,17 +67,25 @@ func TimeSteps(t require.TestingT, runner *Runner, run experiments.Run) (seconds
 	return seconds[1:] // the first one compiles
 }
 
+// begin is a run before its first step, and its batches. Call end after the last one.
+func begin(t require.TestingT, runner *Runner, run experiments.Run) (s *trainingRun, batches train.Dataset, end func()) {
+	images, release, err := runner.acquireImages(context.Background(), run)
+	require.NoError(t, err)
+	s = &trainingRun{runner: runner, run: run, images: images, store: newStore(run)}
+	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
+	batches, err = s.batches(0)
+	require.NoError(t, err)
+	return s, batches, func() {
+		s.store.Finalize()
+		release()
+	}
+}
+
 // TakeSteps takes training steps from the start of a run, without measuring or saving anything, in numbers of a type: the loss
 // of each step, the seconds it took, and the variables of the network at the end.
 func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run experiments.Run, steps int) (losses, seconds []float64, variables map[string][]T) {
-	images, release, err := runner.acquireImages(context.Background(), run)
-	require.NoError(t, err)
-	defer release()
-	s := &trainingRun{runner: runner, run: run, images: images, store: newStore(run)}
-	defer s.store.Finalize()
-	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
-	batches, err := s.batches(0)
-	require.NoError(t, err)
+	s, batches, end := begin(t, runner, run)
+	defer end()
 	loop := s.loop(func(scope *model.Scope, images *Node) *Node {
 		return s.graph(scope, ConvertDType(images, dtypes.FromGenericsType[T]()))
 	})
@@ -86,7 +94,7 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 		losses = append(losses, float64(tensors.ToScalar[T](metrics[0])))
 		return nil
 	})
-	_, err = loop.RunSteps(batches, steps)
+	_, err := loop.RunSteps(batches, steps)
 	require.NoError(t, err)
 	for _, duration := range loop.TrainStepDurations {
 		seconds = append(seconds, duration.Seconds())
@@ -108,14 +116,8 @@ func Labels(t require.TestingT, runner *Runner, run experiments.Run) (trained, m
 
 // Schedule takes all steps of a run: Adam's rate in each, and how far a dictionary moves.
 func Schedule(t require.TestingT, runner *Runner, run experiments.Run, dictionary string) (rates, moved []float64) {
-	images, release, err := runner.acquireImages(context.Background(), run)
-	require.NoError(t, err)
-	defer release()
-	s := &trainingRun{runner: runner, run: run, images: images, store: newStore(run)}
-	defer s.store.Finalize()
-	require.NoError(t, s.store.SetRNGStateFromSeed(int64(run.Seed)))
-	batches, err := s.batches(0)
-	require.NoError(t, err)
+	s, batches, end := begin(t, runner, run)
+	defer end()
 	loop := s.loop(s.graph)
 	defer loop.Trainer.ResetComputationGraphs()
 	var last []float32
@@ -128,7 +130,7 @@ func Schedule(t require.TestingT, runner *Runner, run experiments.Run, dictionar
 		last = now
 		return nil
 	})
-	_, err = loop.RunSteps(batches, run.Epochs*run.StepsPerEpoch())
+	_, err := loop.RunSteps(batches, run.Epochs*run.StepsPerEpoch())
 	require.NoError(t, err)
 	return rates, moved
 }
