@@ -32,6 +32,7 @@ type unit struct {
 var (
 	percentages = unit{" %", " %", 2}
 	nats        = unit{" nats", "", 4}
+	cosines     = unit{"", "", 3}
 )
 
 // print a value in the unit.

@@ -25,16 +25,18 @@ type decodedBlock struct {
 }
 
 // decodingColumns are those of decoding.csv: a line a block of a network, as trained and before training (trained is true or
-// false), in means over the first test images, see [decode.Fidelity]. seconds are those of the measurement.
+// false), of the study's first seeds and of their trials at other widths, in means over the first test images, see [decode.Fidelity]. seconds are those of the measurement.
 var decodingColumns = slices.Concat(
 	Columns[decodedBlock]{
 		of[decodedBlock]("experiment", func(r record.Record) string { return r.Run.Experiment }),
 		{Name: "trained", Cell: func(d decodedBlock) string { return strconv.FormatBool(d.trained) }},
 		{Name: "block", Cell: func(d decodedBlock) string { return d.Block }},
+		of[decodedBlock]("width", func(r record.Record) string { return strconv.Itoa(r.Run.Width()) }),
 	},
 	placeColumns[decodedBlock](),
 	Columns[decodedBlock]{
 		seedsColumn[decodedBlock](), epochsColumn[decodedBlock](),
+		of[decodedBlock]("train_images", func(r record.Record) string { return strconv.Itoa(r.Run.TrainImages) }),
 		of[decodedBlock]("images", func(r record.Record) string { return strconv.Itoa(r.Decodings.Images) }),
 		{Name: "cosine", Cell: func(d decodedBlock) string { return decimals(d.Cosine, 4) }},
 		{Name: "cosine_std", Cell: func(d decodedBlock) string { return decimals(d.CosineStd, 4) }},
@@ -91,12 +93,7 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 			if err != nil {
 				return d, nil, err
 			}
-			for _, f := range r.Decodings.Trained {
-				lines = append(lines, decodedBlock{Group{r}, f, true})
-			}
-			for _, f := range r.Decodings.Untrained {
-				lines = append(lines, decodedBlock{Group{r}, f, false})
-			}
+			lines = append(lines, decodedBlocks(r)...)
 			columns := fidelityColumns
 			if hasInk(r) {
 				columns = slices.Concat(columns, inkColumns)
@@ -106,9 +103,30 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 				return d, nil, err
 			}
 			d.blocks = append(d.blocks, b)
+			widths, err := p.reportWidths(out, study, e, setting)
+			if err != nil {
+				return d, nil, err
+			}
+			d.blocks = append(d.blocks, widths...)
+			for _, other := range slices.Concat(p.decodedWidths(e.Name, setting)...) {
+				if other.ID != r.ID {
+					lines = append(lines, decodedBlocks(other)...)
+				}
+			}
 		}
 	}
 	return d, lines, nil
+}
+
+// decodedBlocks are a record's lines of decoding.csv.
+func decodedBlocks(r record.Record) (lines []decodedBlock) {
+	for _, f := range r.Decodings.Trained {
+		lines = append(lines, decodedBlock{Group{r}, f, true})
+	}
+	for _, f := range r.Decodings.Untrained {
+		lines = append(lines, decodedBlock{Group{r}, f, false})
+	}
+	return lines
 }
 
 // fidelityPairs are the blocks of a record's decodings.

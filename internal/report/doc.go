@@ -11,7 +11,7 @@
 //     test against one sweep less, unroll.md, the same beside the paper's numbers, and its figures in figures/; and
 //     likewise for each other study of sweeps;
 //   - decoding.csv, how faithful decodings of each block are, decoding.md and residuals.md, the same for reading with the
-//     pictures in figures/;
+//     pictures in figures/, and figures/*_widths, runs that differ in their width alone;
 //   - trials.csv, the runs with other settings than the profile's own;
 //   - scans.csv and figures/scan_*, the held-out error against a setting, where runs differ in that one alone;
 //   - grid.csv and figures/*_grid_*, the held-out error at all points of a study's grid of settings;

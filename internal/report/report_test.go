@@ -35,7 +35,12 @@ type change = func(*record.Record)
 
 // add records a made run at profile smoke.
 func add(t *testing.T, results, experiment string, seed int, changes ...change) record.Record {
-	r := recordtest.New(t, suite, experiment, "smoke", seed, experiments.Overrides{})
+	return addTrial(t, results, experiment, seed, experiments.Overrides{}, changes...)
+}
+
+// addTrial records a made run that differs from profile smoke.
+func addTrial(t *testing.T, results, experiment string, seed int, overrides experiments.Overrides, changes ...change) record.Record {
+	r := recordtest.New(t, suite, experiment, "smoke", seed, overrides)
 	for _, change := range changes {
 		change(&r)
 	}
@@ -510,10 +515,10 @@ func TestDecodings(t *testing.T) {
 	write(t, results)
 	lines := strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n")
 	require.Len(t, lines, 1+2*2*7)
-	require.Equal(t, "experiment,trained,block,dataset,dataset_sha256,profile,backend,seeds,epochs,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,cpu,commit", lines[0])
-	require.Contains(t, lines[1], "ssc-ebc17,true,conv1,cifar10-made,")
-	require.Contains(t, lines[1], ",smoke,xla-cpu,1,2,1000,0.9000,0.0500,0.4000,0.010000,0.005000,,,3,made (2 cores),0123456789ab")
-	require.Contains(t, lines[16], "ssc-ebc17-mnist,true,conv2,mnist,")
+	require.Equal(t, "experiment,trained,block,width,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,cpu,commit", lines[0])
+	require.Contains(t, lines[1], "ssc-ebc17,true,conv1,4,cifar10-made,")
+	require.Contains(t, lines[1], ",smoke,xla-cpu,1,2,200,1000,0.9000,0.0500,0.4000,0.010000,0.005000,,,3,made (2 cores),0123456789ab")
+	require.Contains(t, lines[16], "ssc-ebc17-mnist,true,conv2,4,mnist,")
 	require.Contains(t, lines[16], ",0.020000,0.005000,0.5000,0.2000,")
 	text := read(t, results, "decoding.md")
 	for _, part := range []string{"\n## SSC+EBC₁₋₇\n", "![levels: of it](figures/levels.png)", "falls to 0.300, at conv7; from the lowest block it is 0.900", "rise in 0 of 6 steps"} {
@@ -538,6 +543,51 @@ func TestDecodings(t *testing.T) {
 	add(t, results, "ssc-ebc17", 1)
 	require.Len(t, write(t, results).Missing(), 1, "a run without decodings is not complete")
 	require.NoFileExists(t, filepath.Join(results, "smoke", "decoding.md"))
+}
+
+// Decoded runs that differ in their width alone are compared, each training apart; a network at chance is shown untrained alone.
+func TestDecodingsByWidth(t *testing.T) {
+	results := t.TempDir()
+	errs := func(count int) change { // of 25 test images
+		return func(r *record.Record) {
+			r.Labels, r.Predictions = strings.Repeat("1", 25), strings.Repeat("1", 25-count)+strings.Repeat("0", count)
+			r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
+		}
+	}
+	trial := func(seed int, overrides experiments.Overrides, changes ...change) {
+		addTrial(t, results, "ssc-ebc17", seed, overrides, append(changes, decodings(0))...)
+	}
+	add(t, results, "ssc-ebc17", 1, errs(10), decodings(0))
+	write(t, results)
+	require.NotContains(t, read(t, results, "decoding.md"), "by width", "one width")
+	trial(1, experiments.Overrides{Width: 12}, errs(22))
+	trial(1, experiments.Overrides{Width: 8}, errs(5))
+	trial(2, experiments.Overrides{Width: 8}, errs(4))
+	trial(1, experiments.Overrides{Epochs: 1}, errs(12))
+	write(t, results)
+	text := read(t, results, "decoding.md")
+	_, text, found := strings.Cut(text, "## SSC+EBC₁₋₇ by width, 2 epochs of 200 images\n")
+	require.True(t, found)
+	require.Contains(t, text, `
+| Network | test err. % | conv1 | conv2 | conv3 | conv4 | conv5 | conv6 | conv7 |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
+| width 4, untrained | – | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 |
+| width 8, untrained | – | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 |
+| width 12, untrained | – | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 |
+| width 4, trained | 40.00 | 0.900 | 0.800 | 0.700 | 0.600 | 0.500 | 0.400 | 0.300 |
+| width 8, trained | 20.00 | 0.900 | 0.800 | 0.700 | 0.600 | 0.500 | 0.400 | 0.300 |
+`)
+	require.NotContains(t, text, "by width, 1 epoch", "one width was trained so")
+	require.FileExists(t, filepath.Join(results, "smoke", "figures", "decoding_widths.svg"))
+	lines := strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n")
+	require.Len(t, lines, 1+3*2*7, "the study's line comes first, then other widths")
+	require.Contains(t, lines[15], "ssc-ebc17,true,conv1,8,")
+
+	trial(1, experiments.Overrides{Epochs: 1, Width: 8}, errs(11))
+	write(t, results)
+	text = read(t, results, "decoding.md")
+	require.Less(t, strings.Index(text, "by width, 2 epochs"), strings.Index(text, "by width, 1 epoch"))
+	require.FileExists(t, filepath.Join(results, "smoke", "figures", "decoding_widths2.svg"))
 }
 
 // The README shows the table of profile quick and the score of its claims as they are.
