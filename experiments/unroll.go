@@ -34,8 +34,9 @@ func (t TwoBlocks) Network(width int) ebssc.Network {
 var Unroll = unrolled("unroll", ebssc.SSC, map[int]Paper{
 	0: {TestErr: 1.31, Where: "Sec. 3.1.1"}, 1: {TestErr: 0.74, Where: "Sec. 3.1.1"},
 }, map[int]Settings{
-	0: {ebssc.ParamEnergyScale: 100.0, ParamLearningRate: 0.01},
-	1: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.01},
+	0: {ebssc.ParamEnergyScale: 100.0, ParamLearningRate: 0.01, ebssc.ParamAlpha: 1e-4},
+	1: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.01, ebssc.ParamAlpha: 1e-4},
+	2: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.003},
 })
 
 // UnrollBoth is another reading of "a two-block version of our energy-based model": class thresholds in both blocks.

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func TestGridChoosesTheSmallestHeldOutError(t *testing.T) {
 	points := unroll.Grid.Points()
 	require.Len(t, points, 8)
 	add := func(experiment string, point experiments.Settings, wrong int) {
-		r := recordtest.New(t, suite, experiment, "smoke", 1, experiments.Overrides{HeldOut: 100, Settings: point})
+		r := recordtest.New(t, suite, experiment, "smoke", 1, atGrid(point))
 		predictions := []byte(r.Labels)
 		for i := range wrong {
 			predictions[i] = '0' + (predictions[i]-'0'+1)%10
@@ -53,13 +54,18 @@ func TestGridChoosesTheSmallestHeldOutError(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(results, "smoke", "scans.csv"), "grids are no scans")
 }
 
+// atGrid are the overrides of a held-out run at a point of the grid, where nothing else is chosen.
+func atGrid(point experiments.Settings) experiments.Overrides {
+	return experiments.Overrides{HeldOut: 100, Settings: experiments.Settings{ebssc.ParamAlpha: 0.0}.With(point)}
+}
+
 // What was chosen for an experiment does not change its grid.
 func TestChosenSettingsLeaveTheGridAsItIs(t *testing.T) {
 	results := t.TempDir()
 	unroll, err := suite.Study("unroll")
 	require.NoError(t, err)
 	for _, point := range unroll.Grid.Points() {
-		r := recordtest.New(t, suite, "unroll-0", "smoke", 1, experiments.Overrides{HeldOut: 100, Settings: point})
+		r := recordtest.New(t, suite, "unroll-0", "smoke", 1, atGrid(point))
 		_, err := r.Write(filepath.Join(results, "smoke", record.Folder))
 		require.NoError(t, err)
 	}
@@ -94,9 +100,28 @@ func TestDeclaredSettingsAreTheChosenOnes(t *testing.T) {
 			for setting, value := range chosen {
 				require.Equal(t, value, e.Chosen[setting], "%s, %s: declare what results/quick/grid.csv chooses", name, setting)
 			}
+			require.Equal(t, leastAlpha(p, name), e.Chosen[ebssc.ParamAlpha], "%s: declare what results/quick/scans.csv chooses", name)
 		}
 	}
 	if complete == 0 {
 		t.Skip("no experiment has records at all points of its grid")
 	}
+}
+
+// leastAlpha is the α with the smallest held-out error among an experiment's trials that have its other settings as they are declared; nil
+// for 0, which needs no declaration.
+func leastAlpha(p *report.Profile, experiment string) (alpha any) {
+	least := math.Inf(1)
+	for _, r := range p.Records {
+		others := slices.DeleteFunc(suite.Differences(r.Run), func(difference string) bool {
+			return strings.HasPrefix(difference, ebssc.ParamAlpha+"=") || strings.HasPrefix(difference, "held_out=")
+		})
+		if r.Run.Experiment != experiment || r.Run.HeldOut == 0 || len(others) > 0 || r.TestErr >= least {
+			continue
+		}
+		if least, alpha = r.TestErr, r.Run.Settings[ebssc.ParamAlpha]; alpha == 0.0 {
+			alpha = nil
+		}
+	}
+	return alpha
 }

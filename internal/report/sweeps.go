@@ -19,7 +19,7 @@ import (
 var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, notes: sweepsNotes, draw: drawSweeps}
 
 // sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the objective in nats and
-// errors in percent. delta_base is the difference in test error to one sweep less, with its interval and method as in a table; fixed, broken and mcnemar_p
+// errors in percent. chosen are the settings that it has for itself, see [experiments.Experiment]. delta_base is the difference in test error to one sweep less, with its interval and method as in a table; fixed, broken and mcnemar_p
 // are of the paired test of the two on the test images, see [stats.McNemar]. The other columns are as
 // in a table.
 var sweepsColumns = slices.Concat(
@@ -39,6 +39,7 @@ var sweepsColumns = slices.Concat(
 		{Heading: "test err. minus one sweep less (95 % interval)", Cell: Row.deltaText},
 	},
 	deltaColumns,
+	Columns[Row]{{Name: "chosen", Heading: "chosen on held-out images", Cell: func(r Row) string { return r.Experiment.Chosen.String() }}},
 	closingColumns[Row](),
 )
 
