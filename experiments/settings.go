@@ -36,6 +36,8 @@ const (
 	ParamCrop = "crop"
 	// ParamFlip is the probability of a horizontal flip (float64).
 	ParamFlip = "flip"
+	// ParamLabelSmoothing is the share of an image's label (float64) that training spreads evenly over all classes; 0 for none.
+	ParamLabelSmoothing = "label_smoothing"
 	// ParamWhiten says that images are normalised and whitened (GCN and ZCA, fitted on the training images); else their
 	// pixels are numbers from 0 to 1 and nothing more (bool).
 	ParamWhiten = "whiten"
@@ -67,6 +69,7 @@ var hyperparameters = []struct {
 	{ParamBatch, 128, 1, 1 << 16, "images in a batch"},
 	{ParamCrop, 4, 0, 16, "largest shift of a random crop, in pixels"},
 	{ParamFlip, 0.5, 0, 1, "probability of a horizontal flip"},
+	{ParamLabelSmoothing, 0.0, 0, 0.95, "share of a label that training spreads over all classes"},
 	{ParamWhiten, true, 0, 0, "GCN and ZCA of the images"},
 	{ebssc.ParamDropout, 0.3, 0, 0.95, "dropout before every convolution but the first"},
 	{ebssc.ParamBeta, 0.001, 0, 10, "initial thresholds β"},
@@ -108,7 +111,7 @@ func DescribeSettings() string {
 
 // addedLater are settings that came after the first records, with the value that all runs had until then. At that value a description
 // leaves them out, so that those records keep their IDs.
-var addedLater = Settings{ParamMuonDecay: 0.0}
+var addedLater = Settings{ParamMuonDecay: 0.0, ParamLabelSmoothing: 0.0}
 
 // With returns a copy of the settings in which the others replace those of the same names.
 func (s Settings) With(others ...Settings) Settings {

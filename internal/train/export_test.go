@@ -266,6 +266,7 @@ func firstBatch(t require.TestingT, images *dataset.InMemoryDataset, size int) t
 
 // Muon's parts.
 var (
+	LossOf        = lossOf
 	NewOptimizer  = newOptimizer
 	Orthogonalize = orthogonalize
 )

@@ -216,7 +216,7 @@ func (s *trainingRun) left(own, whole time.Duration) string {
 
 // loop takes steps in training a graph.
 func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
-	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
+	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, lossOf(s.run),
 		newOptimizer(s.run), []metric.Interface{
 			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
 			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
@@ -227,6 +227,21 @@ func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *
 func (s *trainingRun) graph(scope *model.Scope, images *Node) *Node {
 	cosineschedule.New(scope, images.Graph(), images.DType()).FromScope().Done()
 	return s.run.Network.Forward(scope, augment(scope, images)).Scores
+}
+
+// lossOf is the log-loss of Eq. (train_obj2) of labels [B, 1] and scores [B, Y], with labels as smooth as the run's settings say. The
+// penalty comes from the forward pass.
+func lossOf(run experiments.Run) train.LossFn {
+	smoothing, _ := run.Settings[experiments.ParamLabelSmoothing].(float64)
+	if smoothing == 0 {
+		return loss.SparseCategoricalCrossEntropyLogits
+	}
+	return func(labels, scores []*Node) *Node {
+		classes := scores[0].Shape().Dim(-1)
+		own := OneHot(Squeeze(labels[0], -1), classes, scores[0].DType())
+		smooth := AddScalar(MulScalar(own, 1-smoothing), smoothing/float64(classes))
+		return loss.CategoricalCrossEntropyLogits([]*Node{smooth}, scores)
+	}
 }
 
 // errorGraph is the share of a batch's images, in percent, whose highest score is not their label's.

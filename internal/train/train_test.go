@@ -336,6 +336,26 @@ func TestAugment(t *testing.T) {
 	require.Equal(t, flat, tensors.MustCopyFlatData[float32](same))
 }
 
+// With smoothed labels the loss is the mean of the losses of all labels that an image could have: its own in 1 − s of the cases, and any of the
+// Y classes, each as often, in s.
+func TestLabelSmoothing(t *testing.T) {
+	const smoothing, classes = 0.3, 4
+	scores := tensors.FromValue([][]float32{{1, 2, -3, 0}, {40, 0.5, 39, 38}, {-20, 30, 10, 29}})
+	mean := func(s float64, labels [][]int32) float64 {
+		run := experiments.Run{Settings: experiments.Settings{experiments.ParamLabelSmoothing: s}}
+		return float64(tensors.ToScalar[float32](graph.MustExecOnce(xla, func(scores *graph.Node) *graph.Node {
+			return graph.ReduceAllMean(train.LossOf(run)([]*graph.Node{graph.Const(scores.Graph(), labels)}, []*graph.Node{scores}))
+		}, scores)))
+	}
+	own := [][]int32{{1}, {2}, {0}}
+	want := (1 - smoothing) * mean(0, own)
+	for class := range int32(classes) {
+		want += smoothing / classes * mean(0, [][]int32{{class}, {class}, {class}})
+	}
+	require.InEpsilon(t, want, mean(smoothing, own), 1e-5)
+	require.Greater(t, math.Abs(mean(smoothing, own)-mean(0, own)), 1.0)
+}
+
 // The log-loss of scores is GoMLX's, which training minimises.
 func TestLogLoss(t *testing.T) {
 	scores := train.Scores{{1, 2, -3}, {40, 0.5, 39}, {-200, 300, 100}}
