@@ -25,7 +25,8 @@ type decodedBlock struct {
 }
 
 // decodingColumns are those of decoding.csv: a line a block of a network, as trained and before training (trained is true or
-// false), of the study's first seeds and of their trials at other widths, in means over the first test images, see [decode.Fidelity]. seconds are those of the measurement.
+// false), of all the study's seeds and of the first seeds of trials at other widths, in means over the first test images, see
+// [decode.Fidelity]. seconds are those of the measurement.
 var decodingColumns = slices.Concat(
 	Columns[decodedBlock]{
 		of[decodedBlock]("experiment", func(r record.Record) string { return r.Run.Experiment }),
@@ -35,7 +36,7 @@ var decodingColumns = slices.Concat(
 	},
 	placeColumns[decodedBlock](),
 	Columns[decodedBlock]{
-		seedsColumn[decodedBlock](), epochsColumn[decodedBlock](),
+		of[decodedBlock]("seed", func(r record.Record) string { return strconv.Itoa(r.Run.Seed) }), epochsColumn[decodedBlock](),
 		of[decodedBlock]("train_images", func(r record.Record) string { return strconv.Itoa(r.Run.TrainImages) }),
 		of[decodedBlock]("images", func(r record.Record) string { return strconv.Itoa(r.Decodings.Images) }),
 		{Name: "cosine", Cell: func(d decodedBlock) string { return decimals(d.Cosine, 4) }},
@@ -52,7 +53,11 @@ var decodingColumns = slices.Concat(
 )
 
 // fidelityPair is a block's decodings by the trained network, and by the same network before training.
-type fidelityPair struct{ trained, untrained decode.Fidelity }
+type fidelityPair struct {
+	trained, untrained decode.Fidelity
+	// seeds are those of the networks of all seeds, trained.
+	seeds []decode.Fidelity
+}
 
 // fidelityColumns are those of the table of a network's blocks; inkColumns follow for digits.
 var fidelityColumns = Columns[fidelityPair]{
@@ -71,13 +76,33 @@ var inkColumns = Columns[fidelityPair]{
 	{Heading: "ink", Number: true, Cell: func(p fidelityPair) string { return optional(p.trained.InkArea, 3) }},
 }
 
-// decodedRecord is the first of a group's records with decodings.
-func (g Group) decodedRecord() (r record.Record, ok bool) {
-	i := slices.IndexFunc(g, func(r record.Record) bool { return r.Decodings != nil })
-	if i < 0 {
-		return r, false
+// seedColumns are a block's means over seeds.
+func seedColumns(count int) Columns[fidelityPair] {
+	values := func(of func(decode.Fidelity) float64) func(fidelityPair) stats.Sample {
+		return func(p fidelityPair) stats.Sample {
+			var values []float64
+			for _, f := range p.seeds {
+				values = append(values, of(f))
+			}
+			return stats.SampleOf(values)
+		}
 	}
-	return g[i], true
+	cosine := values(func(f decode.Fidelity) float64 { return f.Cosine })
+	difference := values(func(f decode.Fidelity) float64 { return *f.Difference })
+	return Columns[fidelityPair]{
+		{Heading: fmt.Sprintf("%d seeds: cosine", count), Number: true, Cell: func(p fidelityPair) string { return cosine(p).Text(3) }},
+		{Heading: fmt.Sprintf("%d seeds: difference", count), Number: true, Cell: func(p fidelityPair) string {
+			if slices.ContainsFunc(p.seeds, func(f decode.Fidelity) bool { return f.Difference == nil }) {
+				return ""
+			}
+			return significant(new(difference(p).Mean))
+		}},
+	}
+}
+
+// decoded are the group's records with decodings.
+func (g Group) decoded() Group {
+	return slices.DeleteFunc(slices.Clone(g), func(r record.Record) bool { return r.Decodings == nil })
 }
 
 // reportDecodings adds the pictures of a study of decodings, and returns its report for reading and its lines of decoding.csv.
@@ -85,20 +110,26 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 	d = document{name: study.Name, title: fmt.Sprintf("Decodings at profile `%s`: %s", p.Name, study.About), heading: study.About}
 	for _, setting := range settings {
 		for _, e := range study.Experiments {
-			r, ok := setting.Groups[e.Name].decodedRecord()
-			if !ok {
+			decoded := setting.Groups[e.Name].decoded()
+			if len(decoded) == 0 {
 				continue
 			}
-			pairs, err := p.fidelityPairs(study, r)
+			pairs, err := p.fidelityPairs(study, decoded)
 			if err != nil {
 				return d, nil, err
 			}
-			lines = append(lines, decodedBlocks(r)...)
+			for _, r := range decoded {
+				lines = append(lines, decodedBlocks(r)...)
+			}
+			r := decoded[0]
 			columns := fidelityColumns
 			if hasInk(r) {
 				columns = slices.Concat(columns, inkColumns)
 			}
-			b := block{setting: setting, title: e.Title, table: columns.table(pairs), notes: decodingNotes(r, e.Title)}
+			if len(decoded) > 1 {
+				columns = slices.Concat(columns, seedColumns(len(decoded)))
+			}
+			b := block{setting: setting, title: e.Title, table: columns.table(pairs), notes: decodingNotes(decoded, e.Title)}
 			if b.figures, err = p.pictures(out, r); err != nil {
 				return d, nil, err
 			}
@@ -109,7 +140,7 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 			}
 			d.blocks = append(d.blocks, widths...)
 			for _, other := range slices.Concat(p.decodedWidths(e.Name, setting)...) {
-				if other.ID != r.ID {
+				if !slices.ContainsFunc(decoded, func(r record.Record) bool { return r.ID == other.ID }) {
 					lines = append(lines, decodedBlocks(other)...)
 				}
 			}
@@ -129,15 +160,21 @@ func decodedBlocks(r record.Record) (lines []decodedBlock) {
 	return lines
 }
 
-// fidelityPairs are the blocks of a record's decodings.
-func (p *Profile) fidelityPairs(study experiments.Study, r record.Record) (pairs []fidelityPair, err error) {
-	d := r.Decodings
-	if len(d.Trained) == 0 || len(d.Trained) != len(d.Untrained) {
-		return nil, fmt.Errorf("record %s has decodings of %d blocks after training and of %d before: run %s again",
-			r.ID, len(d.Trained), len(d.Untrained), p.command(study, r.Run.Experiment))
+// fidelityPairs are the blocks of a group's decodings, those of its first seed.
+func (p *Profile) fidelityPairs(study experiments.Study, decoded Group) (pairs []fidelityPair, err error) {
+	first := decoded[0].Decodings
+	for _, r := range decoded {
+		if d := r.Decodings; len(d.Trained) == 0 || len(d.Trained) != len(d.Untrained) || len(d.Trained) != len(first.Trained) {
+			return nil, fmt.Errorf("record %s has decodings of %d blocks after training and of %d before: run %s again",
+				r.ID, len(d.Trained), len(d.Untrained), p.command(study, r.Run.Experiment))
+		}
 	}
-	for i := range d.Trained {
-		pairs = append(pairs, fidelityPair{d.Trained[i], d.Untrained[i]})
+	for i := range first.Trained {
+		pair := fidelityPair{trained: first.Trained[i], untrained: first.Untrained[i]}
+		for _, r := range decoded {
+			pair.seeds = append(pair.seeds, r.Decodings.Trained[i])
+		}
+		pairs = append(pairs, pair)
 	}
 	return pairs, nil
 }
@@ -164,7 +201,8 @@ func (p *Profile) pictures(out output, r record.Record) (figures []figure, err e
 }
 
 // decodingNotes compare what the paper says of its figures with what was measured, and say what the columns mean.
-func decodingNotes(r record.Record, title string) []string {
+func decodingNotes(decoded Group, title string) []string {
+	r := decoded[0]
 	trained := r.Decodings.Trained
 	worst := slices.MinFunc(trained, func(a, b decode.Fidelity) int { return cmp.Compare(a.Cosine, b.Cosine) })
 	notes := []string{fmt.Sprintf("The paper calls reconstructions from all levels high fidelity. Here the cosine between image and "+
@@ -174,7 +212,11 @@ func decodingNotes(r record.Record, title string) []string {
 			"Before training they go %s.", after, before))
 	}
 	notes = append(notes, fmt.Sprintf("The network: train error %.2f %%, test error %.2f %%, %.0f s.", r.TrainErr, r.TestErr, r.Seconds))
-	notes = append(notes, provenanceNotes([]provenance{{Group{r}, 1, fmt.Sprintf("decodings of %s in %.0f s", title, r.Decodings.Seconds)}})...)
+	notes = append(notes, provenanceNotes([]provenance{{decoded, len(decoded), fmt.Sprintf("decodings of %s in %.0f s", title, r.Decodings.Seconds)}})...)
+	if len(decoded) > 1 {
+		notes = append(notes, fmt.Sprintf("Pictures and numbers are of seed %d. Columns of %d seeds are means over networks, ± the standard deviation over them.",
+			r.Run.Seed, len(decoded)))
+	}
 	notes = append(notes,
 		"Cosine and error are between a preprocessed image and its reconstruction from a block's code, all thresholds zero: the "+
 			"cosine of their angle (mean ± standard deviation over images), and ‖x − s x̂‖ / ‖x‖ at the best s. Untrained is the same "+

@@ -515,7 +515,7 @@ func TestDecodings(t *testing.T) {
 	write(t, results)
 	lines := strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n")
 	require.Len(t, lines, 1+2*2*7)
-	require.Equal(t, "experiment,trained,block,width,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,cpu,commit", lines[0])
+	require.Equal(t, "experiment,trained,block,width,dataset,dataset_sha256,profile,backend,seed,epochs,train_images,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,cpu,commit", lines[0])
 	require.Contains(t, lines[1], "ssc-ebc17,true,conv1,4,cifar10-made,")
 	require.Contains(t, lines[1], ",smoke,xla-cpu,1,2,200,1000,0.9000,0.0500,0.4000,0.010000,0.005000,,,3,made (2 cores),0123456789ab")
 	require.Contains(t, lines[16], "ssc-ebc17-mnist,true,conv2,4,mnist,")
@@ -526,6 +526,15 @@ func TestDecodings(t *testing.T) {
 	}
 	require.Contains(t, read(t, results, "residuals.md"), "rise in 6 of 6 steps")
 	require.True(t, strings.Contains(read(t, results, "report.html"), `src="data:image/png;base64,UE5H"`))
+
+	require.NotContains(t, text, "seeds: cosine")
+	add(t, results, "ssc-ebc17", 2, decodings(0.003))
+	write(t, results)
+	text = read(t, results, "decoding.md")
+	require.Contains(t, text, "| untrained: difference | 2 seeds: cosine | 2 seeds: difference |")
+	require.Contains(t, text, "| 0.004 | 0.004 | 0.300 ± 0.000 | 0.016 |")
+	require.Contains(t, text, "Pictures and numbers are of seed 1. Columns of 2 seeds are means")
+	require.Len(t, strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n"), 1+3*2*7, "a line a seed")
 
 	require.NoError(t, os.WriteFile(picture, []byte("other"), 0o644))
 	_, err := report.Write(results, "smoke", suite)

@@ -41,6 +41,7 @@ var scansColumns = slices.Concat(
 // scans finds the scans among the held-out runs of the profile: by setting, each a list of curves of points.
 func (p *Profile) scans() map[string][][]scanPoint {
 	found := map[string][][]scanPoint{}
+	width := func(curve []scanPoint) int { return curve[0].Group[0].Run.Width() }
 	for setting := range experiments.Recipe {
 		curves := map[string]map[float64]Group{} // by what the runs share
 		for _, r := range p.Records {
@@ -68,6 +69,7 @@ func (p *Profile) scans() map[string][][]scanPoint {
 			}
 			found[setting] = append(found[setting], curve)
 		}
+		slices.SortStableFunc(found[setting], func(a, b []scanPoint) int { return cmp.Compare(width(a), width(b)) })
 	}
 	return found
 }

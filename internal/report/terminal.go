@@ -52,11 +52,11 @@ func (p *Profile) Text(study experiments.Study) (string, error) {
 	var text strings.Builder
 	text.WriteString(title)
 	for _, e := range study.Experiments {
-		r, ok := setting.Groups[e.Name].decodedRecord()
-		if !ok {
+		decoded := setting.Groups[e.Name].decoded()
+		if len(decoded) == 0 {
 			continue
 		}
-		pairs, err := p.fidelityPairs(study, r)
+		pairs, err := p.fidelityPairs(study, decoded)
 		if err != nil {
 			return "", err
 		}

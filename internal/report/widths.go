@@ -76,7 +76,7 @@ func (p *Profile) reportWidths(out output, study experiments.Study, e experiment
 		var networks []decodedNetwork
 		var sources []provenance
 		for _, r := range runs {
-			if _, err := p.fidelityPairs(study, r); err != nil {
+			if _, err := p.fidelityPairs(study, Group{r}); err != nil {
 				return nil, err
 			}
 			networks = append(networks, decodedNetwork{Group{r}, false})
