@@ -36,7 +36,9 @@ var Unroll = unrolled("unroll", ebssc.SSC, map[int]Paper{
 }, map[int]Settings{
 	0: {ebssc.ParamEnergyScale: 100.0, ParamLearningRate: 0.01, ebssc.ParamAlpha: 1e-4},
 	1: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.01, ebssc.ParamAlpha: 1e-4},
-	2: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.003},
+	2: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.003, ebssc.ParamAlpha: 1e-3},
+	3: {ebssc.ParamEnergyScale: 30.0, ParamLearningRate: 0.003},
+	4: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.003, ebssc.ParamAlpha: 1e-4},
 })
 
 // UnrollBoth is another reading of "a two-block version of our energy-based model": class thresholds in both blocks.
