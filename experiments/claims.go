@@ -67,8 +67,8 @@ func Lower(quantity Quantity, subject, baseline string) Expectation {
 }
 
 // ownSettings is the choice that decides the claims about sweeps: with one factor and rate for all, either side can be made to win.
-const ownSettings = "each number of sweeps has the learning rate, the factor on the energies and the regularisation with which it errs least on " +
-	"held-out training images, of the same for all"
+const ownSettings = "each number of sweeps has the learning rate, the factor on the energies and the regularisation, of one grid for all, with " +
+	"which it errs least on held-out training images"
 
 // unrollClaims are the claims of Sec. 3.1.1 about sweeps of inference.
 var unrollClaims = []Claim{

@@ -28,12 +28,16 @@ const (
 	ParamMuonRate = "muon_rate"
 	// ParamMuonDecay is the share of a dictionary (float64) that Muon takes away in a step, over the step's rate; 0 for none.
 	ParamMuonDecay = "muon_decay"
+	// ParamMuonMomentum is the coefficient of the gradients' moving average in Muon (float64).
+	ParamMuonMomentum = "muon_momentum"
 	// ParamWarmUp is the share of all steps (float64) in which the learning rates rise.
 	ParamWarmUp = "warm_up"
 	// ParamBatch is the number of images in a batch (int).
 	ParamBatch = "batch_size"
 	// ParamCrop is how far a random crop shifts an image, at most, in each direction, in pixels (int).
 	ParamCrop = "crop"
+	// ParamCutout is the side, in pixels (int), of a square at a random place of each training image that is set to 0; 0 for none.
+	ParamCutout = "cutout"
 	// ParamFlip is the probability of a horizontal flip (float64).
 	ParamFlip = "flip"
 	// ParamLabelSmoothing is the share of an image's label (float64) that training spreads evenly over all classes; 0 for none.
@@ -65,9 +69,11 @@ var hyperparameters = []struct {
 	{ParamLearningRate, 0.001, 1e-9, 1, "largest rate of Adam"},
 	{ParamMuonRate, 0.01, 0, 1, "largest rate of Muon"},
 	{ParamMuonDecay, 0.1, 0, 100, "Muon's weight decay"},
+	{ParamMuonMomentum, 0.95, 0, 0.999, "Muon's momentum"},
 	{ParamWarmUp, 0.1, 0, 0.9, "share of the steps in which the rates rise"},
 	{ParamBatch, 128, 1, 1 << 16, "images in a batch"},
 	{ParamCrop, 4, 0, 16, "largest shift of a random crop, in pixels"},
+	{ParamCutout, 0, 0, 64, "side of a square that is cut out of each training image, in pixels"},
 	{ParamFlip, 0.5, 0, 1, "probability of a horizontal flip"},
 	{ParamLabelSmoothing, 0.0, 0, 0.95, "share of a label that training spreads over all classes"},
 	{ParamWhiten, true, 0, 0, "GCN and ZCA of the images"},
@@ -111,7 +117,7 @@ func DescribeSettings() string {
 
 // addedLater are settings that came after the first records, with the value that all runs had until then. At that value a description
 // leaves them out, so that those records keep their IDs.
-var addedLater = Settings{ParamMuonDecay: 0.0, ParamLabelSmoothing: 0.0}
+var addedLater = Settings{ParamMuonDecay: 0.0, ParamMuonMomentum: 0.95, ParamCutout: 0, ParamLabelSmoothing: 0.0}
 
 // With returns a copy of the settings in which the others replace those of the same names.
 func (s Settings) With(others ...Settings) Settings {

@@ -10,9 +10,10 @@ import (
 )
 
 // augment flips each image with probability ParamFlip and shifts it by up to ParamCrop pixels each way, which is a random
-// crop of the image in a border of zeros. In evaluation it returns the images as they are. Images are [N, H, W, C].
+// crop of the image in a border of zeros. Then it cuts a square of ParamCutout pixels a side out of each. In evaluation it returns the
+// images as they are. Images are [N, H, W, C].
 //
-// Both are done by selecting rows and columns with 0/1 matrices: there is no gather on the device that is as fast.
+// Flips and shifts are done by selecting rows and columns with 0/1 matrices: there is no gather on the device that is as fast.
 func augment(scope *model.Scope, images *Node) *Node {
 	g := images.Graph()
 	if !scope.IsTraining(g) {
@@ -33,7 +34,19 @@ func augment(scope *model.Scope, images *Node) *Node {
 	columns := Add(position(g, count, width), shift())
 	columns = Where(BroadcastToDims(flipped, count, width, 1), AddScalar(Neg(columns), float64(width-1)), columns)
 	images = Einsum("nih,nhwc->niwc", rows, images)
-	return Einsum("njw,niwc->nijc", selection(columns, width, images.DType()), images)
+	images = Einsum("njw,niwc->nijc", selection(columns, width, images.DType()), images)
+	if side := model.GetParamOr(scope, experiments.ParamCutout, 0); side > 0 {
+		within := func(size int) *Node { // [N, size, 1]: pixels of a stretch whose middle is anywhere in the image
+			start := Floor(AddScalar(MulScalar(scope.RandomUniform(g, perImage), float64(size)), -float64(side/2)))
+			from := Sub(position(g, count, size), start)
+			return And(GreaterOrEqual(from, ZerosLike(from)), LessThan(from, AddScalar(ZerosLike(from), float64(side))))
+		}
+		cut := And(
+			BroadcastToDims(Reshape(within(height), count, height, 1, 1), dims...),
+			BroadcastToDims(Reshape(within(width), count, 1, width, 1), dims...))
+		images = Where(cut, ZerosLike(images), images)
+	}
+	return images
 }
 
 // position is each output pixel's index [N, size, 1].

@@ -17,8 +17,6 @@ import (
 
 // Muon's constants are those of Jordan et al. (2024) and of torch.optim.Muon.
 const (
-	// muonMomentum is the coefficient of the gradients' moving average.
-	muonMomentum = 0.95
 	// newtonSchulzSteps is the number of steps of orthogonalize.
 	newtonSchulzSteps = 5
 	// muonEpsilon is a lower bound on the Frobenius norm, against a division by 0.
@@ -29,7 +27,7 @@ const (
 // and 1 to about 0.7 to 1.2.
 var newtonSchulz = [3]float64{3.4445, -4.7750, 2.0315}
 
-// muonScope is the scope of the momenta.
+// muonScope is the scope of the moving averages.
 const muonScope = "muon"
 
 // muon is Jordan et al.'s optimizer of matrices, for the dictionaries of all blocks but the first. A step is the momentum of the
@@ -83,10 +81,11 @@ func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, d
 	adamRate := model.GetParamOr(scope, optimizer.ParamLearningRate, optimizer.AdamDefaultLearningRate)
 	muonRate := model.GetParamOr(scope, experiments.ParamMuonRate, 0.0)
 	rate := MulScalar(optimizer.LearningRateVar(scope, dtype, adamRate).NodeValue(g), muonRate/adamRate)
+	momentum := model.GetParamOr(scope, experiments.ParamMuonMomentum, 0.0)
 	decay := model.GetParamOr(scope, experiments.ParamMuonDecay, 0.0)
 	for i, v := range dictionaries {
 		v.SetTrainable(true)
-		step(scope, v, mine[i], rate, decay)
+		step(scope, v, mine[i], rate, momentum, decay)
 	}
 }
 
@@ -95,15 +94,15 @@ func (o *muon) takes(v *model.Variable) bool {
 	return v.Name() == "dictionary" && v.Scope() != model.JoinPath(model.RootScopePath, o.network.Blocks()[0].Name)
 }
 
-// step moves a dictionary [k, k, C, K] against its orthogonalised momentum, as far as rate says, after taking rate·decay of the dictionary
-// away.
-func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node, decay float64) {
+// step moves a dictionary [k, k, C, K] against its orthogonalised moving average of gradients, as far as rate says, after taking rate·decay
+// of the dictionary away.
+func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node, momentum, decay float64) {
 	g := gradient.Graph()
-	momentum := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
+	averages := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
 		WithInitializer(initializer.Zero).VariableWithShape("momentum", dictionary.Shape()).SetTrainable(false)
-	average := lerp(gradient, momentum.NodeValue(g), muonMomentum)
-	momentum.SetNodeValue(average)
-	ahead := lerp(gradient, average, muonMomentum) // Nesterov's
+	average := lerp(gradient, averages.NodeValue(g), momentum)
+	averages.SetNodeValue(average)
+	ahead := lerp(gradient, average, momentum) // Nesterov's
 
 	shape := dictionary.Shape()
 	filters := shape.Dim(-1)

@@ -290,7 +290,7 @@ func TestPlanRefuses(t *testing.T) {
 }
 
 // An augmented image is the image or its mirror image, shifted by at most `crop` pixels each way, with zeros beyond the border. All of these
-// occur. Without crops and flips nothing changes.
+// occur. Cutout sets a square to 0, with its middle at any pixel. Without all of these nothing changes.
 func TestAugment(t *testing.T) {
 	const count, size, crop = 400, 5, 1
 	flat := make([]float32, count*size*size*2)
@@ -330,6 +330,33 @@ func TestAugment(t *testing.T) {
 		seen[which]++
 	}
 	require.Greater(t, slices.Min(seen), 0, "%v", seen)
+
+	cut, err := train.Augment(xla, experiments.Settings{experiments.ParamCutout: 3}, images)
+	require.NoError(t, err)
+	cuts := map[[2]int]bool{} // by the square's middle
+	for image := range slices.Chunk(tensors.MustCopyFlatData[float32](cut), size*size*2) {
+		var missing []int
+		for i, value := range image {
+			require.True(t, value == 0 || value == flat[i])
+			if value == 0 {
+				missing = append(missing, i)
+			}
+		}
+		found := false
+		for middle := range size * size {
+			var want []int
+			for i := range image {
+				if y, x := i/2/size, i/2%size; max(y-middle/size, middle/size-y) <= 1 && max(x-middle%size, middle%size-x) <= 1 {
+					want = append(want, i)
+				}
+			}
+			if slices.Equal(missing, want) {
+				found, cuts[[2]int{middle / size, middle % size}] = true, true
+			}
+		}
+		require.True(t, found, "not a square of 3 pixels a side, as far as it lies in the image: %v", image)
+	}
+	require.Len(t, cuts, size*size)
 
 	same, err := train.Augment(xla, experiments.Settings{experiments.ParamCrop: 0, experiments.ParamFlip: 0.0}, images)
 	require.NoError(t, err)
