@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -597,46 +596,6 @@ func TestDecodingsByWidth(t *testing.T) {
 	text = read(t, results, "decoding.md")
 	require.Less(t, strings.Index(text, "by width, 2 epochs"), strings.Index(text, "by width, 1 epoch"))
 	require.FileExists(t, filepath.Join(results, "smoke", "figures", "decoding_widths2.svg"))
-}
-
-// The README shows the table of profile quick and the score of its claims as they are.
-func TestREADMEShowsTheResults(t *testing.T) {
-	root := filepath.Join("..", "..")
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
-	for _, name := range []string{"overnight/table.md", "quick/table.md", "quick/" + report.ClaimsFile} {
-		text, err := os.ReadFile(filepath.Join(root, "results", name))
-		require.NoError(t, err)
-		part := strings.Split(string(text), "\n\n")[1] // below the title
-		require.Contains(t, string(readme), part, "copy it from results/%s", name)
-	}
-}
-
-// The documentation shows the profiles as they are declared, and the held-out errors of trials as they are recorded.
-func TestDocsShowWhatIsDeclaredAndRecorded(t *testing.T) {
-	root := filepath.Join("..", "..")
-	studies, recipe := readAt(t, root, "docs", "studies.md"), readAt(t, root, "docs", "recipe.md")
-	for _, p := range experiments.Profiles {
-		line := "| `" + p.Name + "` |"
-		for _, scale := range []experiments.Scale{p.Table, p.Unroll, p.Decoding, p.Ablations} {
-			images := "all"
-			if scale.TrainImages > 0 {
-				images = fmt.Sprint(scale.TrainImages)
-			}
-			line += fmt.Sprintf(" %d, %s, %d |", scale.Width, images, scale.Epochs)
-		}
-		require.Contains(t, studies, line+" "+p.About+" |")
-	}
-	quick, err := report.Load(filepath.Join(root, "results"), "quick", suite)
-	require.NoError(t, err)
-	trials := 0
-	for _, r := range quick.Records {
-		if of, _, err := suite.Experiment(r.Run.Experiment); err == nil && of.Grid == nil && r.Run.HeldOut > 0 {
-			require.Contains(t, recipe, fmt.Sprintf(" %.1f |", r.TestErr), "the held-out error of %s", r.ID)
-			trials++
-		}
-	}
-	require.Greater(t, trials, 10)
 }
 
 // The overview shows runs beside the paper's errors: never digits in the place of CIFAR-10, and machines apart. More curves than colours
