@@ -152,7 +152,8 @@ var claimsNotes = []string{
 	"A claim agrees if all that it predicts is measured, with p below 0.05 after Holm's correction for all comparisons that claims declare, measured or not; it disagrees " +
 		"if the opposite of one prediction is; else it is open. These words are about the direction at this scale. In the paper's regime, " +
 		fmt.Sprintf("where the training errors of all networks that a claim rests on are of the paper's order (at most %d %%, on MNIST %d %%) and each "+
-			"has %d seeds, the words are reproduced and contradicted.", experiments.CIFARRegime, experiments.MNISTRegime, leastSeeds),
+			"has %d seeds, the words are reproduced and contradicted. Of its sweeps of inference the paper names neither network nor images, so there they "+
+			"are not.", experiments.CIFARRegime, experiments.MNISTRegime, leastSeeds),
 	"p is over seeds. A profile sets their least number: a row that has fewer is not judged yet. Who adds seeds until a verdict suits makes p too small. From " +
 		fmt.Sprintf("%d seeds on the test is Welch's. Where a profile has one seed, the deviation is pooled over the rows that have several, at this "+
 			"scale or the next smaller one, as the method says; where there are none nothing is judged. Decodings are judged over seeds of the "+

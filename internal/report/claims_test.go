@@ -111,6 +111,11 @@ func TestRegime(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.score, report.Score(all))
 	}
+	for seed, errors := range []int{130, 131, 129} {
+		addAt(t, results, "overnight", "unroll-0", seed+1, wrong(errors), trained(0), images("mnist"))
+		addAt(t, results, "overnight", "unroll-1", seed+1, wrong(errors-50), trained(0), images("mnist"))
+	}
+	require.Equal(t, report.Agrees, claimAt(t, results, "overnight", "sweep-once").Verdict, "the paper names no network, so there is no regime")
 }
 
 // Nothing is judged at smoke, on other images than the paper's, of networks that have not learned, and with fewer seeds than declared, or with

@@ -96,7 +96,7 @@ func learned(r record.Record) bool {
 // words say so.
 func (c *ClaimRow) combineVerdicts() {
 	c.Verdict = Agrees
-	c.inRegime = true
+	c.inRegime = c.study.Regime > 0
 	for _, f := range c.Findings {
 		switch f.Verdict {
 		case Disagrees:
