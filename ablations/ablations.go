@@ -21,14 +21,20 @@ var Study = experiments.Declare(experiments.Study{
 // bases returns rows of the table for the scale of the ablations.
 func bases(names ...string) (rows []experiments.Experiment) {
 	for _, name := range names {
-		_, row, err := experiments.Studies.Experiment(name)
-		if err != nil {
-			panic(err) // a mistake in a declaration shows when the program starts
-		}
+		row := tableRow(name)
 		row.Name, row.Base = name+"-base", ""
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// tableRow is a row of the paper's table. It panics if there is none of that name: a mistake in a declaration shows when the program starts.
+func tableRow(name string) experiments.Experiment {
+	_, row, err := experiments.Studies.Experiment(name)
+	if err != nil {
+		panic(err)
+	}
+	return row
 }
 
 // where the paper reports these rows: they are not in its text.

@@ -26,6 +26,8 @@ type Study struct {
 	LikeTable bool
 	// Experiments in the order of the report.
 	Experiments []Experiment
+	// Beside are rows of another study at the same scale, which the report shows below the study's own. Their Base is one of them, too.
+	Beside []Experiment
 	// Regime is the training error, in percent, up to which a network of the study is in the paper's regime: of the order of the paper's
 	// own. Verdicts on claims say so. 0 where the paper does not say what it trained on what: then nothing is known to be in its regime.
 	Regime float64
@@ -71,7 +73,10 @@ func Declare(study Study) Study {
 			panic(fmt.Sprintf("study %s: the network of %s reads other images than %s", study.Name, e.Name, study.Images))
 		}
 	}
-	for _, e := range study.Experiments {
+	for _, e := range study.Beside {
+		names[e.Name] = true
+	}
+	for _, e := range study.Rows() {
 		if e.Base != "" && !names[e.Base] {
 			panic(fmt.Sprintf("study %s: the base %s of %s is not one of its experiments", study.Name, e.Base, e.Name))
 		}
@@ -94,6 +99,9 @@ func Declare(study Study) Study {
 	}
 	return study
 }
+
+// Rows are the experiments that the study's report shows: its own, and those beside them.
+func (s Study) Rows() []Experiment { return slices.Concat(s.Experiments, s.Beside) }
 
 // has says whether the study has the source's experiment and block. An empty source names nothing.
 func (s Study) has(source Source) bool {

@@ -499,6 +499,29 @@ func TestSmallPValues(t *testing.T) {
 	require.Contains(t, read(t, results, "claims.csv"), ",<1e-300,")
 }
 
+// The rows with Adam stand above those with Muon, which are the table's own runs on the same images, each compared with rows of its own kind.
+func TestOptimizersSideBySide(t *testing.T) {
+	results := t.TempDir()
+	add(t, results, "crelu-lc7", 1, wrong(30))
+	add(t, results, "ssc-lc7", 1, wrong(40))
+	write(t, results)
+	require.False(t, exists(filepath.Join(results, "smoke", "optimizer.md")), "no row has Adam")
+	add(t, results, "crelu-lc7-adam", 1, wrong(60))
+	add(t, results, "ssc-lc7-adam", 1, wrong(50))
+	add(t, results, "ssc-lc7", 2, wrong(0), images("mnist32"))
+	write(t, results)
+	text := read(t, results, "optimizer.md")
+	for _, row := range []string{
+		"| CReLU+LC₇, Adam | 6.00 | 6.00 | – |", "| SSC+LC₇, Adam | 5.00 | 5.00 | CReLU+LC₇, Adam | −1.00 (",
+		"| CReLU+LC₇ | 3.00 | 3.00 | – |", "| SSC+LC₇ | 4.00 | 4.00 | CReLU+LC₇ | 1.00 (",
+	} {
+		_, below, found := strings.Cut(text, row)
+		require.True(t, found, "%s does not follow:\n%s", row, text)
+		text = below
+	}
+	require.NotContains(t, read(t, results, "table.csv"), "adam")
+}
+
 // Both studies share one CSV file; what the paper says is judged by the numbers, and pictures are the recorded ones.
 func TestDecodings(t *testing.T) {
 	results := t.TempDir()

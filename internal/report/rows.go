@@ -28,8 +28,8 @@ func (r Row) Compared() bool { return r.Delta.measured() }
 
 // Rows are the rows of a study in one of its settings, as far as they are recorded.
 func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, err error) {
-	for i, e := range study.Experiments {
-		group := setting.Groups[e.Name]
+	for i, e := range study.Rows() {
+		own, group := p.group(e.Name, setting)
 		if group == nil {
 			continue
 		}
@@ -46,15 +46,29 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 		case e.Base != "":
 			_, row.Base, _ = p.suite.Experiment(e.Base)
 		}
-		row.BaseCommand = p.command(study, row.Base.Name)
-		if base := setting.Groups[row.Base.Name]; base != nil {
-			if row.Delta, err = p.difference(study, experiments.TestErr, group, base); err != nil {
+		row.BaseCommand = p.command(own, row.Base.Name)
+		if _, base := p.group(row.Base.Name, setting); base != nil {
+			if row.Delta, err = p.difference(own, experiments.TestErr, group, base); err != nil {
 				return nil, err
 			}
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// group are the runs of an experiment on a setting's data set and machine, with its study; nil if there are none.
+func (p *Profile) group(experiment string, setting Setting) (study experiments.Study, group Group) {
+	study, _, err := p.suite.Experiment(experiment)
+	if err != nil {
+		return study, nil
+	}
+	for _, of := range p.settings[study.Name] {
+		if of.name() == setting.name() {
+			return study, of.Groups[experiment]
+		}
+	}
+	return study, nil
 }
 
 // rowReport is how a kind of study reports its rows.
