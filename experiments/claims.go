@@ -47,8 +47,9 @@ const (
 	// augmentation and dropout.
 	TestErr  Quantity = "test error"
 	TrainErr Quantity = "train error"
-	// TrainObjective is Eq. (train_obj2) over the training images, in nats.
-	TrainObjective Quantity = "training objective"
+	// TrainLoss is the mean log-loss over the training images, in nats: the objective of Eq. (train_obj2) without the penalty, whose α may
+	// differ between experiments.
+	TrainLoss Quantity = "training loss"
 	// Cosine is the cosine of the angle between a test image and its reconstruction from a block's code, all thresholds zero.
 	Cosine Quantity = "cosine"
 	// ClassDifference is the part of a block's decoding that depends on the class hypothesis: the squared distance from the
@@ -75,10 +76,10 @@ var unrollClaims = []Claim{
 	{
 		Name: "sweeps-objective", Where: "Sec. 3.1.1, Fig. 3a",
 		Says:    "More sweeps of inference give a lower training objective, with convergence after a few.",
-		Reading: ownSettings + "; lower with each of the first two sweeps, and with the next two not higher by more than 0.01 nats",
+		Reading: ownSettings + "; so the objective is measured without its penalty; lower with each of the first two sweeps, and with the next two not higher by more than 0.01 nats",
 		Expect: []Expectation{
-			Lower(TrainObjective, "unroll-1", "unroll-0"), Lower(TrainObjective, "unroll-2", "unroll-1"),
-			Between(TrainObjective, "unroll-3", "unroll-2", math.Inf(-1), 0.01), Between(TrainObjective, "unroll-4", "unroll-3", math.Inf(-1), 0.01),
+			Lower(TrainLoss, "unroll-1", "unroll-0"), Lower(TrainLoss, "unroll-2", "unroll-1"),
+			Between(TrainLoss, "unroll-3", "unroll-2", math.Inf(-1), 0.01), Between(TrainLoss, "unroll-4", "unroll-3", math.Inf(-1), 0.01),
 		},
 	},
 	{

@@ -24,6 +24,12 @@ func (r Record) check(path string) error {
 		{"TrainErr", func() error { return rangeError(r.TrainErr, 100) }},
 		{"TrainObjective", func() error { return rangeError(r.TrainObjective, math.MaxFloat64) }},
 		{"TestObjective", func() error { return rangeError(r.TestObjective, math.MaxFloat64) }},
+		{"Penalty", func() error {
+			if r.Penalty == nil {
+				return nil
+			}
+			return rangeError(*r.Penalty, min(r.TrainObjective, r.TestObjective))
+		}},
 		{"Seconds", func() error { return rangeError(r.Seconds, math.MaxFloat64) }},
 		{"Curve", r.curveError},
 	} {

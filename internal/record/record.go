@@ -4,8 +4,10 @@
 package record
 
 import (
+	"math"
 	"time"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/decode"
 )
@@ -27,6 +29,8 @@ type Record struct {
 	TrainErr, TestErr float64
 	// TrainObjective and TestObjective are Eq. (train_obj2) likewise: the mean log-loss in nats, plus the penalty of the variables.
 	TrainObjective, TestObjective float64
+	// Penalty is the part of both that is the penalty α/2 (‖ŵ‖² + ‖d‖²), in nats; nil in records from before it was kept.
+	Penalty *float64 `json:",omitempty"`
 	// Seconds of training and evaluation. Steps that a killed run lost do not count.
 	Seconds float64
 	// Finished is the time at which the run ended.
@@ -56,7 +60,8 @@ type Origin struct {
 type Epoch struct {
 	// Epoch counts from 1; Step is the number of training steps so far.
 	Epoch, Step int
-	// BatchLoss in nats and BatchErr in percent: means over the epoch's batches while training, with augmentation and dropout.
+	// BatchLoss in nats and BatchErr in percent: means over the epoch's batches while training, with augmentation, dropout and smoothed
+	// labels, as far as the settings have them.
 	BatchLoss, BatchErr float64
 	// Seconds that the epoch took.
 	Seconds float64
@@ -68,6 +73,28 @@ type Epoch struct {
 type Trace struct {
 	// Objective in nats and TrainErr in percent on the first training images; TestErr in percent on the test images.
 	Objective, TrainErr, TestErr float64
+	// Penalty is the part of the objective that is the penalty of the variables; nil in records from before it was kept.
+	Penalty *float64 `json:",omitempty"`
+}
+
+// TrainLoss is the mean log-loss of the training images after the last epoch, in nats: the objective without its penalty. It is NaN for a record
+// from before the penalty was kept, unless its α is 0.
+func (r Record) TrainLoss() float64 { return r.withoutPenalty(r.TrainObjective, r.Penalty) }
+
+// TracedLoss is likewise that of the first training images after a traced epoch.
+func (r Record) TracedLoss(epoch Epoch) float64 {
+	return r.withoutPenalty(epoch.Trace.Objective, epoch.Trace.Penalty)
+}
+
+// withoutPenalty is an objective without the penalty that it holds.
+func (r Record) withoutPenalty(objective float64, penalty *float64) float64 {
+	if penalty != nil {
+		return objective - *penalty
+	}
+	if alpha, _ := r.Run.Settings.Number(ebssc.ParamAlpha); alpha > 0 {
+		return math.NaN()
+	}
+	return objective
 }
 
 // Decodings are the measurements of Sec. 4.2 on a trained network.

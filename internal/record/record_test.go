@@ -3,6 +3,7 @@ package record_test
 import (
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/record"
@@ -102,6 +104,7 @@ func TestEditsAreNamed(t *testing.T) {
 	edit("Format", "1", "2")
 	edit("SHA256", `: "`+r.SHA256[:1], `: "`+string(r.SHA256[0]^1))
 	edit("TrainErr", ": ", ": -")
+	edit("Penalty", ": ", ": 1")
 	changed := strings.Replace(string(text), r.Predictions[:9], strings.Repeat("9", 9), 1)
 	require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
 	_, err = record.Load(path)
@@ -167,7 +170,8 @@ func TestWriteRefuses(t *testing.T) {
 func TestNumbersSurvive(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) {
 		r := recordtest.New(t, experiments.Studies, "relu-lc7", "smoke", 1, experiments.Overrides{Epochs: 1})
-		r.TrainObjective = rapid.Float64Range(0, 1e300).Draw(draw, "objective")
+		r.Penalty = new(rapid.Float64Range(0, 1).Draw(draw, "penalty"))
+		r.TrainObjective = *r.Penalty + rapid.Float64Range(0, 1e300).Draw(draw, "objective")
 		r.Seconds = rapid.Float64Range(0, 1e9).Draw(draw, "seconds")
 		r.Curve[0].BatchLoss = rapid.Float64Range(0, 1e9).Draw(draw, "loss")
 		r.Finished = time.UnixMilli(rapid.Int64Range(0, 1<<41).Draw(draw, "finished")).UTC()
@@ -179,6 +183,18 @@ func TestNumbersSurvive(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, wrote, loaded)
 	})
+}
+
+// The training loss is the objective without its penalty. Where a record does not say how large that is, only α = 0 tells.
+func TestTrainLoss(t *testing.T) {
+	r := recordtest.New(t, experiments.Studies, "unroll-1", "smoke", 1, experiments.Overrides{Settings: experiments.Settings{ebssc.ParamAlpha: 0.5}})
+	r.TrainObjective, r.Penalty = 0.75, new(0.5)
+	r.Curve[0].Trace.Objective, r.Curve[0].Trace.Penalty = 1, new(0.25)
+	require.Equal(t, []float64{0.25, 0.75}, []float64{r.TrainLoss(), r.TracedLoss(r.Curve[0])})
+	r.Penalty, r.Curve[0].Trace.Penalty = nil, nil
+	require.True(t, math.IsNaN(r.TrainLoss()) && math.IsNaN(r.TracedLoss(r.Curve[0])))
+	r.Run.Settings[ebssc.ParamAlpha] = 0.0
+	require.Equal(t, []float64{0.75, 1}, []float64{r.TrainLoss(), r.TracedLoss(r.Curve[0])})
 }
 
 // FuzzLoad: whatever a file holds, loading it ends with an error: no one writes a record by chance.

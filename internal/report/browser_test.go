@@ -193,11 +193,13 @@ func faster(times int) change {
 	}
 }
 
-// steeper lowers the objective after the first epoch, over more than a decade.
+// steeper lowers the training loss after the first epoch, over more than a decade.
 func steeper(times int) change {
 	return func(r *record.Record) {
 		for i := range r.Curve {
-			r.Curve[i].Trace.Objective *= math.Pow(0.1, float64(i)*(1+0.2*float64(times)))
+			factor := math.Pow(0.1, float64(i)*(1+0.2*float64(times)))
+			r.Curve[i].Trace.Objective *= factor
+			*r.Curve[i].Trace.Penalty *= factor
 		}
 	}
 }

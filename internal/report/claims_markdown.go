@@ -213,7 +213,7 @@ func (r ledgerRow) sources() string {
 }
 
 // units are those of the quantities that have one.
-var units = map[experiments.Quantity]string{experiments.TestErr: " points", experiments.TrainErr: " points", experiments.TrainObjective: " nats"}
+var units = map[experiments.Quantity]string{experiments.TestErr: " points", experiments.TrainErr: " points", experiments.TrainLoss: " nats"}
 
 // withInterval is the measured value with its interval, where one is known.
 func (r ledgerRow) withInterval() string {
@@ -230,7 +230,7 @@ func (r ledgerRow) withInterval() string {
 
 // formats print as many digits of a quantity as it has.
 var formats = map[experiments.Quantity]string{
-	experiments.TestErr: "%.2f", experiments.TrainErr: "%.2f", experiments.TrainObjective: "%.4f", experiments.Cosine: "%.3f",
+	experiments.TestErr: "%.2f", experiments.TrainErr: "%.2f", experiments.TrainLoss: "%.4f", experiments.Cosine: "%.3f",
 	experiments.ClassDifference: "%.3g",
 }
 

@@ -99,14 +99,14 @@ const leastSeeds = 3
 
 // quantities of a record, by their names in claims.
 var quantities = map[experiments.Quantity]func(record.Record) float64{
-	experiments.TestErr: testErr, experiments.TrainErr: trainErr, experiments.TrainObjective: trainObjective,
+	experiments.TestErr: testErr, experiments.TrainErr: trainErr, experiments.TrainLoss: trainLoss,
 }
 
 // difference is a quantity of the subject minus that of the baseline. Both were trained in one setting.
 //   - Over several seeds of both, the interval is Welch's.
 //   - Of a single seed, that of the test error is Bonett and Price's, as the images are the same, and that of the train error
 //     Newcombe's. Neither knows how much seeds vary.
-//   - Of a single seed, that of the objective is unknown.
+//   - Of a single seed, that of the loss is unknown.
 func difference(quantity experiments.Quantity, subject, baseline Group) (Measured, error) {
 	a, b := baseline.Sample(quantities[quantity]), subject.Sample(quantities[quantity])
 	m := Measured{Estimate: stats.Welch(a, b)}

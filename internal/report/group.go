@@ -18,9 +18,9 @@ import (
 
 // Quantities of a record.
 var (
-	trainErr       = func(r record.Record) float64 { return r.TrainErr }
-	testErr        = func(r record.Record) float64 { return r.TestErr }
-	trainObjective = func(r record.Record) float64 { return r.TrainObjective }
+	trainErr  = func(r record.Record) float64 { return r.TrainErr }
+	testErr   = func(r record.Record) float64 { return r.TestErr }
+	trainLoss = record.Record.TrainLoss
 )
 
 // Sample is a quantity over the group's seeds. Its deviation is NaN for a single seed.
@@ -61,10 +61,10 @@ func (g Group) distinct(of func(record.Origin) string) string {
 }
 
 // curve is a quantity after each epoch: its mean, smallest and largest value over the seeds.
-func (g Group) curve(name string, quantity func(record.Epoch) float64) plot.Curve {
+func (g Group) curve(name string, quantity func(record.Record, record.Epoch) float64) plot.Curve {
 	curve := plot.Curve{Name: name}
 	for i := range g[0].Curve {
-		curve.Points = append(curve.Points, g.point(float64(i+1), func(r record.Record) float64 { return quantity(r.Curve[i]) }))
+		curve.Points = append(curve.Points, g.point(float64(i+1), func(r record.Record) float64 { return quantity(r, r.Curve[i]) }))
 	}
 	return curve
 }

@@ -154,7 +154,7 @@ func TestReportsFollowFromRecords(t *testing.T) {
 	require.Empty(t, write(t, first).Missing())
 	written := files(t, filepath.Join(first, "smoke"))
 	for _, name := range []string{"table.csv", "table.md", "ablations.md", "unroll.csv", "unroll_summary.csv", "unroll-both.md", "decoding.csv", "decoding.md",
-		"residuals.md", "claims.csv", "claims.md", "trials.csv", "report.html", "curves/relu-lc7-2.csv", "figures/shrinkage.svg", "figures/unroll_objective.png"} {
+		"residuals.md", "claims.csv", "claims.md", "trials.csv", "report.html", "curves/relu-lc7-2.csv", "figures/shrinkage.svg", "figures/unroll_train_loss.png"} {
 		require.Contains(t, written, name)
 	}
 	stamp := time.Unix(0, 0)
@@ -453,22 +453,22 @@ func TestSweeps(t *testing.T) {
 	add(t, results, "unroll-1", 2, sweeps("1111111110"))
 	add(t, results, "unroll-3", 1, sweeps("1111111111"))
 	write(t, results)
-	require.Equal(t, `sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_objective,train_objective_std,train_err,train_err_std,test_err,test_err_std,paper_test_err,fixed,broken,mcnemar_p,delta_base,delta_base_low,delta_base_high,delta_method,chosen,seconds,cpu,commit
-0,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0.0001,0.62500,0.17678,25.00,0.00,80.00,14.14,1.31,,,,,,,,alpha=0.0001;energy_scale=100;learning_rate=0.01,10,made (2 cores),0123456789ab
-1,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0.0001,0.75000,0.00000,25.00,0.00,10.00,0.00,0.74,9,1,0.0215,-70.00,-197.06,57.06,"Welch, 2 seeds",alpha=0.0001;energy_scale=3;learning_rate=0.01,12,made (2 cores),0123456789ab
-3,mnist,mnist-0123456789,smoke,xla-cpu,1,2,1000,10,0,0.75000,,25.00,,0.00,,,,,,,,,,energy_scale=30;learning_rate=0.003,12,made (2 cores),0123456789ab
+	require.Equal(t, `sweeps,dataset,dataset_sha256,profile,backend,seeds,epochs,train_images,test_images,alpha,train_loss,train_loss_std,train_err,train_err_std,test_err,test_err_std,paper_test_err,fixed,broken,mcnemar_p,delta_base,delta_base_low,delta_base_high,delta_method,chosen,seconds,cpu,commit
+0,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0.0001,0.37500,0.17678,25.00,0.00,80.00,14.14,1.31,,,,,,,,alpha=0.0001;energy_scale=100;learning_rate=0.01,10,made (2 cores),0123456789ab
+1,mnist,mnist-0123456789,smoke,xla-cpu,2,2,1000,10,0.0001,0.50000,0.00000,25.00,0.00,10.00,0.00,0.74,9,1,0.0215,-70.00,-197.06,57.06,"Welch, 2 seeds",alpha=0.0001;energy_scale=3;learning_rate=0.01,12,made (2 cores),0123456789ab
+3,mnist,mnist-0123456789,smoke,xla-cpu,1,2,1000,10,0,0.50000,,25.00,,0.00,,,,,,,,,,energy_scale=30;learning_rate=0.003,12,made (2 cores),0123456789ab
 `, read(t, results, "unroll_summary.csv"))
-	require.True(t, strings.HasPrefix(read(t, results, "unroll.csv"), `sweeps,dataset,dataset_sha256,backend,seed,epoch,train_objective,train_err,test_err,seconds
-0,mnist,mnist-0123456789,xla-cpu,1,1,1.00000,40.00,`), read(t, results, "unroll.csv"))
-	require.Contains(t, read(t, results, "unroll.csv"), "\n0,mnist,mnist-0123456789,xla-cpu,2,2,0.50000,20.00,90.00,3.00\n")
+	require.True(t, strings.HasPrefix(read(t, results, "unroll.csv"), `sweeps,dataset,dataset_sha256,backend,seed,epoch,train_loss,train_err,test_err,seconds
+0,mnist,mnist-0123456789,xla-cpu,1,1,0.80000,40.00,`), read(t, results, "unroll.csv"))
+	require.Contains(t, read(t, results, "unroll.csv"), "\n0,mnist,mnist-0123456789,xla-cpu,2,2,0.40000,20.00,90.00,3.00\n")
 	markdown := read(t, results, "unroll.md")
 	for _, text := range []string{
-		"| T = 1 | 0.75000 ± 0.00000 | 25.00 ± 0.00 | 10.00 ± 0.00 | 0.74 | 9 | 1 | 0.0215 | −70.00 (−197.06 to 57.06) | alpha=0.0001;energy_scale=3;learning_rate=0.01 |", "| T = 3 | 0.75000 | 25.00 | 0.00 | – | – | – | – | – | energy_scale=30;learning_rate=0.003 |",
-		"MNIST (SHA-256 mnist-012345…), profile `smoke`, 2 epochs of 1000 images, 2 seeds, backend xla-cpu, commit 0123456789ab: T = 0 in 10 s a run, T = 1 in 12 s a run.", "α = 0 or 0.0001.",
+		"| T = 1 | 0.50000 ± 0.00000 | 25.00 ± 0.00 | 10.00 ± 0.00 | 0.74 | 9 | 1 | 0.0215 | −70.00 (−197.06 to 57.06) | alpha=0.0001;energy_scale=3;learning_rate=0.01 |", "| T = 3 | 0.50000 | 25.00 | 0.00 | – | – | – | – | – | energy_scale=30;learning_rate=0.003 |",
+		"MNIST (SHA-256 mnist-012345…), profile `smoke`, 2 epochs of 1000 images, 2 seeds, backend xla-cpu, commit 0123456789ab: T = 0 in 10 s a run, T = 1 in 12 s a run.", "(α = 0 or 0.0001)",
 	} {
 		require.Contains(t, markdown, text)
 	}
-	for _, figure := range []string{"unroll_objective", "unroll_test_error"} {
+	for _, figure := range []string{"unroll_train_loss", "unroll_test_error"} {
 		require.Contains(t, markdown, "(figures/"+figure+".svg)")
 		svg := read(t, results, "figures/"+figure+".svg")
 		for _, text := range []string{"T = 0", "T = 1", "T = 3", "MNIST, profile smoke", ">epoch<"} {
@@ -486,6 +486,14 @@ func TestSweepsOfOtherSeeds(t *testing.T) {
 	add(t, results, "unroll-1", 2, sweeps("1111111111"))
 	write(t, results)
 	require.Contains(t, read(t, results, "unroll_summary.csv"), ",0.00,,0.74,,,,-90.00,,,none,alpha=")
+}
+
+// A training loss that a record does not tell is no number in a report.
+func TestSweepsWithoutPenalty(t *testing.T) {
+	results := t.TempDir()
+	r := add(t, results, "unroll-1", 1, func(r *record.Record) { r.Penalty = nil })
+	_, err := report.Write(results, "smoke", suite)
+	require.ErrorContains(t, err, "record "+r.ID+" does not say how large its penalty is: remove its file and run ebssc run unroll --only unroll-1")
 }
 
 // A p value that is too small for its numbers is printed as a bound, in CSV, too.

@@ -7,6 +7,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/record"
 )
 
 // Row is a row of a study's table: an experiment in one setting, compared with its base and with the paper.
@@ -33,8 +34,13 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 		if group == nil {
 			continue
 		}
-		if study.Report == experiments.Sweeps && !e.Traced {
-			return nil, fmt.Errorf("study %s reports learning curves: declare its experiment %s as Traced", study.Name, e.Name)
+		if study.Report == experiments.Sweeps {
+			if !e.Traced {
+				return nil, fmt.Errorf("study %s reports learning curves: declare its experiment %s as Traced", study.Name, e.Name)
+			}
+			if i := slices.IndexFunc(group, func(r record.Record) bool { return math.IsNaN(r.TrainLoss()) }); i >= 0 {
+				return nil, fmt.Errorf("record %s does not say how large its penalty is: remove its file and run %s", group[i].ID, p.command(study, e.Name))
+			}
 		}
 		row := Row{Group: group, Experiment: e}
 		if dataset.OfThePaper(setting.Dataset.Name) {

@@ -18,7 +18,7 @@ import (
 // sweepsReport reports inference with several numbers of sweeps.
 var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, notes: sweepsNotes, draw: drawSweeps}
 
-// sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the objective in nats and
+// sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the log-loss in nats and
 // errors in percent. chosen are the settings that it has for itself, see [experiments.Experiment]. delta_base is the difference in test error to one sweep less, with its interval and method as in a table; fixed, broken and mcnemar_p
 // are of the paired test of the two on the test images, see [stats.McNemar]. The other columns are as
 // in a table.
@@ -26,11 +26,11 @@ var sweepsColumns = slices.Concat(
 	Columns[Row]{
 		of[Row]("sweeps", sweepsOf),
 		{Heading: "Sweeps", Cell: func(r Row) string { return r.Experiment.Title }},
-		withStd[Row]("train objective", 5, trainObjective), withStd[Row]("train err. %", 2, trainErr), withStd[Row]("test err. %", 2, testErr),
+		withStd[Row]("train loss", 5, trainLoss), withStd[Row]("train err. %", 2, trainErr), withStd[Row]("test err. %", 2, testErr),
 	},
 	originColumns[Row](),
 	Columns[Row]{of[Row]("alpha", alphaOf)},
-	meanStd[Row]("train_objective", 5, trainObjective), meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
+	meanStd[Row]("train_loss", 5, trainLoss), meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
 	Columns[Row]{
 		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
 		ofPaired("fixed", "fixed", func(p stats.Paired) string { return strconv.Itoa(p.Fixed) }),
@@ -66,7 +66,7 @@ type epochRow struct {
 }
 
 // epochColumns are those of the learning curves of a study of sweeps, such as unroll.csv: a line an epoch of a run, measured after
-// it without dropout. train_objective is in nats, errors are in percent; both training columns are of the first training images.
+// it without dropout. train_loss is in nats, errors are in percent; both training columns are of the first training images.
 // seconds are those of the epoch.
 var epochColumns = Columns[epochRow]{
 	of[epochRow]("sweeps", sweepsOf),
@@ -75,7 +75,7 @@ var epochColumns = Columns[epochRow]{
 	of[epochRow]("backend", func(r record.Record) string { return r.Run.Machine.String() }),
 	of[epochRow]("seed", func(r record.Record) string { return strconv.Itoa(r.Run.Seed) }),
 	{Name: "epoch", Cell: func(r epochRow) string { return strconv.Itoa(r.epoch.Epoch) }},
-	{Name: "train_objective", Cell: func(r epochRow) string { return decimals(r.epoch.Trace.Objective, 5) }},
+	{Name: "train_loss", Cell: func(r epochRow) string { return decimals(r.Group[0].TracedLoss(r.epoch), 5) }},
 	{Name: "train_err", Cell: func(r epochRow) string { return percent(r.epoch.Trace.TrainErr) }},
 	{Name: "test_err", Cell: func(r epochRow) string { return percent(r.epoch.Trace.TestErr) }},
 	{Name: "seconds", Cell: func(r epochRow) string { return decimals(r.epoch.Seconds, 2) }},
@@ -97,10 +97,10 @@ func epochRows(rows []Row) (epochs []epochRow) {
 var sweepsFigures = []struct {
 	title, axis, suffix string
 	unit                unit
-	quantity            func(record.Epoch) float64
+	quantity            func(record.Record, record.Epoch) float64
 }{
-	{"training objective", "objective (nats)", "objective", nats, func(e record.Epoch) float64 { return e.Trace.Objective }},
-	{"test error", "error (% of the images)", "test_error", percentages, func(e record.Epoch) float64 { return e.Trace.TestErr }},
+	{"training loss", "log-loss (nats)", "train_loss", nats, record.Record.TracedLoss},
+	{"test error", "error (% of the images)", "test_error", percentages, func(_ record.Record, e record.Epoch) float64 { return e.Trace.TestErr }},
 }
 
 // drawSweeps draws the charts of a study.
@@ -119,7 +119,7 @@ func drawSweeps(p *Profile, out output, study experiments.Study, setting Setting
 }
 
 // SweepsCharts are the learning curves of a study of sweeps in its first setting, a line for each number of sweeps: of the training
-// objective, and of the test error. There are none where nothing is recorded.
+// loss, and of the test error. There are none where nothing is recorded.
 func (p *Profile) SweepsCharts(study experiments.Study) ([]plot.Chart, error) {
 	if len(p.settings[study.Name]) == 0 {
 		return nil, nil
@@ -164,8 +164,9 @@ func sweepsNotes(_ string, rows []Row) []string {
 	}
 	slices.Sort(alphas)
 	notes := append([]string{
-		fmt.Sprintf("The training objective is Eq. (train_obj2) in nats with α = %s. It and the errors are of all images, without dropout, "+
-			"after the last epoch; the figures' training objective is of the first training images.", strings.Join(slices.Compact(alphas), " or ")),
+		fmt.Sprintf("The training loss is the mean log-loss in nats: the objective of Eq. (train_obj2) without its penalty (α = %s). It and the errors "+
+			"are of all images, without dropout, after the last epoch; the figures' training loss is of the first training images.",
+			strings.Join(slices.Compact(alphas), " or ")),
 		"Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of McNemar's exact " +
 			"test of the two counts. It knows the test images alone, and leaves out how much seeds vary.",
 	}, intervalNotes(rows)...)

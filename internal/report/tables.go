@@ -148,7 +148,7 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 	}
 	var curves []plot.Curve
 	for _, row := range rows {
-		curves = append(curves, row.curve(row.Experiment.Title, func(e record.Epoch) float64 { return e.BatchErr }))
+		curves = append(curves, row.curve(row.Experiment.Title, func(_ record.Record, e record.Epoch) float64 { return e.BatchErr }))
 	}
 	title := "error on the training images while training"
 	subtitle := "\n" + p.subtitle(setting, seedsBand)

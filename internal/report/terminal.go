@@ -19,7 +19,7 @@ var terminalColumns = Columns[Row]{
 // sweepsTerminalColumns are those of a study of sweeps.
 var sweepsTerminalColumns = Columns[Row]{
 	{Heading: "sweeps", Cell: func(r Row) string { return r.Experiment.Title }},
-	withStd[Row]("train objective", 4, trainObjective), withStd[Row]("train err. %", 2, trainErr), withStd[Row]("test err. %", 2, testErr),
+	withStd[Row]("train loss", 4, trainLoss), withStd[Row]("train err. %", 2, trainErr), withStd[Row]("test err. %", 2, testErr),
 	{Heading: "paper", Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
 }
 

@@ -229,8 +229,8 @@ func (s *trainingRun) graph(scope *model.Scope, images *Node) *Node {
 	return s.run.Network.Forward(scope, augment(scope, images)).Scores
 }
 
-// lossOf is the log-loss of Eq. (train_obj2) of labels [B, 1] and scores [B, Y], with labels as smooth as the run's settings say. The
-// penalty comes from the forward pass.
+// lossOf is the log-loss of labels [B, 1] and scores [B, Y] in Eq. (train_obj2), or with smoothed labels, which the paper does not have, where
+// the run's settings say so. The penalty comes from the forward pass.
 func lossOf(run experiments.Run) train.LossFn {
 	smoothing, _ := run.Settings[experiments.ParamLabelSmoothing].(float64)
 	if smoothing == 0 {
@@ -353,26 +353,33 @@ const tracedImages = 10_000
 // trace measures the model after an epoch.
 func (s *trainingRun) trace() (*record.Trace, error) {
 	labels := s.images.trainLabels[:min(tracedImages, len(s.images.trainLabels))]
-	trainErr, objective, _, err := s.evaluate(s.images.train, labels)
+	train, err := s.evaluate(s.images.train, labels)
 	if err != nil {
 		return nil, err
 	}
-	testErr, _, _, err := s.evaluate(s.images.test, s.images.testLabels)
-	return &record.Trace{Objective: objective, TrainErr: trainErr, TestErr: testErr}, err
+	test, err := s.evaluate(s.images.test, s.images.testLabels)
+	return &record.Trace{Objective: train.objective, Penalty: new(train.penalty), TrainErr: train.errorRate, TestErr: test.errorRate}, err
 }
 
-// evaluate computes the error rate, the objective and the scores on the first images, those that have labels here.
-func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) (errorRate, objective float64, scores Scores, err error) {
+// evaluation is what a model does on images: its error rate in percent, its objective with the part that is the penalty, both in nats, and
+// its scores.
+type evaluation struct {
+	errorRate, objective, penalty float64
+	scores                        Scores
+}
+
+// evaluate measures the model on the first images, those that have labels here.
+func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) (e evaluation, err error) {
 	if s.evaluator == nil {
 		if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run.Network); err != nil {
-			return 0, 0, nil, err
+			return e, err
 		}
 	}
-	scores, penalty, err := s.evaluator.scores(s.ctx, images, len(labels))
-	if err != nil {
-		return 0, 0, nil, err
+	if e.scores, e.penalty, err = s.evaluator.scores(s.ctx, images, len(labels)); err != nil {
+		return e, err
 	}
-	return record.ErrorRate(digits(scores.Predictions()), digits(labels)), scores.LogLoss(labels) + penalty, scores, nil
+	e.errorRate, e.objective = record.ErrorRate(digits(e.scores.Predictions()), digits(labels)), e.scores.LogLoss(labels)+e.penalty
+	return e, nil
 }
 
 // measure evaluates the trained model.
@@ -384,14 +391,16 @@ func (s *trainingRun) measure() (record.Record, error) {
 		return record.Record{}, err
 	}
 	r := record.Record{Run: s.run, Parameters: count.Total(), Origin: s.runner.Origin, Curve: s.curve}
-	if r.TrainErr, r.TrainObjective, _, err = s.evaluate(s.images.train, s.images.trainLabels); err != nil {
+	train, err := s.evaluate(s.images.train, s.images.trainLabels)
+	if err != nil {
 		return record.Record{}, err
 	}
-	var tested Scores
-	if r.TestErr, r.TestObjective, tested, err = s.evaluate(s.images.test, s.images.testLabels); err != nil {
+	test, err := s.evaluate(s.images.test, s.images.testLabels)
+	if err != nil {
 		return record.Record{}, err
 	}
-	r.Predictions, r.Labels = digits(tested.Predictions()), digits(s.images.testLabels)
+	r.TrainErr, r.TestErr, r.TrainObjective, r.TestObjective, r.Penalty = train.errorRate, test.errorRate, train.objective, test.objective, new(test.penalty)
+	r.Predictions, r.Labels = digits(test.scores.Predictions()), digits(s.images.testLabels)
 	for _, point := range s.curve {
 		r.Seconds += point.Seconds
 	}

@@ -119,6 +119,7 @@ func TestProgressWithinAnEpoch(t *testing.T) {
 func TestTrainEndToEnd(t *testing.T) {
 	set := madeSet(400, 200)
 	run := plan(t, experiments.Table[4], set, 6)
+	run.Settings = run.Settings.With(experiments.Settings{ebssc.ParamAlpha: 1e-3})
 	var log bytes.Buffer
 	runner := &train.Runner{Backend: xla, Set: set, Log: &log, Origin: record.Origin{Commit: "test"}}
 	var seen []record.Epoch
@@ -153,6 +154,15 @@ func TestTrainEndToEnd(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "model.npz")
 	network, err := train.LoadModel(run, folder)
 	require.NoError(t, err)
+	squares := 0.0
+	for name, variable := range run.Network.Variables(network) {
+		if strings.HasSuffix(name, "/dictionary") || name == "conv6/thresholds" || name == "conv7/thresholds" {
+			for _, v := range tensors.MustCopyFlatData[float32](variable) {
+				squares += float64(v) * float64(v)
+			}
+		}
+	}
+	require.InEpsilon(t, 1e-3/2*squares, *trained.Penalty, 1e-3, "of dictionaries and class thresholds")
 	require.NoError(t, runner.Export(context.Background(), run, network, file))
 	exported, err := numpy.FromNpzFile(file)
 	require.NoError(t, err)

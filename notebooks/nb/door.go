@@ -200,11 +200,11 @@ func Rows(profile, name string) []Row {
 	return Must(reports.Rows(named, settings[0]))
 }
 
-// TrainErr and TestErr are a row's training and test error in percent over its seeds, and Objective is the mean training objective.
+// TrainErr and TestErr are a row's training and test error in percent over its seeds, and TrainLoss is the mean training loss in nats.
 func TrainErr(row Row) stats.Sample { return row.Sample(func(r Record) float64 { return r.TrainErr }) }
 func TestErr(row Row) stats.Sample  { return row.Sample(func(r Record) float64 { return r.TestErr }) }
-func Objective(row Row) float64 {
-	return row.Sample(func(r Record) float64 { return r.TrainObjective }).Mean
+func TrainLoss(row Row) float64 {
+	return row.Sample(Record.TrainLoss).Mean
 }
 
 // OfPaper writes an error of the paper, in percent, and a dash where it has none.

@@ -49,7 +49,7 @@ func Of(t testing.TB, run experiments.Run) record.Record {
 		}
 	}
 	r := record.Record{
-		Run: run, Parameters: count.Total(), TrainErr: 25, TrainObjective: 0.75, TestObjective: 1, Seconds: 12,
+		Run: run, Parameters: count.Total(), TrainErr: 25, TrainObjective: 0.75, TestObjective: 1, Penalty: new(0.25), Seconds: 12,
 		Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Predictions: string(predictions), Labels: string(labels),
 		Origin: record.Origin{Commit: "0123456789ab", Go: "go1.26", GoMLX: "v0.28.3", Plugin: "made", System: "linux/amd64", CPU: "made", Cores: 2},
 	}
@@ -57,7 +57,7 @@ func Of(t testing.TB, run experiments.Run) record.Record {
 	for epoch := range run.Epochs {
 		point := record.Epoch{Epoch: epoch + 1, Step: (epoch + 1) * run.StepsPerEpoch(), BatchLoss: 2 / float64(epoch+1), BatchErr: 80 / float64(epoch+1), Seconds: 3}
 		if run.Traced {
-			point.Trace = &record.Trace{Objective: 1 / float64(epoch+1), TrainErr: 40 / float64(epoch+1), TestErr: r.TestErr}
+			point.Trace = &record.Trace{Objective: 1 / float64(epoch+1), Penalty: new(0.2 / float64(epoch+1)), TrainErr: 40 / float64(epoch+1), TestErr: r.TestErr}
 		}
 		r.Curve = append(r.Curve, point)
 	}
