@@ -47,7 +47,7 @@ var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil, nil)
 // unrollGrid is what each number of sweeps chooses from. The factor on the energies decides the study: the paper has none, with which
 // no sweeps under-fit for many epochs, and a sweep gains most where no sweeps under-fit. The learning rate does, too. So each number of
 // sweeps gets its own ([Experiment.Chosen]), the point with the smallest held-out error at profile quick. Regularisation (α) is tried at the
-// chosen points alone, for a third axis would double the time.
+// chosen points alone, for a third axis would triple the time.
 var unrollGrid = Grid{
 	{ParamLearningRate, []any{0.003, 0.01}},
 	{ebssc.ParamEnergyScale, []any{3.0, 10.0, 30.0, 100.0}},

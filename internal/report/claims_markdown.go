@@ -77,12 +77,11 @@ func Score(claims []ClaimRow) string {
 
 // sum sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
 func (c ClaimRow) sum(title func(string) string) string {
-	holding := 0
+	count := map[string]int{}
 	for _, f := range c.Findings {
-		if f.Verdict == Agrees || f.Verdict == Reproduced {
-			holding++
-		}
+		count[f.Verdict]++
 	}
+	holding, failing := count[Agrees]+count[Reproduced], count[Disagrees]+count[Contradicted]
 	deciding := ledgerRow{c.deciding(), c, title}
 	if !deciding.measured() {
 		return fmt.Sprintf("not measured: `%s`", deciding.ToDecide)
@@ -95,7 +94,14 @@ func (c ClaimRow) sum(title func(string) string) string {
 	case deciding.Verdict == Open:
 		text = share(holding, all, "is settled", "are settled") + "; "
 	default:
-		text = share(holding, all, "holds", "hold") + "; "
+		parts := []string{fmt.Sprintf("%d %s", failing, verb(failing, "fails", "fail"))}
+		if holding > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", holding, verb(holding, "holds", "hold")))
+		}
+		if open := count[Open]; open > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s open", open, verb(open, "is", "are")))
+		}
+		text = fmt.Sprintf("of %d, %s; ", all, strings.Join(parts, ", "))
 	}
 	text += fmt.Sprintf("%s of %s: %s", deciding.Quantity, deciding.sources(), deciding.withInterval())
 	if paper := deciding.inUnit(deciding.Paper); paper != "" {
@@ -149,16 +155,18 @@ func verb(number int, one, several string) string {
 
 // claimsNotes say how verdicts come about.
 var claimsNotes = []string{
-	"A claim agrees if all that it predicts is measured, with p below 0.05 after Holm's correction for all comparisons that claims declare, measured or not; it disagrees " +
-		"if the opposite of one prediction is; else it is open. These words are about the direction at this scale. In the paper's regime, " +
-		fmt.Sprintf("where the training errors of all networks that a claim rests on are of the paper's order (at most %d %%, on MNIST %d %%) and each "+
-			"has %d seeds, the words are reproduced and contradicted. Of its sweeps of inference the paper names neither network nor images, so there they "+
-			"are not.", experiments.CIFARRegime, experiments.MNISTRegime, leastSeeds),
-	"p is over seeds. A profile sets their least number: a row that has fewer is not judged yet. Who adds seeds until a verdict suits makes p too small. From " +
-		fmt.Sprintf("%d seeds on the test is Welch's. Where a profile has one seed, the deviation is pooled over the rows that have several, at this "+
-			"scale or the next smaller one, as the method says; where there are none nothing is judged. Decodings are judged over seeds of the "+
-			"network. Nothing is judged on other images than the paper's (a copy of them that went through JPEG counts as theirs), of a "+
-			"network that has not learned (an error above half of that of guessing), and at profile smoke.", leastSeeds),
+	"A claim agrees if each of its predictions is confirmed with p below 0.05, after Holm's correction for all comparisons that claims declare, " +
+		"measured or not. It disagrees if the opposite of one is. Else it is open. These words are about the direction at this scale. The words " +
+		fmt.Sprintf("reproduced and contradicted are for the paper's regime: each network that a claim rests on has %d seeds and a training error of "+
+			"the paper's order (at most %d %%, on MNIST %d %%). The paper describes neither the network nor the images of its sweeps, so claims about "+
+			"them never get these words.", leastSeeds, experiments.CIFARRegime, experiments.MNISTRegime),
+	"p is over seeds. A profile sets their least number: a row that has fewer is not judged yet. Who adds seeds until a verdict suits makes p too small. " +
+		fmt.Sprintf("From %d seeds on the test is Welch's. Where a profile has one seed, the deviation is pooled over the rows that have several, at this "+
+			"scale or the next smaller one, as the method says: that takes the smaller networks to vary as much. Where there are none nothing is judged. "+
+			"Decodings are judged over seeds of the network. Seeds share image orders (docs/studies.md, Records), so they may vary less than they should.",
+			leastSeeds),
+	"Judged is on CIFAR-10, also after JPEG, and on MNIST, where a network has learned (its error is at most half of that of guessing); at profile " +
+		"smoke nothing is.",
 	"Intervals are at 95 %, without the correction. Over seeds they, and p, are for these images and leave out how much others would vary. " +
 		"Over images they leave out how much seeds vary: of test errors that is Bonett and Price's interval, of train errors " +
 		"Newcombe's, of decodings Student's or Welch's. The number of seeds that would decide " +
@@ -180,7 +188,7 @@ func claimsProvenance(lines []ledgerRow) []string {
 	var runs []provenance
 	for _, l := range lines {
 		if len(l.Group) > 0 {
-			runs = append(runs, provenance{l.Group, l.Seeds, l.claim.Name})
+			runs = append(runs, provenance{l.Group, l.Seeds, fmt.Sprintf("claim %d", l.claim.Number)})
 		}
 	}
 	return provenanceNotes(runs)

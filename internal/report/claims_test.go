@@ -222,7 +222,7 @@ func TestConjunction(t *testing.T) {
 		ssc     int
 		verdict string
 		text    string
-	}{{300, report.Agrees, "| all 4 hold; "}, {151, report.Open, "3 of 4 are settled; "}, {50, report.Disagrees, "3 of 4 hold; "}} {
+	}{{300, report.Agrees, "| all 4 hold; "}, {151, report.Open, "3 of 4 are settled; "}, {50, report.Disagrees, "of 4, 1 fails, 3 hold; "}} {
 		results := t.TempDir()
 		for name, count := range map[string]int{"relu-lc7": 400, "crelu-lc7": 350, "crelu-sn-lc7": 340, "ssc-lc7": c.ssc, "ssc-ebc67": 150} {
 			addRuns(t, results, "overnight", name, count, count+2, count-1)

@@ -95,7 +95,8 @@ func seedColumns(count int) Columns[fidelityPair] {
 			if slices.ContainsFunc(p.seeds, func(f decode.Fidelity) bool { return f.Difference == nil }) {
 				return ""
 			}
-			return significant(new(difference(p).Mean))
+			of := difference(p)
+			return fmt.Sprintf("%.2g ± %.1g", of.Mean, of.Std)
 		}},
 	}
 }
@@ -121,7 +122,7 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 			for _, r := range decoded {
 				lines = append(lines, decodedBlocks(r)...)
 			}
-			r := decoded[0]
+			r := decoded[0] // the others' pictures are not shown
 			columns := fidelityColumns
 			if hasInk(r) {
 				columns = slices.Concat(columns, inkColumns)
@@ -130,6 +131,11 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 				columns = slices.Concat(columns, seedColumns(len(decoded)))
 			}
 			b := block{setting: setting, title: e.Title, table: columns.table(pairs), notes: decodingNotes(decoded, e.Title)}
+			for _, other := range decoded[1:] {
+				if _, err := p.pictures(out, other); err != nil {
+					return d, nil, err
+				}
+			}
 			if b.figures, err = p.pictures(out, r); err != nil {
 				return d, nil, err
 			}
@@ -208,18 +214,23 @@ func decodingNotes(decoded Group, title string) []string {
 	notes := []string{fmt.Sprintf("The paper calls reconstructions from all levels high fidelity. Here the cosine between image and "+
 		"reconstruction falls to %.3f, at %s; from the lowest block it is %.3f.", worst.Cosine, worst.Block, trained[0].Cosine)}
 	if after, before := Growth(trained), Growth(r.Decodings.Untrained); after != "" && before != "" {
-		notes = append(notes, fmt.Sprintf("The paper says that differences between class hypotheses grow with depth. Here they go %s. "+
-			"Before training they go %s.", after, before))
+		ofDigits := ""
+		if !hasInk(r) {
+			ofDigits = " of digits"
+		}
+		notes = append(notes, fmt.Sprintf("The paper says%s that differences between class hypotheses grow with depth. Here they go %s. "+
+			"Before training they go %s: what is the same there was not learned.", ofDigits, after, before))
 	}
 	notes = append(notes, fmt.Sprintf("The network: train error %.2f %%, test error %.2f %%, %.0f s.", r.TrainErr, r.TestErr, r.Seconds))
-	notes = append(notes, provenanceNotes([]provenance{{decoded, len(decoded), fmt.Sprintf("decodings of %s in %.0f s", title, r.Decodings.Seconds)}})...)
+	notes = append(notes, provenanceNotes([]provenance{{decoded, len(decoded), fmt.Sprintf("decodings of %s in %.0f s", title,
+		stats.Median(decoded.values(func(r record.Record) float64 { return r.Decodings.Seconds })))}})...)
 	if len(decoded) > 1 {
 		notes = append(notes, fmt.Sprintf("Pictures and numbers are of seed %d. Columns of %d seeds are means over networks, ± the standard deviation over them.",
 			r.Run.Seed, len(decoded)))
 	}
 	notes = append(notes,
 		"Cosine and error are between a preprocessed image and its reconstruction from a block's code, all thresholds zero: the "+
-			"cosine of their angle (mean ± standard deviation over images), and ‖x − s x̂‖ / ‖x‖ at the best s. Untrained is the same "+
+			"cosine of their angle (mean ± standard deviation over the first "+strconv.Itoa(r.Decodings.Images)+" test images), and ‖x − s x̂‖ / ‖x‖ at the best s. Untrained is the same "+
 			"network before training.",
 		"Difference is the part of a decoding, without the thresholds' own contribution, that depends on the class hypothesis: the squared "+
 			"distance from the mean over hypotheses, divided by the squared length.")

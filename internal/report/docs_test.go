@@ -26,8 +26,8 @@ func anchor(heading string) string {
 	return "#" + strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
-// Links between the pages of the documentation lead to files and headings that exist, and a page of more than two screens begins with links to
-// its sections.
+// Links between the pages of the documentation lead to files and headings that exist, and a page of more than two screens has links to its
+// sections above the first.
 func TestLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var pages []string
@@ -62,9 +62,10 @@ func TestLinks(t *testing.T) {
 		}
 		const twoScreens = 75 // lines
 		if strings.Count(text, "\n") > twoScreens {
+			above, _, _ := strings.Cut(text, "\n## ")
 			for _, heading := range sections.FindAllString(text, -1) {
 				if title, ok := strings.CutPrefix(heading, "## "); ok {
-					require.Contains(t, text, "]("+anchor(title)+")", "%s is long: its contents list lacks a section", page)
+					require.Contains(t, above, "]("+anchor(title)+")", "%s is long: its contents list lacks a section", page)
 				}
 			}
 		}
@@ -101,7 +102,7 @@ func TestDocsShowWhatIsDeclaredAndRecorded(t *testing.T) {
 		require.Contains(t, studies, line+" "+p.About+" |")
 	}
 	recipe = strings.ReplaceAll(recipe, "**", "")
-	trials := 0
+	trials, cells := 0, map[string]int{}
 	for _, profile := range []string{"quick", "overnight"} {
 		p, err := report.Load(filepath.Join(root, "results"), profile, suite)
 		require.NoError(t, err)
@@ -111,7 +112,8 @@ func TestDocsShowWhatIsDeclaredAndRecorded(t *testing.T) {
 				if of.Grid != nil {
 					shown = fmt.Sprintf("%.2f", r.TestErr)
 				}
-				require.Contains(t, recipe, shown, "the held-out error of %s", r.ID)
+				cells[shown]++
+				require.GreaterOrEqual(t, strings.Count(recipe, shown), cells[shown], "the held-out error of %s", r.ID)
 				trials++
 			}
 		}

@@ -76,12 +76,10 @@ func (g Group) point(x float64, quantity func(record.Record) float64) plot.Point
 }
 
 // subtitle of a figure says of which images, profile and seeds it is. spread says how the figure shows the seeds, if it does.
-func (p *Profile) subtitle(setting Setting, spread string) string {
+func (p *Profile) subtitle(setting Setting, shown []Row, spread string) string {
 	text := dataset.Title(setting.Dataset.Name) + ", profile " + p.Name
-	for _, group := range setting.Groups {
-		if len(group) > 1 {
-			return text + ", mean over seeds" + spread
-		}
+	if slices.ContainsFunc(shown, func(row Row) bool { return len(row.Group) > 1 }) {
+		return text + ", mean over seeds" + spread
 	}
 	return text
 }

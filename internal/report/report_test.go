@@ -74,12 +74,13 @@ func epochs(t *testing.T, count int) change {
 	}
 }
 
-// decodings adds measurements of seven blocks, in which each block's difference is that of the one below plus a step.
+// decodings adds measurements of seven blocks, in which each block's difference is that of the one below plus a step. Cosines fall with
+// the seed.
 func decodings(step float64, figures ...record.Figure) change {
 	return func(r *record.Record) {
 		d := record.Decodings{Images: 1000, Seconds: 3, Figures: figures}
 		for i := range 7 {
-			f := decode.Fidelity{Block: "conv" + string(rune('1'+i)), Cosine: 0.9 - 0.1*float64(i), CosineStd: 0.05, Error: 0.4,
+			f := decode.Fidelity{Block: "conv" + string(rune('1'+i)), Cosine: 0.9 - 0.1*float64(i) - 0.02*float64(r.Run.Seed-1), CosineStd: 0.05, Error: 0.4,
 				Difference: new(0.01 + step*float64(i)), DifferenceStd: new(0.005), InkShare: new(0.5), InkArea: new(0.2)}
 			if r.Run.Network.Channels > 1 {
 				f.InkShare, f.InkArea = nil, nil
@@ -344,6 +345,7 @@ func TestScans(t *testing.T) {
 			trial("relu-lc7", 1, width, experiments.Settings{experiments.ParamMuonRate: rate})
 		}
 		trial("relu-lc7", 2, 2, experiments.Settings{experiments.ParamMuonRate: rate})
+		trial("ssc-lc7", 1, 3, experiments.Settings{experiments.ParamMuonRate: rate, experiments.ParamMuonDecay: 0.0})
 	}
 	trial("relu-lc7", 1, 2, experiments.Settings{experiments.ParamWarmUp: 0.2})
 	for _, alpha := range []float64{0, 1e-5, 1e-4} { // a setting that is not one of the grid's
@@ -351,14 +353,16 @@ func TestScans(t *testing.T) {
 	}
 	write(t, results)
 	lines := strings.Split(strings.TrimSpace(read(t, results, "scans.csv")), "\n")
-	require.Len(t, lines, 1+3+6)
-	require.Equal(t, "setting,experiment,width,value,train_err,train_err_std,heldout_err,heldout_err_std,dataset,dataset_sha256,profile,backend,seeds,"+
+	require.Len(t, lines, 1+3+9)
+	require.Equal(t, "setting,experiment,width,value,differs,train_err,train_err_std,heldout_err,heldout_err_std,dataset,dataset_sha256,profile,backend,seeds,"+
 		"epochs,train_images,test_images,seconds,cpu,commit", lines[0])
 	for _, line := range lines[1:4] {
 		require.Regexp(t, `^alpha,unroll-0,2,`, line)
 	}
-	for _, line := range lines[4:] {
-		require.Regexp(t, `^muon_rate,relu-lc7,(2,0\.\d+,.*,xla-cpu,2,|4,0\.\d+,.*,xla-cpu,1,)`, line)
+	for i, curve := range []string{`relu-lc7,2,0\.\d+,,.*,xla-cpu,2,`, `relu-lc7,4,0\.\d+,,.*,xla-cpu,1,`, `ssc-lc7,3,0\.\d+,muon_decay=0,.*,xla-cpu,1,`} {
+		for _, line := range lines[4+3*i : 7+3*i] {
+			require.Regexp(t, `^muon_rate,`+curve, line)
+		}
 	}
 	require.FileExists(t, filepath.Join(results, "smoke", "figures", "scan_muon_rate.svg"))
 	require.NoFileExists(t, filepath.Join(results, "smoke", "figures", "scan_warm_up.svg"))
@@ -508,26 +512,39 @@ func TestSmallPValues(t *testing.T) {
 }
 
 // The rows with Adam stand above those with Muon, which are the table's own runs on the same images, each compared with rows of its own kind.
+// The curves of these stay the table's.
 func TestOptimizersSideBySide(t *testing.T) {
 	results := t.TempDir()
 	add(t, results, "crelu-lc7", 1, wrong(30))
 	add(t, results, "ssc-lc7", 1, wrong(40))
+	add(t, results, "ssc-lc7", 2, wrong(50))
 	write(t, results)
 	require.False(t, exists(filepath.Join(results, "smoke", "optimizer.md")), "no row has Adam")
 	add(t, results, "crelu-lc7-adam", 1, wrong(60))
 	add(t, results, "ssc-lc7-adam", 1, wrong(50))
-	add(t, results, "ssc-lc7", 2, wrong(0), images("mnist32"))
+	add(t, results, "ssc-lc7", 3, wrong(0), images("mnist32"))
 	write(t, results)
 	text := read(t, results, "optimizer.md")
 	for _, row := range []string{
 		"| CReLU+LC₇, Adam | 6.00 | 6.00 | – |", "| SSC+LC₇, Adam | 5.00 | 5.00 | CReLU+LC₇, Adam | −1.00 (",
-		"| CReLU+LC₇ | 3.00 | 3.00 | – |", "| SSC+LC₇ | 4.00 | 4.00 | CReLU+LC₇ | 1.00 (",
+		"| CReLU+LC₇ | 3.00 | 3.00 | – |", "| SSC+LC₇ | 4.50 ± 0.71 | 4.50 ± 0.71 | CReLU+LC₇ | 1.50",
 	} {
 		_, below, found := strings.Cut(text, row)
 		require.True(t, found, "%s does not follow:\n%s", row, text)
 		text = below
 	}
+	require.Contains(t, read(t, results, "figures/optimizer_curves.svg"), "mean over seeds")
 	require.NotContains(t, read(t, results, "table.csv"), "adam")
+
+	results = t.TempDir()
+	add(t, results, "crelu-lc7", 1)
+	slower := func(r *record.Record) { r.Curve[0].Seconds++ }
+	add(t, results, "crelu-lc7", 1, images("mnist32"), slower)
+	write(t, results)
+	curve := read(t, results, "curves/crelu-lc7-1.csv")
+	add(t, results, "crelu-lc7-adam", 1, images("mnist32"))
+	write(t, results)
+	require.Equal(t, curve, read(t, results, "curves/crelu-lc7-1.csv"), "digits do not take the place of the table's curve")
 }
 
 // Both studies share one CSV file; what the paper says is judged by the numbers, and pictures are the recorded ones.
@@ -558,16 +575,20 @@ func TestDecodings(t *testing.T) {
 	require.True(t, strings.Contains(read(t, results, "report.html"), `src="data:image/png;base64,UE5H"`))
 
 	require.NotContains(t, text, "seeds: cosine")
+	second := add(t, results, "ssc-ebc17", 2, decodings(0.003, record.Figure{File: "missing.png"}))
+	_, err := report.Write(results, "smoke", suite)
+	require.ErrorContains(t, err, "missing.png", "pictures of all seeds are verified")
+	require.NoError(t, os.Remove(record.Path(filepath.Join(results, "smoke", record.Folder), second.ID)))
 	add(t, results, "ssc-ebc17", 2, decodings(0.003))
 	write(t, results)
 	text = read(t, results, "decoding.md")
 	require.Contains(t, text, "| untrained: difference | 2 seeds: cosine | 2 seeds: difference |")
-	require.Contains(t, text, "| 0.004 | 0.004 | 0.300 ± 0.000 | 0.016 |")
+	require.Contains(t, text, "| 0.004 | 0.004 | 0.290 ± 0.014 | 0.016 ± 0.02 |")
 	require.Contains(t, text, "Pictures and numbers are of seed 1. Columns of 2 seeds are means")
 	require.Len(t, strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n"), 1+3*2*7, "a line a seed")
 
 	require.NoError(t, os.WriteFile(picture, []byte("other"), 0o644))
-	_, err := report.Write(results, "smoke", suite)
+	_, err = report.Write(results, "smoke", suite)
 	require.ErrorContains(t, err, picture+" is not the one of record")
 	require.NoError(t, os.Remove(picture))
 	_, err = report.Write(results, "smoke", suite)

@@ -52,8 +52,9 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 		case e.Base != "":
 			_, row.Base, _ = p.suite.Experiment(e.Base)
 		}
-		row.BaseCommand = p.command(own, row.Base.Name)
-		if _, base := p.group(row.Base.Name, setting); base != nil {
+		of, base := p.group(row.Base.Name, setting)
+		row.BaseCommand = p.command(of, row.Base.Name)
+		if base != nil {
 			if row.Delta, err = p.difference(own, experiments.TestErr, group, base); err != nil {
 				return nil, err
 			}

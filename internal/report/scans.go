@@ -14,11 +14,12 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// scanPoint is a group of held-out runs in a scan: runs of an experiment that differ in one setting and in their seeds alone.
+// scanPoint is a group of held-out runs in a scan: runs of an experiment that differ in one setting and in their seeds alone. others are the
+// hyperparameters beside it in which they differ from the profile's.
 type scanPoint struct {
 	Group
-	setting string
-	value   float64
+	setting, others string
+	value           float64
 }
 
 // leastPoints is the number of values that make a scan.
@@ -31,6 +32,7 @@ var scansColumns = slices.Concat(
 		{Name: "experiment", Heading: "experiment", Cell: func(p scanPoint) string { return p.Group[0].Run.Experiment }},
 		{Name: "width", Heading: "width", Number: true, Cell: func(p scanPoint) string { return strconv.Itoa(p.Group[0].Run.Width()) }},
 		{Name: "value", Heading: "value", Number: true, Cell: func(p scanPoint) string { return strconv.FormatFloat(p.value, 'g', -1, 64) }},
+		{Name: "differs", Heading: "other settings", Cell: func(p scanPoint) string { return p.others }},
 		withStd[scanPoint]("train err. %", 2, trainErr), withStd[scanPoint]("held-out err. %", 2, testErr),
 		{Heading: "seeds", Number: true, Cell: func(p scanPoint) string { return strconv.Itoa(len(p.Group)) }},
 	},
@@ -41,7 +43,11 @@ var scansColumns = slices.Concat(
 // scans finds the scans among the held-out runs of the profile: by setting, each a list of curves of points.
 func (p *Profile) scans() map[string][][]scanPoint {
 	found := map[string][][]scanPoint{}
-	width := func(curve []scanPoint) int { return curve[0].Group[0].Run.Width() }
+	// Curves of an experiment stand together, from the narrowest to the widest network.
+	compare := func(a, b []scanPoint) int {
+		runA, runB := a[0].Group[0].Run, b[0].Group[0].Run
+		return cmp.Or(strings.Compare(runA.Experiment, runB.Experiment), cmp.Compare(runA.Width(), runB.Width()))
+	}
 	for setting := range experiments.Recipe {
 		curves := map[string]map[float64]Group{} // by what the runs share
 		for _, r := range p.Records {
@@ -65,11 +71,12 @@ func (p *Profile) scans() map[string][][]scanPoint {
 			}
 			var curve []scanPoint
 			for _, value := range slices.Sorted(maps.Keys(curves[key])) {
-				curve = append(curve, scanPoint{curves[key][value], setting, value})
+				group := curves[key][value]
+				curve = append(curve, scanPoint{group, setting, p.otherSettings(group[0].Run, setting), value})
 			}
 			found[setting] = append(found[setting], curve)
 		}
-		slices.SortStableFunc(found[setting], func(a, b []scanPoint) int { return cmp.Compare(width(a), width(b)) })
+		slices.SortStableFunc(found[setting], compare)
 	}
 	return found
 }
@@ -141,8 +148,8 @@ func scanData(points []scanPoint) string { return dataset.Title(points[0].Group[
 func (p *Profile) scanName(setting string, all [][]scanPoint, points []scanPoint) string {
 	run := points[0].Group[0].Run
 	name := fmt.Sprintf("width %d, %s of %d images", run.Width(), plural(run.Epochs, "epoch"), run.TrainImages)
-	if others := p.otherSettings(run, setting); others != "" {
-		name += ", " + others
+	if points[0].others != "" {
+		name += ", " + points[0].others
 	}
 	for _, of := range []func([]scanPoint) string{
 		scanData,

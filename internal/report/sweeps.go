@@ -35,8 +35,8 @@ var sweepsColumns = slices.Concat(
 		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
 		ofPaired("fixed", "fixed", func(p stats.Paired) string { return strconv.Itoa(p.Fixed) }),
 		ofPaired("broken", "broken", func(p stats.Paired) string { return strconv.Itoa(p.Broken) }),
-		ofDelta("mcnemar_p", "p", func(r Row) string { return r.Delta.pValue() }),
-		{Heading: "test err. minus one sweep less (95 % interval)", Cell: Row.deltaText},
+		ofDelta("mcnemar_p", "p of images alone", func(r Row) string { return r.Delta.pValue() }),
+		{Heading: "test err. minus that of T − 1 (95 % interval)", Cell: Row.deltaText},
 	},
 	deltaColumns,
 	Columns[Row]{{Name: "chosen", Heading: "chosen on held-out images", Cell: func(r Row) string { return r.Experiment.Chosen.String() }}},
@@ -111,7 +111,7 @@ func drawSweeps(p *Profile, out output, study experiments.Study, setting Setting
 		if err != nil {
 			return nil, fmt.Errorf("drawing the %s of %s: %w", f.title, study.Name, err)
 		}
-		if figures, err = out.draw(figures, study, f.suffix, f.title, drawn, curvesChart(chart, f.title+" after each epoch\n"+p.subtitle(setting, seedsBand), f.unit)); err != nil {
+		if figures, err = out.draw(figures, study, f.suffix, f.title, drawn, curvesChart(chart, f.title+" after each epoch\n"+p.subtitle(setting, rows, seedsBand), f.unit)); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (p *Profile) sweepsCharts(study experiments.Study, setting Setting, rows []
 			curves = append(curves, row.curve(row.Experiment.Title, f.quantity))
 		}
 		charts = append(charts, plot.Chart{
-			Title: fmt.Sprintf("%s: %s after each epoch\n%s", study.Name, f.title, p.subtitle(setting, seedsBand)),
+			Title: fmt.Sprintf("%s: %s after each epoch\n%s", study.Name, f.title, p.subtitle(setting, rows, seedsBand)),
 			X:     "epoch", Y: f.axis, Log: spansDecade(curves), Curves: curves,
 		})
 	}
@@ -168,10 +168,10 @@ func sweepsNotes(_ string, rows []Row) []string {
 			"are of all images, without dropout, after the last epoch; the figures' training loss is of the first training images.",
 			strings.Join(slices.Compact(alphas), " or ")),
 		"Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of McNemar's exact " +
-			"test of the two counts. It knows the test images alone, and leaves out how much seeds vary.",
+			"test of the two counts. It knows the test images and not how much seeds vary, so the interval beside it decides.",
 	}, intervalNotes(rows)...)
 	if hasPaper(rows) {
-		notes = append(notes, "The paper leaves the network of this study open: its numbers are of another one.")
+		notes = append(notes, "The paper describes neither the network nor the images of this study: its numbers are of others.")
 	}
 	return notes
 }

@@ -106,7 +106,7 @@ func rowNotes(profile string, rows []Row) []string {
 	}
 	notes = append(notes, intervalNotes(rows)...)
 	if profile != "paper" && hasPaper(rows) {
-		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images and a longer training (it does not say how long); "+
+		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images, with dropout, and a training whose length it does not say; "+
 			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
 	}
 	return notes
@@ -142,6 +142,9 @@ const (
 // drawRows draws the learning curves of a table's rows, and how much each row differs from its base. It adds the curves as CSV files, too.
 func drawRows(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) (figures []figure, err error) {
 	for _, row := range rows {
+		if !study.Has(row.Experiment.Name) {
+			continue // its own study writes them
+		}
 		for _, run := range row.Group {
 			out[fmt.Sprintf("%s/%s-%d.csv", curvesFolder, run.Run.Experiment, run.Run.Seed)] = curveColumns.CSV(run.Curve)
 		}
@@ -151,7 +154,7 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 		curves = append(curves, row.curve(row.Experiment.Title, func(_ record.Record, e record.Epoch) float64 { return e.BatchErr }))
 	}
 	title := "error on the training images while training"
-	subtitle := "\n" + p.subtitle(setting, seedsBand)
+	subtitle := "\n" + p.subtitle(setting, rows, seedsBand)
 	chart := plot.Chart{Title: study.Name + ": " + title + subtitle, X: "epoch", Y: "error (% of the images)", Curves: curves}
 	same := curvesChart(chart, title+subtitle, percentages) // all of them: on the page rows can be switched off
 	drawn, err := chart.First().Draw()
@@ -172,7 +175,7 @@ func drawRows(p *Profile, out output, study experiments.Study, setting Setting, 
 		names = append(names, row.Experiment.Title+" minus "+row.Base.Title)
 		deltas.Values = append(deltas.Values, plot.Value{Value: row.Delta.Value, Low: row.Delta.Interval.Low, High: row.Delta.Interval.High})
 	}
-	title, subtitle = "difference in test error, with its 95 % interval", "\n"+p.subtitle(setting, "")
+	title, subtitle = "difference in test error, with its 95 % interval", "\n"+p.subtitle(setting, rows, "")
 	if drawn, err = plot.Dots(study.Name+": "+title+subtitle, "percentage points (left of 0: fewer errors than the base)", names, deltas); err != nil {
 		return nil, fmt.Errorf("drawing the differences of %s: %w", study.Name, err)
 	}

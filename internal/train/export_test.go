@@ -15,7 +15,6 @@ import (
 	"github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
-	"github.com/gomlx/gomlx/ml/train/loss"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 	"github.com/stretchr/testify/require"
 
@@ -46,7 +45,7 @@ func TimeSteps(t require.TestingT, runner *Runner, run experiments.Run) (seconds
 	store := newStore(run)
 	defer store.Finalize()
 	require.NoError(t, store.SetRNGStateFromSeed(1))
-	trainer := train.NewTrainer(runner.Backend, store, (&trainingRun{run: run}).graph, loss.SparseCategoricalCrossEntropyLogits, newOptimizer(run), nil, nil)
+	trainer := train.NewTrainer(runner.Backend, store, (&trainingRun{run: run}).graph, lossOf(run), newOptimizer(run), nil, nil)
 	defer trainer.ResetComputationGraphs()
 	images, release, err := runner.acquireImages(context.Background(), run)
 	require.NoError(t, err)
@@ -264,9 +263,11 @@ func firstBatch(t require.TestingT, images *dataset.InMemoryDataset, size int) t
 	return train.Batch{}
 }
 
+// LossOf is the loss that a run is trained with.
+var LossOf = lossOf
+
 // Muon's parts.
 var (
-	LossOf        = lossOf
 	NewOptimizer  = newOptimizer
 	Orthogonalize = orthogonalize
 )

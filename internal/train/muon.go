@@ -98,10 +98,11 @@ func (o *muon) takes(v *model.Variable) bool {
 // of the dictionary away.
 func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node, momentum, decay float64) {
 	g := gradient.Graph()
-	averages := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
+	// Its name in checkpoints is momentum.
+	stored := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
 		WithInitializer(initializer.Zero).VariableWithShape("momentum", dictionary.Shape()).SetTrainable(false)
-	average := lerp(gradient, averages.NodeValue(g), momentum)
-	averages.SetNodeValue(average)
+	average := lerp(gradient, stored.NodeValue(g), momentum)
+	stored.SetNodeValue(average)
 	ahead := lerp(gradient, average, momentum) // Nesterov's
 
 	shape := dictionary.Shape()

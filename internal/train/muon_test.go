@@ -21,35 +21,43 @@ import (
 //
 //	import torch
 //	torch.Tensor.bfloat16 = lambda x: x
-//	for decay in 0, 0.5:
+//	for momentum, decay in (0.95, 0), (0.95, 0.5), (0.5, 0):
 //	    for filters, pixels in (3, 4), (4, 2):
 //	        n = filters * pixels
 //	        d = torch.nn.Parameter(torch.linspace(-1, 1, n, dtype=torch.float64).sin().reshape(filters, pixels))
-//	        muon = torch.optim.Muon([d], lr=0.1, weight_decay=decay, momentum=0.95, nesterov=True)
+//	        muon = torch.optim.Muon([d], lr=0.1, weight_decay=decay, momentum=momentum, nesterov=True)
 //	        for step in 1, 2, 3:
 //	            d.grad = torch.cos(step * torch.arange(n, dtype=torch.float64) ** 2).reshape(filters, pixels)
 //	            muon.step()
 //	        print([round(x, 12) for x in d.flatten().tolist()])
 var torchSteps = []struct {
-	decay                   float64
+	momentum, decay         float64
 	side, channels, filters int
 	weights                 []float64
 }{
-	{0, 2, 1, 3, []float64{
+	{0.95, 0, 2, 1, 3, []float64{
 		-1.093417638008, -0.718149830702, -0.571590766444, -0.329899670994, -0.207769621166, -0.313077401143,
 		0.190488564857, 0.347901281475, 0.468530649413, 0.559442403039, 0.51047554523, 0.945028972001,
 	}},
-	{0, 1, 2, 4, []float64{
+	{0.95, 0, 1, 2, 4, []float64{
 		-1.169748831413, -0.716775097485, -0.348342728759, -0.057702458628, 0.187221150508, 0.102552563093,
 		0.80696704523, 0.940741541323,
 	}},
-	{0.5, 2, 1, 3, []float64{
+	{0.95, 0.5, 2, 1, 3, []float64{
 		-0.962209376554, -0.611807975565, -0.492636086741, -0.27338220857, -0.17561616947, -0.290878520323,
 		0.171185645784, 0.309585074016, 0.409454448706, 0.479252194193, 0.418141385647, 0.821641469682,
 	}},
-	{0.5, 1, 2, 4, []float64{
+	{0.95, 0.5, 1, 2, 4, []float64{
 		-1.034822839324, -0.61856999358, -0.296498373944, -0.045733143701, 0.158852588344, 0.059338887508,
 		0.708018517211, 0.821263035899,
+	}},
+	{0.5, 0, 2, 1, 3, []float64{
+		-1.045613348974, -0.674336656945, -0.597392518636, -0.362864029727, -0.209689794646, -0.280716708951,
+		0.153858842314, 0.371486539924, 0.512040646686, 0.596663011442, 0.564301250297, 0.924786812739,
+	}},
+	{0.5, 0, 1, 2, 4, []float64{
+		-1.126131583744, -0.66575405973, -0.424527596826, -0.122674540906, 0.176297590771, 0.125001425916,
+		0.794914865726, 0.959394057134,
 	}},
 }
 
@@ -72,7 +80,7 @@ func TestMuonTakesTorchsSteps(t *testing.T) {
 		run := experiments.Run{
 			Network: experiments.Table[0].Network(1),
 			Settings: experiments.Recipe.With(experiments.Settings{
-				experiments.ParamMuonRate: 0.1, experiments.ParamMuonDecay: torch.decay, experiments.ParamLearningRate: 0.01,
+				experiments.ParamMuonRate: 0.1, experiments.ParamMuonMomentum: torch.momentum, experiments.ParamMuonDecay: torch.decay, experiments.ParamLearningRate: 0.01,
 			}),
 		}
 		store := model.NewStore()

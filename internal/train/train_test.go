@@ -391,6 +391,16 @@ func TestLabelSmoothing(t *testing.T) {
 	}
 	require.InEpsilon(t, want, mean(smoothing, own), 1e-5)
 	require.Greater(t, math.Abs(mean(smoothing, own)-mean(0, own)), 1.0)
+
+	// Training takes it.
+	set := madeSet(100, 50)
+	run := small(t, experiments.Table[0], set, 1)
+	first := func(s float64) float64 {
+		run.Settings = run.Settings.With(experiments.Settings{experiments.ParamLabelSmoothing: s})
+		losses, _, _ := train.TakeSteps[float32](t, &train.Runner{Backend: xla, Set: set, Log: io.Discard}, run, 1)
+		return losses[0]
+	}
+	require.NotEqual(t, first(0), first(smoothing))
 }
 
 // The log-loss of scores is GoMLX's, which training minimises.
