@@ -7,7 +7,7 @@ import "ebsscgo/experiments"
 var Optimizer = experiments.Declare(experiments.Study{
 	Name: "optimizer", About: "rows of the table with the paper's optimizer, Adam, beside those with Muon", Images: experiments.CIFAR10,
 	Report: experiments.Rows, Ablation: true, LikeTable: true,
-	Experiments: withAdam(chain("crelu-lc7", "ssc-lc7", "ssc-ebc67")), Beside: chain("crelu-lc7", "ssc-lc7", "ssc-ebc67"),
+	Experiments: withAdam(chain("crelu-lc7", "ssc-lc7", "ssc-ebc67")), Reference: chain("crelu-lc7", "ssc-lc7", "ssc-ebc67"),
 })
 
 // chain returns rows of the table, each to be compared with the one before it.

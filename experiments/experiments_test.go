@@ -80,13 +80,13 @@ func TestDeclareChecksNames(t *testing.T) {
 	half.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{
 		{Subject: experiments.Source{Experiment: "crelu-lc7", Block: "conv1"}, Baseline: experiments.Source{Experiment: "relu-lc7"}},
 	}}}
-	beside, sweeps, again, across := study, study, study, study
-	beside.Report, beside.Beside = experiments.Rows, slices.Clone(experiments.Table[2:4])
-	beside.Beside[0].Base = ""
-	require.NotPanics(t, func() { experiments.Declare(beside) })
-	sweeps.Beside, sweeps.Report = beside.Beside, experiments.Sweeps
-	again.Beside, again.Report = study.Experiments[:1], experiments.Rows
-	across.Beside, across.Report = experiments.Table[2:3], experiments.Rows // its base is one of the study's own
+	reference, sweeps, again, across := study, study, study, study
+	reference.Report, reference.Reference = experiments.Rows, slices.Clone(experiments.Table[2:4])
+	reference.Reference[0].Base = ""
+	require.NotPanics(t, func() { experiments.Declare(reference) })
+	sweeps.Reference, sweeps.Report = reference.Reference, experiments.Sweeps
+	again.Reference, again.Report = study.Experiments[:1], experiments.Rows
+	across.Reference, across.Report = experiments.Table[2:3], experiments.Rows // its base is one of the study's own
 	for name, bad := range map[string]experiments.Study{
 		"sweeps": sweeps, "again": again, "across": across,
 		"twice": twice, "base": base, "claim": claim, "block": block, "nothing": nothing, "nobody": nobody, "half": half,

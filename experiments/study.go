@@ -26,8 +26,8 @@ type Study struct {
 	LikeTable bool
 	// Experiments in the order of the report.
 	Experiments []Experiment
-	// Beside are rows of another study at the same scale, which a report of Rows shows below the study's own. Their Base is one of them, too.
-	Beside []Experiment
+	// Reference rows of another study at the same scale stand below the study's own in a report of Rows. Their Base is one of them, too.
+	Reference []Experiment
 	// Regime is the training error, in percent, up to which a network of the study is in the paper's regime: of the order of the paper's
 	// own. Verdicts on claims say so. 0 where the paper names neither the network nor the images: then no verdict says reproduced or
 	// contradicted.
@@ -74,15 +74,15 @@ func Declare(study Study) Study {
 			panic(fmt.Sprintf("study %s: the network of %s reads other images than %s", study.Name, e.Name, study.Images))
 		}
 	}
-	for _, rows := range [][]Experiment{study.Experiments, study.Beside} {
+	for _, rows := range [][]Experiment{study.Experiments, study.Reference} {
 		for _, e := range rows {
 			if e.Base != "" && !named(rows, e.Base) {
 				panic(fmt.Sprintf("study %s: the base %s of %s is not one of its experiments", study.Name, e.Base, e.Name))
 			}
 		}
 	}
-	if len(study.Beside) > 0 && study.Report != Rows {
-		panic(fmt.Sprintf("study %s has rows beside its own, and does not report rows", study.Name))
+	if len(study.Reference) > 0 && study.Report != Rows {
+		panic(fmt.Sprintf("study %s has reference rows, and does not report rows", study.Name))
 	}
 	for _, claim := range study.Claims {
 		if len(claim.Expect) == 0 {
@@ -103,8 +103,8 @@ func Declare(study Study) Study {
 	return study
 }
 
-// Rows are the experiments that the study's report shows: its own, and those beside them.
-func (s Study) Rows() []Experiment { return slices.Concat(s.Experiments, s.Beside) }
+// Rows are the experiments that the study's report shows: its own, and the reference rows.
+func (s Study) Rows() []Experiment { return slices.Concat(s.Experiments, s.Reference) }
 
 // Has says whether an experiment is one of the study's own.
 func (s Study) Has(experiment string) bool { return named(s.Experiments, experiment) }
