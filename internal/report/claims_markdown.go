@@ -52,13 +52,14 @@ func (p *Profile) claimsDocument(claims []ClaimRow, lines []ledgerRow) document 
 // Score sums up the verdicts in a line. What is reproduced agrees, and what is contradicted disagrees.
 func Score(claims []ClaimRow) string {
 	count := map[string]int{}
-	unmeasured, inRegime := 0, 0
+	unmeasured := 0
+	var inRegime []string
 	for _, claim := range claims {
 		count[claim.Verdict]++
 		if !slices.ContainsFunc(claim.Findings, Finding.measured) {
 			unmeasured++
 		} else if claim.inRegime {
-			inRegime++
+			inRegime = append(inRegime, strconv.Itoa(claim.Number))
 		}
 	}
 	are := func(number int, one, several string) string {
@@ -69,8 +70,9 @@ func Score(claims []ClaimRow) string {
 	if unmeasured > 0 {
 		score += fmt.Sprintf(" (%d of these not measured)", unmeasured)
 	}
-	if inRegime > 0 {
-		return fmt.Sprintf("%s; %s in the paper's regime.", score, are(inRegime, "was measured", "were measured"))
+	if len(inRegime) > 0 {
+		return fmt.Sprintf("%s; %s %s measured in the paper's regime.", score, verb(len(inRegime), "claim", "claims"),
+			strings.Join(inRegime, ", ")+verb(len(inRegime), " was", " were"))
 	}
 	return score + ", which is outside of the paper's regime."
 }

@@ -97,7 +97,7 @@ func TestRegime(t *testing.T) {
 		score   string
 	}{
 		{experiments.CIFARRegime + 0.1, report.Agrees, "Of 14 claims of the paper, 1 agrees, 0 disagree and 13 are open at this scale (13 of these not measured), which is outside of the paper's regime."},
-		{experiments.CIFARRegime, report.Reproduced, "Of 14 claims of the paper, 1 agrees, 0 disagree and 13 are open at this scale (13 of these not measured); 1 was measured in the paper's regime."},
+		{experiments.CIFARRegime, report.Reproduced, "Of 14 claims of the paper, 1 agrees, 0 disagree and 13 are open at this scale (13 of these not measured); claim 1 was measured in the paper's regime."},
 	} {
 		for seed, errors := range []int{110, 111, 109} {
 			addAt(t, results, "overnight", "relu-lc7", seed+1, wrong(errors+30), trained(c.worst))
