@@ -160,6 +160,44 @@ func TestDifferences(t *testing.T) {
 	require.Len(t, suite.Differences(run), 1)
 }
 
+// A run's command plans the same run.
+func TestCommand(t *testing.T) {
+	for want, o := range map[string]experiments.Overrides{
+		"--backend cpu":                                   {},
+		"--width 9 --backend cpu":                         {Width: 9},
+		"--images 100 --backend cpu":                      {Images: 100},
+		"--epochs 2 --held-out 5000 --backend cpu":        {Epochs: 2, HeldOut: 5000},
+		`--set "beta=0.01;plain_ops=true" --backend cpu`:  {Settings: experiments.Settings{ebssc.ParamBeta: 0.01, ebssc.ParamPlainOps: true}},
+		`--set "learning_rate=1e-05" --backend cpu`:       {Settings: experiments.Settings{experiments.ParamLearningRate: 1e-5}},
+		`--width 96 --set "muon_decay=0.3" --backend cpu`: {Width: 96, Settings: experiments.Settings{experiments.ParamMuonDecay: 0.3}},
+		`--set "optimizer=adam;warm_up=0" --backend cpu`:  {Settings: experiments.Settings{experiments.ParamOptimizer: experiments.Adam, experiments.ParamWarmUp: 0.0}},
+	} {
+		require.Equal(t, "ebssc run table --only ssc-lc7 --profile quick "+want, suite.Command(plan(t, "ssc-lc7", cpu, o)))
+		if _, set, ok := strings.Cut(want, `--set "`); ok {
+			set, _, _ = strings.Cut(set, `"`)
+			settings, err := experiments.ParseSettings(set)
+			require.NoError(t, err)
+			require.Equal(t, o.Settings, settings)
+		}
+	}
+	third := plan(t, "ssc-lc7", cpu, experiments.Overrides{})
+	third.Seed = 3
+	require.Equal(t, "ebssc run table --only ssc-lc7 --profile quick --seeds 3 --backend cpu", suite.Command(third))
+	run := plan(t, "ssc-lc7", experiments.Machine{Backend: "xla-cuda", Devices: 2}, experiments.Overrides{})
+	require.Contains(t, suite.Command(run), "--backend cuda --devices 2")
+	for _, change := range []func(*experiments.Run){
+		func(r *experiments.Run) { r.Version = 1 },
+		func(r *experiments.Run) { r.Experiment = "vgg" },
+		func(r *experiments.Run) { r.Profile = "huge" },
+		func(r *experiments.Run) { r.Network.Sweeps = 1 },
+		func(r *experiments.Run) { r.TestImages-- },
+	} {
+		run := plan(t, "ssc-lc7", cpu, experiments.Overrides{})
+		change(&run)
+		require.Empty(t, suite.Command(run), "no command plans it")
+	}
+}
+
 // Several devices make another run, with operations that they can share.
 func TestDevices(t *testing.T) {
 	two := experiments.Machine{Backend: "xla-cpu", Devices: 2}

@@ -28,8 +28,9 @@ type Scale struct {
 	Epochs int
 	// Seeds is the number of runs of each experiment, with seeds 1, 2, ….
 	Seeds int
-	// VerdictSeeds is the least number of seeds of each row that a verdict on a claim takes, set before they are trained: who looks after
-	// each seed would stop when the verdict suits. With 1 the deviation between seeds comes from rows that have several.
+	// VerdictSeeds is the least number of seeds of each row that a verdict on a claim takes. Set it before they are trained: who looks
+	// after each seed stops when the verdict suits. (The five of the table at quick were set after three had been seen.) With 1 the
+	// deviation between seeds comes from rows that have several.
 	VerdictSeeds int
 	// Settings that differ from Recipe.
 	Settings Settings

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"ebsscgo/ebssc"
 )
@@ -70,6 +71,9 @@ func (m Machine) String() string {
 	}
 	return m.Backend
 }
+
+// OnCPU says whether the CPU computes.
+func (m Machine) OnCPU() bool { return m.Backend == "xla-cpu" || m.Backend == "go" }
 
 // settings are the machine's own. The fast operations were measured on XLA's CPU alone. They loop over pieces of the batch, which
 // lie on one device each, so with several devices every device would compute all pieces.
@@ -171,6 +175,56 @@ func (s Suite) Differences(r Run) []string {
 		differences = append(differences, "the network has changed since")
 	}
 	return differences
+}
+
+// Command is the command line that plans the run, with the seeds below its own: "ebssc run table --only ssc-lc7 --profile quick …". It is empty where none
+// does today: of a run of another version, or of an experiment that has changed since.
+func (s Suite) Command(r Run) string {
+	study, e, err := s.Experiment(r.Experiment)
+	if err != nil {
+		return ""
+	}
+	profile, err := FindProfile(r.Profile)
+	if err != nil {
+		return ""
+	}
+	o := Overrides{Seeds: r.Seed, HeldOut: r.HeldOut, Settings: Settings{}}
+	declared, err := Plan(e, r.Profile, profile.Scale(study), r.Dataset, r.Machine, o)
+	if err != nil {
+		return ""
+	}
+	command := fmt.Sprintf("ebssc run %s --only %s --profile %s", study.Name, r.Experiment, r.Profile)
+	override := func(flag string, to *int, is, want int) {
+		if is != want {
+			*to = is
+			command += fmt.Sprintf(" --%s %d", flag, is)
+		}
+	}
+	override("width", &o.Width, r.Width(), declared[0].Width())
+	override("images", &o.Images, r.TrainImages, declared[0].TrainImages)
+	override("epochs", &o.Epochs, r.Epochs, declared[0].Epochs)
+	override("seeds", &o.Seeds, r.Seed, profile.Scale(study).Seeds)
+	if r.HeldOut > 0 {
+		command += fmt.Sprintf(" --held-out %d", r.HeldOut)
+	}
+	var set []string
+	for _, name := range slices.Sorted(maps.Keys(Recipe)) {
+		if value := r.Settings[name]; value != declared[0].Settings[name] {
+			o.Settings[name], set = value, append(set, fmt.Sprintf("%s=%v", name, value))
+		}
+	}
+	if len(set) > 0 {
+		command += fmt.Sprintf(" --set %q", strings.Join(set, ";"))
+	}
+	command += " --backend " + strings.TrimPrefix(r.Machine.Backend, "xla-")
+	if r.Machine.Devices > 1 {
+		command += fmt.Sprintf(" --devices %d", r.Machine.Devices)
+	}
+	planned, err := Plan(e, r.Profile, profile.Scale(study), r.Dataset, r.Machine, o)
+	if err != nil || planned[len(planned)-1].ID() != r.ID() {
+		return ""
+	}
+	return command
 }
 
 // describe writes a value as IDs hash it.

@@ -18,6 +18,9 @@
 //   - report.html, all of this and all runs on one page without other files: it opens with the score of the claims and the table, its
 //     tables sort and filter, and its charts show values at the mouse, zoom, and switch rows on and off.
 //
+// The folder of all results has errors.csv and errors.svg, the test errors of all profiles against the hours of training, and paper.csv, the
+// paper's numbers.
+//
 // A study's runs may come from several settings, a data set and a machine. Tables show them one after another, figures and the
 // ledger show the first, and runs are compared within a setting alone.
 package report

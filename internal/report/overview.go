@@ -38,7 +38,7 @@ func WriteAll(results string, suite experiments.Suite) (profiles []*Profile, err
 }
 
 // writeOverview writes what belongs to no profile into the folder of all results: paper.csv, the numbers that the paper reports, and the
-// overview of the profiles' test errors against the core time of training, errors.csv and errors.svg.
+// overview of the profiles' test errors against the hours of training, errors.csv and errors.svg.
 func writeOverview(results string, suite experiments.Suite, profiles []*Profile) error {
 	out := output{paperCSV: paperColumns.CSV(suite.PaperNumbers())}
 	var rows []RunsRow
@@ -47,21 +47,19 @@ func writeOverview(results string, suite experiments.Suite, profiles []*Profile)
 			continue
 		}
 		for _, row := range p.Runs() {
-			if inOverview(suite, row.Group[0].Run) {
+			if inOverview(suite, row.Group[0].Run) && row.onlyScaled() {
 				rows = append(rows, row)
 			}
 		}
 	}
 	if len(rows) > 0 {
 		out[errorsName+".csv"] = errorsColumns.CSV(rows)
-		if chart := errorsChart(suite, rows); len(chart.Curves) > 0 { // there are none if all runs are trials of other settings
-			drawn, err := chart.Draw()
-			if err != nil {
-				return fmt.Errorf("drawing the overview of errors: %w", err)
-			}
-			if err := out.add(errorsName, drawn); err != nil {
-				return err
-			}
+		drawn, err := plot.Charts(errorsCharts(suite, rows)...)
+		if err != nil {
+			return fmt.Errorf("drawing the overview of errors: %w", err)
+		}
+		if err := out.add(errorsName, drawn); err != nil {
+			return err
 		}
 	}
 	if err := out.write(results); err != nil {
@@ -78,23 +76,30 @@ var paperColumns = Columns[experiments.Number]{
 	{Name: "where", Cell: func(n experiments.Number) string { return n.Where }},
 }
 
-// errorsColumns are those of errors.csv. Errors are in percent, means over the seeds; core_hours are the hours of one
-// run times its cores, the median over the seeds.
+// errorsColumns are those of errors.csv. Errors are in percent, means over the seeds; hours are those of one run, see
+// [RunsRow.processorHours].
 var errorsColumns = slices.Concat(
 	Columns[RunsRow]{
 		of[RunsRow]("experiment", func(r record.Record) string { return r.Run.Experiment }),
 		of[RunsRow]("width", func(r record.Record) string { return strconv.Itoa(r.Run.Width()) }),
 		of[RunsRow]("optimizer", func(r record.Record) string { return fmt.Sprint(r.Run.Settings[experiments.ParamOptimizer]) }),
-		{Name: "core_hours", Cell: func(r RunsRow) string { return decimals(r.coreHours(), 3) }},
+		{Name: "hours", Cell: func(r RunsRow) string { return decimals(r.processorHours(), 3) }},
 	},
 	meanStd[RunsRow]("train_err", 2, trainErr), meanStd[RunsRow]("test_err", 2, testErr),
 	Columns[RunsRow]{{Name: "differs", Cell: RunsRow.differs}},
 	originColumns[RunsRow](), closingColumns[RunsRow](),
 )
 
-// coreHours that a run of the group took.
-func (r RunsRow) coreHours() float64 {
-	return stats.Median(r.values(func(r record.Record) float64 { return r.Seconds * float64(r.Origin.Cores) / 3600 }))
+// processorHours are the hours that a run of the group took times the processors that it had, the median over the seeds. A processor is a
+// core, or a device if another than the CPU computed.
+func (r RunsRow) processorHours() float64 {
+	return stats.Median(r.values(func(r record.Record) float64 {
+		processors := r.Run.Machine.Devices
+		if r.Run.Machine.OnCPU() {
+			processors = r.Origin.Cores
+		}
+		return r.Seconds * float64(processors) / 3600
+	}))
 }
 
 // inOverview says whether a run belongs to the overview: a row of the paper's table, or of a study like it, that was trained on all
@@ -113,32 +118,35 @@ func (r RunsRow) onlyScaled() bool {
 	})
 }
 
-// errorsChart is the test error against core hours: a curve for each row and machine, through the runs with their profile's settings, and a
-// line for each of the paper's errors. It shows the data set that comes first, see ranks.
-func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
-	chart := plot.Chart{
-		Title: "Test error against the core hours of training\n(dots: a width and epochs, mean of the seeds; dashed: the paper)",
-		X:     "hours of one core", Y: "error (% of the test images)", LogX: true,
-	}
+// errorsCharts are the test errors against the hours of training, a chart for each machine: a curve for each row, through runs with their
+// profile's settings at all widths and epochs, and a line for each of the paper's errors. They show the data set that comes first, see
+// ranks.
+func errorsCharts(suite experiments.Suite, rows []RunsRow) (charts []plot.Chart) {
 	of := func(row RunsRow) experiments.Run { return row.Group[0].Run }
 	shown := of(slices.MinFunc(rows, func(a, b RunsRow) int { return cmp.Compare(ranks[of(a).Dataset.Name], ranks[of(b).Dataset.Name]) })).Dataset
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row RunsRow) bool { return of(row).Dataset != shown || !row.onlyScaled() })
-	var machines []string
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row RunsRow) bool { return of(row).Dataset != shown })
+	var machines []experiments.Machine
 	for _, row := range rows {
-		machines = append(machines, of(row).Machine.String())
+		if machine := of(row).Machine; !slices.Contains(machines, machine) {
+			machines = append(machines, machine)
+		}
 	}
-	slices.Sort(machines)
-	machines = slices.Compact(machines)
-	for _, e := range suite.Experiments() {
-		for _, machine := range machines {
+	slices.SortFunc(machines, func(a, b experiments.Machine) int { return cmp.Compare(a.String(), b.String()) })
+	for _, machine := range machines {
+		hours := "hours of one core"
+		if !machine.OnCPU() {
+			hours = "hours of one device"
+		}
+		chart := plot.Chart{
+			Title: fmt.Sprintf("Test error against the hours of training, %s\n(dots: a width and epochs, mean of the seeds; dashed: the paper)", machine),
+			X:     hours, Y: "error (% of the test images)", LogX: true,
+		}
+		for _, e := range suite.Experiments() {
 			curve := plot.Curve{Name: e.Title, Level: e.Paper.TestErr}
-			if len(machines) > 1 {
-				curve.Name += ", " + machine
-			}
 			for _, row := range rows {
-				if of(row).Experiment == e.Name && of(row).Machine.String() == machine {
+				if of(row).Experiment == e.Name && of(row).Machine == machine {
 					// Without a band: it would narrow to nothing towards a point of one seed.
-					curve.Points = append(curve.Points, plot.At(row.coreHours(), row.Sample(testErr).Mean))
+					curve.Points = append(curve.Points, plot.At(row.processorHours(), row.Sample(testErr).Mean))
 				}
 			}
 			if len(curve.Points) > 0 {
@@ -146,6 +154,7 @@ func errorsChart(suite experiments.Suite, rows []RunsRow) plot.Chart {
 				chart.Curves = append(chart.Curves, curve)
 			}
 		}
+		charts = append(charts, chart.First())
 	}
-	return chart.First()
+	return charts
 }

@@ -321,14 +321,15 @@ func TestTrials(t *testing.T) {
 	require.Equal(t, own.ID, p.Group("relu-lc7")[0].ID)
 	trials := strings.Split(strings.TrimSpace(read(t, results, "trials.csv")), "\n")
 	require.Len(t, trials, 3)
-	require.Equal(t, "experiment,id,differs,dataset,dataset_sha256,backend,epochs,train_err,test_err,heldout_err,seeds,seconds,cpu,commit", trials[0])
+	require.Equal(t, "experiment,id,differs,dataset,dataset_sha256,backend,epochs,train_err,test_err,heldout_err,seeds,seconds,cpu,commit,command", trials[0])
 	require.Regexp(t, `^relu-lc7,relu-lc7-1-[0-9a-f]{10},epochs=9,cifar10-made,`, trials[1])
 	require.Contains(t, trials[1], `,xla-cpu,9,25.00,`)
 	require.Regexp(t, `^relu-lc7,relu-lc7-1-[0-9a-f]{10},"held_out=100, learning_rate=0.5",cifar10-made,`, trials[2])
 	require.Contains(t, trials[2], `,4,25.00,,3`)
+	require.True(t, strings.HasSuffix(trials[2], `,"ebssc run table --only relu-lc7 --profile smoke --held-out 100 --set ""learning_rate=0.5"" --backend cpu"`), trials[2])
 	text := p.RunsText()
-	require.Regexp(t, `^EXPERIMENT +ID \(FIRST SEED\) +DIFFERS +DATA SET +BACKEND +EPOCHS +TRAIN ERR. % +TEST ERR. % +HELD-OUT ERR. % +SEEDS +SECONDS +COMMIT\n`, text)
-	require.Regexp(t, `\nrelu-lc7 +relu-lc7-1-[0-9a-f]{10} +– +cifar10-made +xla-cpu +4 +25\.00 +\d+\.\d\d +– +2 +18 +0123456789ab\n`, text)
+	require.Regexp(t, `^EXPERIMENT +ID \(FIRST SEED\) +DIFFERS +DATA SET +BACKEND +EPOCHS +TRAIN ERR. % +TEST ERR. % +HELD-OUT ERR. % +SEEDS +SECONDS +COMMIT +COMMAND\n`, text)
+	require.Regexp(t, `\nrelu-lc7 +relu-lc7-1-[0-9a-f]{10} +– +cifar10-made +xla-cpu +4 +25\.00 +\d+\.\d\d +– +2 +18 +0123456789ab +ebssc run table --only relu-lc7 --profile smoke --seeds 2 --backend cpu\n`, text)
 	require.Contains(t, text, "not trained: crelu-lc7, seed 1: ebssc run table --only crelu-lc7 --profile smoke\n")
 }
 
@@ -405,7 +406,12 @@ func TestStaleReportsAreRemoved(t *testing.T) {
 	for _, name := range []string{"notes.md", "figures/mine.svg", "curves/mine-1.csv", "curves/relu-lc7-x.csv"} {
 		require.NoError(t, os.WriteFile(filepath.Join(results, "smoke", name), nil, 0o644))
 	}
-	require.NoError(t, os.Remove(record.Path(filepath.Join(results, "smoke", record.Folder), r.ID)))
+	sweeps := add(t, results, "unroll-0", 1)
+	write(t, results)
+	require.FileExists(t, filepath.Join(results, "smoke", "figures", "unroll_train_loss.svg"))
+	for _, id := range []string{r.ID, sweeps.ID} {
+		require.NoError(t, os.Remove(record.Path(filepath.Join(results, "smoke", record.Folder), id)))
+	}
 	write(t, results)
 	require.Equal(t, map[string]string{"notes.md": "", "figures/mine.svg": "", "curves/mine-1.csv": "", "curves/relu-lc7-x.csv": ""},
 		files(t, filepath.Join(results, "smoke")))
@@ -648,6 +654,10 @@ func TestDecodingsByWidth(t *testing.T) {
 	text = read(t, results, "decoding.md")
 	require.Less(t, strings.Index(text, "by width, 2 epochs"), strings.Index(text, "by width, 1 epoch"))
 	require.FileExists(t, filepath.Join(results, "smoke", "figures", "decoding_widths2.svg"))
+
+	require.NoError(t, os.RemoveAll(filepath.Join(results, "smoke", record.Folder)))
+	write(t, results)
+	require.Empty(t, files(t, filepath.Join(results, "smoke")), "no record is left")
 }
 
 // The overview shows runs beside the paper's errors: never digits in the place of CIFAR-10, and machines apart. More curves than colours
@@ -675,7 +685,12 @@ func TestOverview(t *testing.T) {
 	require.NotContains(t, text, "mnist32")
 	require.Contains(t, text, "cifar10-jpeg")
 	svg := readAt(t, results, ".", "errors.svg")
-	require.True(t, strings.Contains(svg, "xla-cuda") && strings.Contains(svg, "the first 8 of 16 curves"))
+	for _, title := range []string{"training, xla-cpu", "training, xla-cuda", "hours of one core", "hours of one device"} {
+		require.Contains(t, svg, title)
+	}
+	for _, title := range []string{"SSC+EBC₆-₇", "SSC+EBC₆-₇, Adam"} { // the font lacks a minus below the line
+		require.Equal(t, 2, strings.Count(svg, ">"+title+"<"), "%s has a curve for each machine", title)
+	}
 
 	require.NoError(t, os.RemoveAll(filepath.Join(results, "quick", record.Folder)))
 	_, err = report.WriteAll(results, suite)

@@ -17,12 +17,15 @@ type RunsRow struct {
 	Group
 	// Differences from what the profile declares, such as "epochs=10"; none for the profile's own.
 	Differences []string
+	// command that trains them; empty where none does.
+	command string
 	// order of the experiment's declaration.
 	order int
 }
 
 // runsColumns are those of the list of runs, on the page, too, and of trials.csv. id is that of the run with the first seed. Errors are in
-// percent, means over the seeds, and seconds the median. The error is either of the test images or of the held-out training images.
+// percent, means over the seeds, and seconds the median. The error is either of the test images or of the held-out training images. command
+// trains all seeds.
 var runsColumns = Columns[RunsRow]{
 	{Name: "experiment", Heading: "experiment", Cell: func(r RunsRow) string { return r.Group[0].Run.Experiment }},
 	{Name: "id", Heading: "ID (first seed)", Cell: func(r RunsRow) string { return r.Group[0].ID }},
@@ -38,6 +41,7 @@ var runsColumns = Columns[RunsRow]{
 	{Name: "seconds", Heading: "seconds", Number: true, Cell: func(r RunsRow) string { return decimals(r.seconds(), 0) }},
 	{Name: "cpu", Cell: func(r RunsRow) string { return r.processors() }},
 	{Name: "commit", Heading: "commit", Cell: func(r RunsRow) string { return r.Commits() }},
+	{Name: "command", Heading: "command", Cell: func(r RunsRow) string { return r.command }},
 }
 
 // differs lists the differences for reading.
@@ -72,6 +76,10 @@ func (p *Profile) Runs() (rows []RunsRow) {
 			at[key], rows = i, append(rows, RunsRow{Differences: p.suite.Differences(r.Run), order: order[r.Run.Experiment]})
 		}
 		rows[i].Group = append(rows[i].Group, r)
+	}
+	for i, row := range rows {
+		last := slices.MaxFunc(row.Group, func(a, b record.Record) int { return a.Run.Seed - b.Run.Seed })
+		rows[i].command = p.suite.Command(last.Run)
 	}
 	slices.SortFunc(rows, func(a, b RunsRow) int {
 		x, y := a.Group[0].Run, b.Group[0].Run

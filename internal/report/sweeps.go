@@ -19,9 +19,9 @@ import (
 var sweepsReport = rowReport{summary: summarySuffix, columns: sweepsColumns, notes: sweepsNotes, draw: drawSweeps}
 
 // sweepsColumns are those of a summary, such as unroll_summary.csv: all images after the last epoch, the log-loss in nats and
-// errors in percent. chosen are the settings that it has for itself, see [experiments.Experiment]. delta_base is the difference in test error to one sweep less, with its interval and method as in a table; fixed, broken and mcnemar_p
-// are of the paired test of the two on the test images, see [stats.McNemar]. The other columns are as
-// in a table.
+// errors in percent. chosen are the settings that it has for itself, see [experiments.Experiment]. delta_base is the difference in test error
+// to one sweep less, with its interval and method as in a table; fixed, broken and mcnemar_p are of the paired test of the two on the test
+// images, see [stats.McNemar]. The other columns are as in a table.
 var sweepsColumns = slices.Concat(
 	Columns[Row]{
 		of[Row]("sweeps", sweepsOf),

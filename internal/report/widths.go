@@ -93,13 +93,9 @@ func (p *Profile) reportWidths(out output, study experiments.Study, e experiment
 		if err != nil {
 			return nil, fmt.Errorf("drawing the decodings of %s by width: %w", e.Name, err)
 		}
-		suffix := widthsSuffix
-		if i > 0 {
-			suffix += strconv.Itoa(i + 1)
-		}
 		b := block{setting: setting, title: title, table: widthsColumns(networks[0].blocks()).table(networks), notes: append(provenanceNotes(sources),
 			"Cosines between a preprocessed image and its reconstruction from a block's code, as above. A network at chance is shown untrained alone.")}
-		if b.figures, err = out.draw(nil, study, suffix, title, drawn, curvesChart(chart, title, cosines)); err != nil {
+		if b.figures, err = out.draw(nil, study, widthsSuffix(i), title, drawn, curvesChart(chart, title, cosines)); err != nil {
 			return nil, err
 		}
 		blocks = append(blocks, b)
@@ -107,8 +103,13 @@ func (p *Profile) reportWidths(out output, study experiments.Study, e experiment
 	return blocks, nil
 }
 
-// widthsSuffix ends the names of the figures of decodings by width.
-const widthsSuffix = "widths"
+// widthsSuffix ends the name of the figure of a study's i-th training at several widths: widths, widths2, widths3, ….
+func widthsSuffix(i int) string {
+	if i == 0 {
+		return "widths"
+	}
+	return "widths" + strconv.Itoa(i+1)
+}
 
 // widthsColumns are those of decodings by width: a line a network, the cosine from each of its blocks.
 func widthsColumns(blocks []decode.Fidelity) Columns[decodedNetwork] {

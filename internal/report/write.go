@@ -39,9 +39,6 @@ const (
 	curvesFolder  = "curves"
 )
 
-// Summary is the file in a profile's folder with the report of a study for reading.
-func Summary(study experiments.Study) string { return study.Name + ".md" }
-
 // Write loads the records of a profile and writes all its reports. They follow from the records alone: the same records give the
 // same files, byte for byte. It removes reports that no record supports any more, and leaves all other files as they are. It waits while
 // another process writes the same reports.
@@ -203,11 +200,18 @@ func (p *Profile) removeOthers(out output) error {
 		drawn = append(drawn, scanPrefix+setting)
 	}
 	for _, study := range p.suite {
-		names = append(names, study.Name+".csv", study.Name+summarySuffix, Summary(study))
+		names = append(names, study.Name+".csv", study.Name+summarySuffix, study.Name+".md")
 		for _, axis := range study.Grid {
 			drawn = append(drawn, gridFigure(study, axis))
 		}
-		for _, suffix := range []string{curvesSuffix, deltasSuffix, sweepsFigures[0].suffix, sweepsFigures[1].suffix} {
+		suffixes := []string{curvesSuffix, deltasSuffix}
+		for _, f := range sweepsFigures {
+			suffixes = append(suffixes, f.suffix)
+		}
+		for i := range 20 { // more trainings than anyone has at several widths
+			suffixes = append(suffixes, widthsSuffix(i))
+		}
+		for _, suffix := range suffixes {
 			drawn = append(drawn, study.Name+"_"+suffix)
 		}
 	}

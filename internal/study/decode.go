@@ -119,7 +119,7 @@ func (s *Session) Classify(ctx context.Context, study experiments.Study, run exp
 		if run.Network.Classifier == ebssc.Linear {
 			continue
 		}
-		scale, _ := run.Settings[ebssc.ParamEnergyScale].(float64)
+		scale, _ := run.Settings.Number(ebssc.ParamEnergyScale)
 		for _, score := range scores[i] {
 			all[i].Energies = append(all[i].Energies, score/float32(scale))
 		}

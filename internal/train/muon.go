@@ -36,6 +36,8 @@ const muonScope = "muon"
 type muon struct {
 	network ebssc.Network
 	adam    gradientOptimizer
+	// inFloat64 says that gradients are orthogonalised in float64. GPUs multiply float32 as TF32, which leaves singular values of up to 2.5.
+	inFloat64 bool
 }
 
 // gradientOptimizer can be handed gradients.
@@ -48,7 +50,7 @@ type gradientOptimizer interface {
 func newOptimizer(run experiments.Run) optimizer.Interface {
 	adam := optimizer.Adam().Done()
 	if run.Settings[experiments.ParamOptimizer] == experiments.Muon {
-		return &muon{run.Network, adam.(gradientOptimizer)}
+		return &muon{run.Network, adam.(gradientOptimizer), !run.Machine.OnCPU()}
 	}
 	return adam
 }
@@ -85,7 +87,7 @@ func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, d
 	decay := model.GetParamOr(scope, experiments.ParamMuonDecay, 0.0)
 	for i, v := range dictionaries {
 		v.SetTrainable(true)
-		step(scope, v, mine[i], rate, momentum, decay)
+		o.step(scope, v, mine[i], rate, momentum, decay)
 	}
 }
 
@@ -96,7 +98,7 @@ func (o *muon) takes(v *model.Variable) bool {
 
 // step moves a dictionary [k, k, C, K] against its orthogonalised moving average of gradients, as far as rate says, after taking rate·decay
 // of the dictionary away.
-func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node, momentum, decay float64) {
+func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node, momentum, decay float64) {
 	g := gradient.Graph()
 	// Its name in checkpoints is momentum.
 	stored := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
@@ -108,7 +110,11 @@ func step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node, 
 	shape := dictionary.Shape()
 	filters := shape.Dim(-1)
 	pixels := shape.Size() / filters
-	direction := Reshape(orthogonalize(Reshape(ahead, pixels, filters)), shape.Dimensions...)
+	matrix := Reshape(ahead, pixels, filters)
+	if o.inFloat64 {
+		matrix = ConvertDType(matrix, dtypes.Float64)
+	}
+	direction := Reshape(ConvertDType(orthogonalize(matrix), shape.DType), shape.Dimensions...)
 	direction = MulScalar(direction, math.Sqrt(max(1, float64(filters)/float64(pixels))))
 	rate = ConvertDType(rate, shape.DType)
 	kept := Mul(dictionary.NodeValue(g), OneMinus(MulScalar(rate, decay)))

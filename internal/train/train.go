@@ -144,7 +144,7 @@ func newStore(run experiments.Run) *model.Store {
 	store.SetParams(run.Settings)
 	store.SetParam(model.ParamInitialSeed, int64(run.Seed))
 	steps := run.Epochs * run.StepsPerEpoch()
-	warmUp, _ := run.Settings[experiments.ParamWarmUp].(float64)
+	warmUp, _ := run.Settings.Number(experiments.ParamWarmUp)
 	rising := int(warmUp * float64(steps))
 	store.SetParam(cosineschedule.ParamWarmUpSteps, rising)
 	store.SetParam(cosineschedule.ParamPeriodSteps, steps-rising)
@@ -232,7 +232,7 @@ func (s *trainingRun) graph(scope *model.Scope, images *Node) *Node {
 // lossOf is the log-loss of labels [B, 1] and scores [B, Y] in Eq. (train_obj2), or with smoothed labels, which the paper does not have, where
 // the run's settings say so. The penalty comes from the forward pass.
 func lossOf(run experiments.Run) train.LossFn {
-	smoothing, _ := run.Settings[experiments.ParamLabelSmoothing].(float64)
+	smoothing, _ := run.Settings.Number(experiments.ParamLabelSmoothing)
 	if smoothing == 0 {
 		return loss.SparseCategoricalCrossEntropyLogits
 	}
