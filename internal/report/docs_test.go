@@ -2,14 +2,17 @@ package report_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/report"
 )
@@ -86,10 +89,9 @@ func TestREADMEShowsTheResults(t *testing.T) {
 	}
 }
 
-// The documentation shows the profiles as they are declared, and the held-out errors of trials as they are recorded.
-func TestDocsShowWhatIsDeclaredAndRecorded(t *testing.T) {
-	root := filepath.Join("..", "..")
-	studies, recipe := readAt(t, root, "docs", "studies.md"), readAt(t, root, "docs", "recipe.md")
+// The documentation shows the profiles as they are declared.
+func TestDocsShowWhatIsDeclared(t *testing.T) {
+	studies := readAt(t, filepath.Join("..", ".."), "docs", "studies.md")
 	for _, p := range experiments.Profiles {
 		line := "| `" + p.Name + "` |"
 		for _, scale := range []experiments.Scale{p.Table, p.Unroll, p.Decoding, p.Ablations} {
@@ -101,22 +103,65 @@ func TestDocsShowWhatIsDeclaredAndRecorded(t *testing.T) {
 		}
 		require.Contains(t, studies, line+" "+p.About+" |")
 	}
-	recipe = strings.ReplaceAll(recipe, "**", "")
-	trials, cells := 0, map[string]int{}
+}
+
+// The recipe's page has the held-out error of each recorded trial, and in their places those of Muon's rates and of the grid of sweeps.
+func TestRecipeShowsTheTrials(t *testing.T) {
+	root := filepath.Join("..", "..")
+	recipe := strings.ReplaceAll(readAt(t, root, "docs", "recipe.md"), "**", "")
+	recipe = strings.ReplaceAll(recipe, "\n", " ")
+	rates := []any{0.005, 0.01, 0.02, 0.04}
+	trials, shown, rows := 0, map[string]int{}, map[string][]string{}
+	put := func(row string, columns, column int, cell string) {
+		if rows[row] == nil {
+			rows[row] = make([]string, columns)
+		}
+		rows[row][column] = cell
+	}
 	for _, profile := range []string{"quick", "overnight"} {
 		p, err := report.Load(filepath.Join(root, "results"), profile, suite)
 		require.NoError(t, err)
 		for _, r := range p.Records {
-			if of, _, err := suite.Experiment(r.Run.Experiment); err == nil && r.Run.HeldOut > 0 {
-				shown := fmt.Sprintf(" %.1f |", r.TestErr)
-				if of.Grid != nil {
-					shown = fmt.Sprintf("%.2f", r.TestErr)
+			study, e, err := suite.Experiment(r.Run.Experiment)
+			if err != nil || r.Run.HeldOut == 0 {
+				continue
+			}
+			trials++
+			cell := fmt.Sprintf(" %.1f |", r.TestErr)
+			if study.Grid != nil {
+				cell = fmt.Sprintf(" %.2f", r.TestErr)
+			}
+			shown[cell]++
+			require.GreaterOrEqual(t, strings.Count(recipe, cell), shown[cell], "the held-out error of %s", r.ID)
+
+			differs := func(row ...string) bool { // from its profile in other settings than those of a row
+				return slices.ContainsFunc(suite.Differences(r.Run), func(difference string) bool {
+					name, _, _ := strings.Cut(difference, "=")
+					return !slices.Contains(row, name) && !slices.Contains(row, difference)
+				})
+			}
+			set := r.Run.Settings
+			rate := slices.Index(rates, set[experiments.ParamMuonRate])
+			switch short := []string{"width", "images=20000", "epochs=2", "held_out", experiments.ParamMuonRate}; {
+			case study.Grid != nil && set[ebssc.ParamAlpha] == 0.0 && !differs("held_out", ebssc.ParamAlpha, ebssc.ParamEnergyScale, experiments.ParamLearningRate):
+				row := fmt.Sprintf("energy_scale %v, learning_rate %v", set[ebssc.ParamEnergyScale], set[experiments.ParamLearningRate])
+				if slices.ContainsFunc(study.Grid.Points(), func(point experiments.Settings) bool { return maps.Equal(set.With(point), set) }) {
+					put(row, len(study.Experiments), r.Run.Network.Sweeps, fmt.Sprintf("%.2f", r.TestErr))
 				}
-				cells[shown]++
-				require.GreaterOrEqual(t, strings.Count(recipe, shown), cells[shown], "the held-out error of %s", r.ID)
-				trials++
+			case study.Name == "table" && profile == "quick" && rate >= 0 && r.Run.Epochs == 2 && !differs(short...):
+				put(fmt.Sprintf("%s, width %d", e.Title, r.Run.Width()), len(rates), rate, fmt.Sprintf("%.1f", r.TestErr))
+			case study.Name == "table" && profile == "quick" && rate >= 0 && r.Run.Epochs == 2 && !differs(append(short, "muon_decay=0")...):
+				put(fmt.Sprintf("%s, width %d, no weight decay", e.Title, r.Run.Width()), len(rates), rate, fmt.Sprintf("%.1f", r.TestErr))
 			}
 		}
 	}
 	require.Greater(t, trials, 80)
+	require.Greater(t, len(rows), 8+4)
+	for row, cells := range rows {
+		line := "| " + row + " |"
+		for _, cell := range cells {
+			line += strings.TrimRight(" "+cell, " ") + " |"
+		}
+		require.True(t, strings.Contains(recipe, line), "docs/recipe.md lacks %q", line)
+	}
 }
