@@ -183,7 +183,7 @@ func (o output) part(d document) part {
 
 // runsDocument lists all recorded runs for the page.
 func (p *Profile) runsDocument() document {
-	return document{name: "runs", heading: "all recorded runs, trials too", blocks: []block{{table: runsColumns.table(p.Runs())}}}
+	return document{name: "runs", heading: "all recorded runs, trials too", blocks: []block{{table: pageColumns.table(p.Runs())}}}
 }
 
 // media are the types of pictures by the ends of their files' names.

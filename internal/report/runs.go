@@ -23,10 +23,9 @@ type RunsRow struct {
 	order int
 }
 
-// runsColumns are those of the list of runs, on the page, too, and of trials.csv. id is that of the run with the first seed. Errors are in
-// percent, means over the seeds, and seconds the median. The error is either of the test images or of the held-out training images. command
-// trains all seeds.
-var runsColumns = Columns[RunsRow]{
+// pageColumns are those of the list of runs on the page. id is that of the run with the first seed. Errors are in percent, means over the
+// seeds, and seconds the median. The error is either of the test images or of the held-out training images.
+var pageColumns = Columns[RunsRow]{
 	{Name: "experiment", Heading: "experiment", Cell: func(r RunsRow) string { return r.Group[0].Run.Experiment }},
 	{Name: "id", Heading: "ID (first seed)", Cell: func(r RunsRow) string { return r.Group[0].ID }},
 	{Name: "differs", Heading: "differs", Cell: RunsRow.differs},
@@ -41,8 +40,11 @@ var runsColumns = Columns[RunsRow]{
 	{Name: "seconds", Heading: "seconds", Number: true, Cell: func(r RunsRow) string { return decimals(r.seconds(), 0) }},
 	{Name: "cpu", Cell: func(r RunsRow) string { return r.processors() }},
 	{Name: "commit", Heading: "commit", Cell: func(r RunsRow) string { return r.Commits() }},
-	{Name: "command", Heading: "command", Cell: func(r RunsRow) string { return r.command }},
 }
+
+// runsColumns are those of the list of runs on a terminal and of trials.csv, too wide for the page. command trains all seeds.
+var runsColumns = append(pageColumns[:len(pageColumns):len(pageColumns)],
+	Column[RunsRow]{Name: "command", Heading: "command", Cell: func(r RunsRow) string { return r.command }})
 
 // differs lists the differences for reading.
 func (r RunsRow) differs() string { return strings.Join(r.Differences, ", ") }
