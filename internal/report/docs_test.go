@@ -34,7 +34,7 @@ func anchor(heading string) string {
 func TestLinks(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "experiments/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "experiments/*/*.md", "results/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		pages = append(pages, found...)
