@@ -70,7 +70,15 @@ def scores(run, variables, images):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python3 docs/scores.py model.npz")
     arrays = dict(np.load(sys.argv[1]))
+    if "logits" not in arrays:
+        sys.exit(f"{sys.argv[1]} has no images and scores: make it with ebssc export")
     run = json.loads(arrays.pop("run").tobytes())
+    if run["Network"].get("Sweeps"):
+        sys.exit(f"{sys.argv[1]} is of a network with sweeps of inference, which are left out here")
     own = scores(run, arrays, arrays["images"])
-    print(f"largest difference {abs(own - arrays['logits']).max():.2g}, largest score {abs(own).max():.2g}")
+    difference, largest = abs(own - arrays["logits"]).max(), abs(own).max()
+    print(f"largest difference {difference:.2g}, largest score {largest:.2g}")
+    sys.exit(difference > 0.05 * largest)

@@ -87,7 +87,15 @@ func TestDeclareChecksNames(t *testing.T) {
 	sweeps.Reference, sweeps.Report = reference.Reference, experiments.Sweeps
 	again.Reference, again.Report = study.Experiments[:1], experiments.Rows
 	across.Reference, across.Report = experiments.Table[2:3], experiments.Rows // its base is one of the study's own
+	named := func(name, base string, ebc int) experiments.Study {
+		study := study
+		study.Experiments = []experiments.Experiment{{Name: name, Base: base, Architecture: experiments.SevenBlocks{EBC: ebc}}}
+		return study
+	}
+	require.NotPanics(t, func() { experiments.Declare(named("sn-ebc7-beta-0.01", "", 7)) })
 	for name, bad := range map[string]experiments.Study{
+		"slash": named("sn/ebc7", "", 7), "dots": named("..", "", 7), "capitals": named("SN-EBC", "", 7), "no name": named("", "", 7),
+		"own base": named("a", "a", 0), "no block": named("a", "", -3), "block 8": named("a", "", 8),
 		"sweeps": sweeps, "again": again, "across": across,
 		"twice": twice, "base": base, "claim": claim, "block": block, "nothing": nothing, "nobody": nobody, "half": half,
 	} {
@@ -191,6 +199,7 @@ func TestCommand(t *testing.T) {
 		func(r *experiments.Run) { r.Profile = "huge" },
 		func(r *experiments.Run) { r.Network.Sweeps = 1 },
 		func(r *experiments.Run) { r.TestImages-- },
+		func(r *experiments.Run) { r.Machine.Backend = "xla" },
 	} {
 		run := plan(t, "ssc-lc7", cpu, experiments.Overrides{})
 		change(&run)
@@ -238,7 +247,7 @@ func TestBadOverrides(t *testing.T) {
 	require.NoError(t, err)
 	for _, o := range []experiments.Overrides{
 		{Seeds: 2_000_000_000}, {Seeds: -1}, {Width: -1}, {Epochs: -1}, {HeldOut: -1}, {Images: -1}, {HeldOut: 50_000}, {HeldOut: 60_000},
-		{Width: 1 << 30}, {Images: 10}, {Settings: experiments.Settings{ebssc.ParamBeta: -1.0}},
+		{Width: 1 << 30}, {Images: 10}, {Images: 50_001}, {Images: 45_001, HeldOut: 5000}, {Settings: experiments.Settings{ebssc.ParamBeta: -1.0}},
 		{Settings: experiments.Settings{experiments.ParamOptimizer: "sgd"}}, {Settings: experiments.Settings{experiments.ParamOptimizer: 1}},
 		{Settings: experiments.Settings{"dropuot_rate": 0.1}}, {Settings: experiments.Settings{experiments.ParamBatch: 64.0}},
 		{Settings: experiments.Settings{experiments.ParamWhiten: 1}},

@@ -58,7 +58,7 @@ type Dataset struct {
 
 // Machine is the part of a computer that a run's description names: it fixes the operations. Processors may round them differently.
 type Machine struct {
-	// Backend that computes: xla-cpu, xla-cuda, xla (another plugin) or go.
+	// Backend that computes: xla-cpu, xla-cuda, xla-cuda-float32 (without TF32), xla (another plugin) or go.
 	Backend string
 	// Devices share each training batch.
 	Devices int
@@ -108,6 +108,9 @@ func (o Overrides) Validate() error {
 func Plan(e Experiment, profile string, scale Scale, set Dataset, machine Machine, o Overrides) ([]Run, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
+	}
+	if left := set.Train - o.HeldOut; left > 0 && o.Images > left {
+		return nil, fmt.Errorf("--images %d: there are %d to train on", o.Images, left)
 	}
 	machine.Devices = max(1, machine.Devices)
 	run := Run{
@@ -177,8 +180,11 @@ func (s Suite) Differences(r Run) []string {
 	return differences
 }
 
+// backendFlags are what --backend takes for the backends of machines. Other plugins are files that a command cannot name.
+var backendFlags = map[string]string{"xla-cpu": "cpu", "xla-cuda": "cuda", "xla-cuda-float32": "xla:cuda,tf32=false", "go": "go"}
+
 // Command is the command line that plans the run, with the seeds below its own: "ebssc run table --only ssc-lc7 --profile quick …". It is empty where none
-// does today: of a run of another version, or of an experiment that has changed since.
+// does today: of a run of another version, of an experiment that has changed since, or on a plugin of unknown kind.
 func (s Suite) Command(r Run) string {
 	study, e, err := s.Experiment(r.Experiment)
 	if err != nil {
@@ -216,7 +222,11 @@ func (s Suite) Command(r Run) string {
 	if len(set) > 0 {
 		command += fmt.Sprintf(" --set %q", strings.Join(set, ";"))
 	}
-	command += " --backend " + strings.TrimPrefix(r.Machine.Backend, "xla-")
+	backend, ok := backendFlags[r.Machine.Backend]
+	if !ok {
+		return ""
+	}
+	command += " --backend " + backend
 	if r.Machine.Devices > 1 {
 		command += fmt.Sprintf(" --devices %d", r.Machine.Devices)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -157,15 +158,22 @@ func ParseSettings(text string) (Settings, error) {
 		all = append(all, lines...)
 	}
 	for _, setting := range all {
-		if name, _, ok := strings.Cut(setting, "="); ok && Recipe[name] == nil {
+		name, value, ok := strings.Cut(setting, "=")
+		if !ok {
+			continue
+		}
+		if Recipe[name] == nil {
 			return nil, fmt.Errorf("--set: %w", unknown("setting", name, slices.Sorted(maps.Keys(Recipe))))
+		}
+		if kind, ok := readsAs(Recipe[name], value); !ok {
+			return nil, fmt.Errorf("--set: %s: choose %s", setting, kind)
 		}
 	}
 	store := model.NewStore()
 	store.SetParams(Recipe)
 	names, err := commandline.ParseSettings(store, strings.Join(all, ";"))
 	if err != nil {
-		return nil, fmt.Errorf("--set: %w (known: %s)", err, strings.Join(slices.Sorted(maps.Keys(Recipe)), ", "))
+		return nil, fmt.Errorf("--set: %w: write key=value;key=value", err)
 	}
 	changed := Settings{}
 	for _, name := range names {
@@ -176,6 +184,24 @@ func ParseSettings(text string) (Settings, error) {
 		changed[name], _ = store.GetParam(name)
 	}
 	return changed, nil
+}
+
+// readsAs says whether a text is a value of the same type as another, and what that type is called.
+func readsAs(other any, text string) (kind string, ok bool) {
+	text = strings.ReplaceAll(text, "_", "") // as in 20_000
+	var err error
+	switch other.(type) {
+	case float64:
+		_, err = strconv.ParseFloat(text, 64)
+		return "a number", err == nil
+	case int:
+		_, err = strconv.Atoi(text)
+		return "a whole number", err == nil
+	case bool:
+		return "true or false", text == "true" || text == "false"
+	default:
+		return "a word", true
+	}
 }
 
 // readSettings returns the settings in a file: lines of them, empty ones, and comments that begin with #. A file names no other.

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -59,12 +60,18 @@ var Studies = Suite{
 		Regime: MNISTRegime, Experiments: Residuals, Claims: residualsClaims}),
 }
 
-// Declare returns the study. It panics where a name is used twice, where a network does not read the study's images, or where a base or a
+// experimentNames are names that can stand in those of files and on command lines.
+var experimentNames = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
+
+// Declare returns the study. It panics where an experiment's name is not of small letters, digits, dots and hyphens, or is used twice, where a network does not read the study's images, or where a base or a
 // claim names an experiment or a block that the study does not have, and where a claim expects nothing: a mistake in a declaration shows
 // when the program starts.
 func Declare(study Study) Study {
 	names := map[string]bool{}
 	for _, e := range study.Rows() {
+		if !experimentNames.MatchString(e.Name) {
+			panic(fmt.Sprintf("study %s: %q cannot name an experiment: choose small letters, digits, dots and hyphens", study.Name, e.Name))
+		}
 		if names[e.Name] {
 			panic(fmt.Sprintf("study %s declares experiment %s twice", study.Name, e.Name))
 		}
@@ -76,6 +83,9 @@ func Declare(study Study) Study {
 	}
 	for _, rows := range [][]Experiment{study.Experiments, study.Reference} {
 		for _, e := range rows {
+			if e.Base == e.Name {
+				panic(fmt.Sprintf("study %s: %s is its own base", study.Name, e.Name))
+			}
 			if e.Base != "" && !named(rows, e.Base) {
 				panic(fmt.Sprintf("study %s: the base %s of %s is not one of its experiments", study.Name, e.Base, e.Name))
 			}

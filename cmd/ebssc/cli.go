@@ -26,7 +26,7 @@ func execute(stdout, stderr io.Writer, args []string) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	called, err := root.ExecuteContextC(ctx)
-	if err == nil {
+	if err == nil || errors.Is(err, syscall.EPIPE) { // as in "ebssc list | head -1"
 		return 0
 	}
 	var signalled interrupted

@@ -111,6 +111,10 @@ func TestDecodingEndToEnd(t *testing.T) {
 	status, _, stderr = ebssc("report", "--results", results)
 	require.Equal(t, 1, status)
 	require.Contains(t, stderr, records[0].ID+"_levels.png")
+	status, stdout, stderr = ebssc("run", "table", "--only", "relu-lc7", "--profile", "smoke", "--backend", "cpu", "--data", data, "--results", results)
+	require.Equal(t, 1, status)
+	require.Contains(t, stderr, "or remove the record and run the experiment again")
+	require.NotContains(t, stdout, "epoch", "this is seen before anything is trained")
 }
 
 // A trained network decodes a chosen image, and classifies a picture.
@@ -231,6 +235,11 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --set dropuot_rate=1", "did you mean dropout_rate?"},
 		{"run table --set beta=much", "beta"},
 		{"run table --set beta=-1", "out of range"},
+		{"run table --set whiten=maybe", "whiten=maybe: choose true or false"},
+		{"run table --set batch_size=64.5", "batch_size=64.5: choose a whole number"},
+		{"run table --only ,", "unknown experiment"},
+		{"run table --only=", "--only names no experiment"},
+		{"run table --images 60000 --data DATA", "--images 60000: there are"},
 		{"run table --seeds -1", "out of range"},
 		{"run table --seeds 2000000000", "--seeds 2000000000 is out of range: choose 1 to 1000"},
 		{"run table --width -1", "out of range"},
@@ -262,6 +271,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"decode --run none --out /dev/null --results " + empty, "/dev/null is no regular file"},
 		{"report --results /does/not/exist", "/does/not/exist"},
 		{"runs --results /does/not/exist", "/does/not/exist"},
+		{"runs --results ../../results/quick", "../../results/quick is the folder of one profile"},
 		{"decode --run none --out /does/not/exist/x.png", "no folder /does/not/exist"},
 		{"classify " + cat + " --out /does/not/exist", "no folder /does/not/exist"},
 		{"classify " + cat + " --results ../../results", "reading " + cat},

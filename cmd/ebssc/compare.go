@@ -27,11 +27,13 @@ func compareCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(stdout, "A: %s\nB: %s\n", args[0], args[1])
+			text := fmt.Sprintf("A: %s\nB: %s\n", args[0], args[1])
 			for _, c := range comparisons {
-				fmt.Fprint(stdout, "\n"+c.Text())
+				text += "\n" + c.Text()
 			}
-			fmt.Fprint(stdout, "\n"+intervalMethods)
+			if _, err := fmt.Fprint(stdout, text+"\n"+intervalMethods); err != nil {
+				return err
+			}
 			if worse := report.WorseRows(comparisons); len(worse) > 0 {
 				return regression(worse)
 			}

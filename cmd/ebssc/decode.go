@@ -122,7 +122,8 @@ func exportCommand() *cobra.Command {
 		Short: "Write a trained model to an .npz file, with images and their scores, to check against another implementation",
 		Long: "Write a trained model to an .npz file: its description (run, JSON in bytes), every variable under its name\n" +
 			"(conv1/dictionary, …), and the first 64 preprocessed test images (images), their labels (labels) and the model's\n" +
-			"class scores (logits). docs/scores.py computes these scores with NumPy alone.",
+			"class scores (logits). docs/scores.py computes these scores with NumPy alone,\n" +
+			"but for networks with sweeps of inference.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := flags.find()
@@ -157,6 +158,9 @@ func decodeCommand(stdout io.Writer) *cobra.Command {
 			r, err := flags.find()
 			if err != nil {
 				return err
+			}
+			if filepath.Ext(flags.out) != ".png" {
+				return fmt.Errorf("--out %s: the picture is a PNG: choose a name that ends in .png", flags.out)
 			}
 			if image < 0 || image >= r.Run.TestImages {
 				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)

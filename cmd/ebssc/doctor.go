@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"text/tabwriter"
@@ -16,7 +17,7 @@ func doctorCommand() *cobra.Command {
 	var folder, name, results string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check backends, GPU, data, memory and disk, and suggest fixes",
+		Short: "Check backends, GPU, data, memory and disk, and suggest fixes; exit status 1 if the default backend is missing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profile, err := experiments.FindProfile(name)
@@ -25,13 +26,20 @@ func doctorCommand() *cobra.Command {
 			}
 			room := device.CheckResources(device.Requirements{What: "profile " + name, Memory: gib(profile.Memory), Disk: gib(profile.Disk), Folder: results})
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, finding := range slices.Concat(device.Diagnose(cmd.Context()), room, diagnoseData(folder)) {
+			found := device.Diagnose(cmd.Context())
+			for _, finding := range slices.Concat(found, room, diagnoseData(folder)) {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
 				if finding.Do != "" {
 					fmt.Fprintf(w, "\t\t→ %s\n", finding.Do)
 				}
 			}
-			return w.Flush()
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			if found[0].Status == device.Missing {
+				return errors.New("no run can begin without a backend: see above")
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&name, "profile", "quick", "whose requirements of memory and disk are compared with the free ones: "+profileNames())

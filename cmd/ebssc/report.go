@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/study"
 )
@@ -29,7 +30,7 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 			profiles, err := report.WriteAll(results, study.Suite)
 			for _, p := range profiles {
 				for _, missing := range p.Missing() {
-					fmt.Fprintf(stdout, "not trained at profile %s: %s\n", p.Name, missing)
+					fmt.Fprintf(stdout, "not trained at profile %s: %s --results %s\n", p.Name, missing, results)
 				}
 				if page, ok := pageOf(results, p.Name); ok {
 					fmt.Fprintln(stdout, page)
@@ -46,6 +47,9 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 func resultsExist(results string) error {
 	if _, err := os.Stat(results); err != nil {
 		return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
+	}
+	if _, err := os.Stat(filepath.Join(results, record.Folder)); err == nil {
+		return fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", results)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -81,6 +82,9 @@ func runStudies(stdout io.Writer, name, about string, studies experiments.Suite,
 				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
 					return fmt.Errorf("--%s 0 is out of range: leave it out for the profile's, or choose at least 1", name)
 				}
+			}
+			if cmd.Flags().Lookup("only").Changed && len(flags.only) == 0 {
+				return errors.New("--only names no experiment: leave it out for all")
 			}
 			if flags.ablations {
 				studies = study.Suite

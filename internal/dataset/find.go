@@ -166,7 +166,7 @@ func (s source) local(folder string) (*Set, error) {
 func (s source) cached(ctx context.Context) (*Set, error) {
 	set, err := loadOrMake(ctx, "data", s.name, s.load, func(dir string) (*Set, error) { return s.fill(ctx, dir) })
 	if errors.Is(err, ErrUnavailable) {
-		err = fmt.Errorf("%w; check the network and try again, or name a folder that has it with --data or $%s", err, EnvVar)
+		err = fmt.Errorf("%w; check the network and try again, or name a folder that has it with $%s (or run's --data)", err, EnvVar)
 	}
 	return set, err
 }

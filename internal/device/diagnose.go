@@ -34,7 +34,10 @@ type Finding struct {
 // with its archive take about one gigabyte.
 const minFree = 2 << 30
 
-// Diagnose checks what the backends need on this machine. It installs nothing and never fails: what cannot be determined is a
+// otherCache is what to do where the cache folder cannot be used.
+const otherCache = "set " + cache.EnvVar + " to a folder that can be written to"
+
+// Diagnose checks what the backends need on this machine; the first finding is about the backend that a run takes by default. It installs nothing and never fails: what cannot be determined is a
 // Finding too.
 func Diagnose(ctx context.Context) []Finding {
 	m := thisMachine()
@@ -71,6 +74,11 @@ func (m machine) chosen(ctx context.Context) Finding {
 	case choice.Warning != "":
 		return f.warn(errors.New(choice.Warning), "")
 	}
+	if path, err := m.find(ctx, "cpu"); choice.CPU() && err == nil && path == "" {
+		if _, err := cache.Dir(); err != nil { // the first run would install the plugin there
+			return f.missing(err.Error(), otherCache)
+		}
+	}
 	return f.ok(fmt.Sprintf("%s (%s)", choice.Name, choice.Why))
 }
 
@@ -82,6 +90,9 @@ func (m machine) cpuPlugin(ctx context.Context) Finding {
 	case err != nil:
 		return f.missing(err.Error(), "")
 	case path == "":
+		if _, err := cache.Dir(); err != nil {
+			return f.missing(err.Error(), otherCache)
+		}
 		return f.missing("not installed yet", fmt.Sprintf("nothing: %v on the first run", m.cpu))
 	}
 	return f.plugin(path)
@@ -136,7 +147,7 @@ func cacheFolder() Finding {
 		return f.missing(err.Error(), "")
 	}
 	if _, err := cache.Dir(); err != nil {
-		return f.warn(err, "")
+		return f.warn(err, otherCache)
 	}
 	free, err := freeDisk(dir)
 	return f.enough(free, err, "free in "+dir, minFree, "the XLA plugin with CIFAR-10",

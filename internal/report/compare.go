@@ -29,8 +29,8 @@ type Comparison struct {
 
 // ComparedRow is an experiment in A and in B, on the same data set.
 type ComparedRow struct {
-	// Experiment by its name.
-	Experiment string
+	// Experiment and data set by their names.
+	Experiment, Dataset string
 	// Train and Test are the errors in percent.
 	Train, Test Difference
 	// Interval of the difference in test error, in percentage points, and its method: Welch's over seeds, where both rows are means over several
@@ -169,13 +169,15 @@ func compareStudies(study experiments.Study, a, b []Setting) (c Comparison, err 
 	for _, e := range study.Experiments {
 		lacks := func(s Setting) bool { return s.Groups[e.Name] == nil }
 		ofA, ofB := slices.DeleteFunc(slices.Clone(a), lacks), slices.DeleteFunc(slices.Clone(b), lacks)
-		switch x, y, ok := sameDataset(ofA, ofB); {
-		case ok:
-			row, err := compareGroups(e.Name, x.Groups[e.Name], y.Groups[e.Name])
-			if err != nil {
-				return c, err
+		switch same := sameDatasets(ofA, ofB); {
+		case len(same) > 0:
+			for _, of := range same {
+				row, err := compareGroups(e.Name, of.a.Groups[e.Name], of.b.Groups[e.Name])
+				if err != nil {
+					return c, err
+				}
+				c.Rows = append(c.Rows, row)
 			}
-			c.Rows = append(c.Rows, row)
 		case len(ofA) > 0 && len(ofB) > 0:
 			c.Refused = append(c.Refused, fmt.Sprintf("%s is of %s in A and of %s in B", e.Name, datasetTitle(ofA[0].Dataset), datasetTitle(ofB[0].Dataset)))
 		case len(ofA) > 0:
@@ -187,26 +189,30 @@ func compareStudies(study experiments.Study, a, b []Setting) (c Comparison, err 
 	return c, nil
 }
 
-// sameDataset finds the first setting of A with a setting of B that has the same data set, on the same machine if there is one.
-func sameDataset(a, b []Setting) (x, y Setting, ok bool) {
+// settings is a setting of A and one of B.
+type settings struct{ a, b Setting }
+
+// sameDatasets finds for each data set that A and B have a setting of each, on the same machine if there is one.
+func sameDatasets(a, b []Setting) (same []settings) {
 	for _, sameMachine := range []bool{true, false} {
 		for _, x := range a {
 			for _, y := range b {
-				if x.Dataset == y.Dataset && (x.Machine == y.Machine || !sameMachine) {
-					return x, y, true
+				found := slices.ContainsFunc(same, func(s settings) bool { return s.a.Dataset == x.Dataset })
+				if x.Dataset == y.Dataset && (x.Machine == y.Machine || !sameMachine) && !found {
+					same = append(same, settings{x, y})
 				}
 			}
 		}
 	}
-	return x, y, false
+	return same
 }
 
 // compareGroups compares the runs of an experiment on one data set.
 func compareGroups(experiment string, a, b Group) (ComparedRow, error) {
 	r := ComparedRow{
-		Experiment: experiment,
-		Train:      Difference{a.Sample(trainErr).Mean, b.Sample(trainErr).Mean},
-		Test:       Difference{a.Sample(testErr).Mean, b.Sample(testErr).Mean},
+		Experiment: experiment, Dataset: a[0].Run.Dataset.Name,
+		Train: Difference{a.Sample(trainErr).Mean, b.Sample(trainErr).Mean},
+		Test:  Difference{a.Sample(testErr).Mean, b.Sample(testErr).Mean},
 	}
 	var err error
 	if r.Interval, r.Method, err = compareInterval(a, b); err != nil {
@@ -247,6 +253,7 @@ func compareInterval(a, b Group) (stats.Interval, string, error) {
 // comparedColumns are those of a comparison on a terminal.
 var comparedColumns = Columns[ComparedRow]{
 	{Heading: "experiment", Cell: func(r ComparedRow) string { return r.Experiment }},
+	{Heading: "data set", Cell: func(r ComparedRow) string { return r.Dataset }},
 	{Heading: "train A", Cell: func(r ComparedRow) string { return percent(r.Train.A) }},
 	{Heading: "B", Cell: func(r ComparedRow) string { return percent(r.Train.B) }},
 	{Heading: "B−A", Cell: func(r ComparedRow) string { return fmt.Sprintf("%+.2f", r.Train.Value()) }},

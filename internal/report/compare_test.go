@@ -89,13 +89,22 @@ func TestCompareLikeWithLike(t *testing.T) {
 	require.Equal(t, []string{"crelu-lc7 is of CIFAR-10 (SHA-256 cifar10-0123…) in A and of CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…) in B"}, all[0].Refused)
 	require.Equal(t, report.Comparison{Study: "unroll", OnlyB: []string{"unroll-0"}}, all[1])
 	text := all[0].Text()
-	require.Regexp(t, `\nrelu-lc7 +34\.00 +34\.50 +\+0\.50 +34\.00 +34\.50 +\+0\.50 +-0\.\d+ to \+1\.\d+ +Bonett-Price, 1000 images +within\n`, text)
+	require.Regexp(t, `\nrelu-lc7 +cifar10-made +34\.00 +34\.50 +\+0\.50 +34\.00 +34\.50 +\+0\.50 +-0\.\d+ to \+1\.\d+ +Bonett-Price, 1000 images +within\n`, text)
 	for _, line := range []string{"changed: " + version + ", commit 0123456789ab → fedcba987654 (relu-lc7)\n", "not compared: crelu-lc7 is of", "only in A: ssc-lc7\n"} {
 		require.Contains(t, text, line)
 	}
 	require.Empty(t, report.WorseRows(all))
 	worse := compareFolders(t, addSeeds(t, "relu-lc7", []int{340}), addSeeds(t, "relu-lc7", []int{400}))
 	require.Equal(t, []string{"table relu-lc7"}, report.WorseRows(worse))
+
+	// Each data set that both have is compared.
+	both := []string{addSeeds(t, "relu-lc7", []int{340}), addSeeds(t, "relu-lc7", []int{340})}
+	add(t, both[0], "relu-lc7", 1, wrong(340), images("cifar10-jpeg"))
+	add(t, both[1], "relu-lc7", 1, wrong(400), images("cifar10-jpeg"))
+	rows := compareFolders(t, both[0], both[1])[0].Rows
+	require.Len(t, rows, 2)
+	require.ElementsMatch(t, []string{"cifar10-made within", "cifar10-jpeg worse"},
+		[]string{rows[0].Dataset + " " + rows[0].Verdict(), rows[1].Dataset + " " + rows[1].Verdict()})
 
 	// Of one run by two versions of the program the newer one counts.
 	add(t, b, "relu-lc7", 1, wrong(350))

@@ -96,7 +96,7 @@ func seedColumns(count int) Columns[fidelityPair] {
 				return ""
 			}
 			of := difference(p)
-			return fmt.Sprintf("%.2g ± %.1g", of.Mean, of.Std)
+			return minus(fmt.Sprintf("%.2g ± %.1g", of.Mean, of.Std))
 		}},
 	}
 }
@@ -185,8 +185,24 @@ func (p *Profile) fidelityPairs(study experiments.Study, decoded Group) (pairs [
 	return pairs, nil
 }
 
-// pictures adds the pictures of a record's decodings, and refuses one that is not the recorded one.
+// CheckPictures returns an error if a picture of a record's decodings is missing or is not the recorded one.
+func (p *Profile) CheckPictures() error {
+	for _, r := range p.Records {
+		if _, err := p.pictures(output{}, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lostPicture says what to do where a picture is missing or is another.
+const lostPicture = "copy it from where the run was trained or from git, or remove the record and run the experiment again"
+
+// pictures adds the pictures of a record's decodings, if it has any, and refuses one that is not the recorded one.
 func (p *Profile) pictures(out output, r record.Record) (figures []figure, err error) {
+	if r.Decodings == nil {
+		return nil, nil
+	}
 	for _, f := range r.Decodings.Figures {
 		name := record.FiguresFolder + "/" + f.File
 		path := filepath.Join(p.folder, record.FiguresFolder, f.File)
@@ -195,10 +211,10 @@ func (p *Profile) pictures(out output, r record.Record) (figures []figure, err e
 		}
 		picture, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("a picture of record %s: %w; restore it from git", r.ID, err)
+			return nil, fmt.Errorf("a picture of record %s: %w; %s", r.ID, err, lostPicture)
 		}
 		if sum := sha256.Sum256(picture); hex.EncodeToString(sum[:]) != f.SHA256 {
-			return nil, fmt.Errorf("picture %s is not the one of record %s: its SHA-256 differs; restore it from git", path, r.ID)
+			return nil, fmt.Errorf("picture %s is not the one of record %s: its SHA-256 differs; %s", path, r.ID, lostPicture)
 		}
 		out[name] = picture
 		figures = append(figures, figure{path: name, title: strings.ReplaceAll(f.Title, "\n", ": ")})
@@ -257,6 +273,6 @@ func Growth(blocks []decode.Fidelity) string {
 			rises++
 		}
 	}
-	return fmt.Sprintf("from %.2g at %s to %.2g at %s, and rise in %d of %s from a block to the next", *first.Difference, first.Block,
-		*last.Difference, last.Block, rises, plural(len(blocks)-1, "step"))
+	return fmt.Sprintf("from %s at %s to %s at %s, and rise in %d of %s from a block to the next", significant(first.Difference), first.Block,
+		significant(last.Difference), last.Block, rises, plural(len(blocks)-1, "step"))
 }

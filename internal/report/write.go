@@ -70,11 +70,11 @@ func Write(results, profile string, suite experiments.Suite) (*Profile, error) {
 // Without it the slower of two could write reports that lack a record which the other has seen.
 func lock(folder string) (unlock func() error, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("a folder for results: %w", err)
+		return nil, fmt.Errorf("a folder for results: %w; give another with --results", err)
 	}
 	file := flock.New(filepath.Join(folder, "report.lock"))
 	if err := file.Lock(); err != nil {
-		return nil, fmt.Errorf("locking the reports in %s: %w", folder, err)
+		return nil, fmt.Errorf("locking the reports in %s: %w; give another folder with --results", folder, err)
 	}
 	return file.Unlock, nil
 }

@@ -254,9 +254,13 @@ func (s *Session) planAll(study experiments.Study, e experiments.Experiment, set
 // Run trains the studies' runs that are not recorded yet, decodes where a study asks for it, and writes the reports after each study: of all
 // profiles, as one takes the deviation between seeds from another. A shard writes records alone.
 func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
-	// A damaged record would be refused after hours of training.
+	// A damaged record or a lost picture would be refused after hours of training.
 	for _, profile := range experiments.Profiles {
-		if _, err := report.Load(s.Results, profile.Name, Suite); err != nil {
+		p, err := report.Load(s.Results, profile.Name, Suite)
+		if err == nil {
+			err = p.CheckPictures()
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -92,13 +92,13 @@ func nameOf(path string) string { return strings.TrimPrefix(path, model.RootScop
 
 // replace writes a file in one step, after moving the present one to `previous`. A kill in between leaves the previous one.
 func replace(path, previous string, write func(io.Writer) error) error {
-	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	defer pending.Cleanup()
 	if err := write(pending); err != nil {
-		return fmt.Errorf("saving a checkpoint: %w", err)
+		return fmt.Errorf("saving a checkpoint: %w; run the same command again where that can be written", err)
 	}
 	if err := os.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keeping a checkpoint: %w", err)

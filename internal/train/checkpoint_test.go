@@ -100,8 +100,11 @@ func TestResumeIsBitForBit(t *testing.T) {
 		require.NotContains(t, log, "checkpoint")
 	}
 	require.NoError(t, os.Truncate(newest(run, stopped), 1000))
+	unfinished := filepath.Join(stopped, train.Checkpoints, "."+run.ID()+".npz123")
+	require.NoError(t, os.WriteFile(unfinished, nil, 0o600)) // of a kill while a checkpoint was written
 	result, log, err := execute(context.Background(), stopped)
 	require.NoError(t, err)
+	require.NoFileExists(t, unfinished)
 	require.Contains(t, log, "set aside")
 	require.Contains(t, log, "epoch 3 of 3")
 

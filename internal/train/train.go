@@ -108,15 +108,25 @@ func (s *trainingRun) checkpoint(suffix string) string {
 func (s *trainingRun) lock() (unlock func() error, err error) {
 	path := s.checkpoint(lockSuffix)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("a folder for checkpoints: %w", err)
+		return nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
 	}
 	file := flock.New(path)
 	ok, err := file.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("locking %s: %w", path, err)
+		return nil, fmt.Errorf("locking %s: %w; give another folder with --results", path, err)
 	}
 	if !ok {
 		return nil, fmt.Errorf("another process is training %s in %s: wait for it, or give another folder with --results", s.id, s.folder)
+	}
+	// What a kill left while a checkpoint was written.
+	unfinished, err := filepath.Glob(filepath.Join(filepath.Dir(path), "."+s.id+"*"))
+	if err != nil {
+		return nil, errors.Join(err, file.Unlock())
+	}
+	for _, name := range unfinished {
+		if err := os.Remove(name); err != nil {
+			return nil, errors.Join(fmt.Errorf("removing what is left of a checkpoint: %w", err), file.Unlock())
+		}
 	}
 	return file.Unlock, nil
 }
@@ -384,7 +394,11 @@ func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) 
 
 // measure evaluates the trained model.
 func (s *trainingRun) measure() (record.Record, error) {
-	s.say("measuring errors on %d training and %d test images", len(s.images.trainLabels), len(s.images.testLabels))
+	kind := "test"
+	if s.run.HeldOut > 0 {
+		kind = "held-out"
+	}
+	s.say("measuring errors on %d training and %d %s images", len(s.images.trainLabels), len(s.images.testLabels), kind)
 	began := time.Now()
 	count, err := s.run.Network.Count()
 	if err != nil {
