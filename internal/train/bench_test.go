@@ -97,10 +97,13 @@ func (l *lineTimes) Write(text []byte) (int, error) {
 //
 //	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./internal/train -run '^$' -bench Muon -benchtime 3x
 func BenchmarkMuon(b *testing.B) {
-	for _, width := range []int{16, 48} {
-		b.Run(fmt.Sprintf("width=%d", width), func(b *testing.B) {
-			run, set := noiseRun(b, experiments.Table[1])
-			run.Network = experiments.Table[1].Network(width)
+	for _, of := range []struct {
+		row   experiments.Experiment
+		width int
+	}{{experiments.Table[1], 16}, {experiments.Table[1], 48}, {experiments.Table[4], 16}, {experiments.Table[4], 48}} {
+		b.Run(fmt.Sprintf("%s/width=%d", of.row.Name, of.width), func(b *testing.B) {
+			run, set := noiseRun(b, of.row)
+			run.Network = of.row.Network(of.width)
 			run.TrainImages = 20 * run.Batch()
 			runner := &train.Runner{Backend: xla, Set: set, Log: io.Discard}
 			seconds := map[any][]float64{}
