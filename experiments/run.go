@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -145,19 +146,10 @@ func atMost(limit, all int) int {
 // Differences lists how a run differs from what the suite declares for its experiment and profile, whatever its data set, machine
 // and seed: "epochs=2", "learning_rate=0.01". A run without differences is the profile's own. A run with some is a trial.
 func (s Suite) Differences(r Run) []string {
-	study, e, err := s.Experiment(r.Experiment)
+	_, _, _, declared, err := s.declared(r)
 	if err != nil {
-		return []string{"experiment is not declared"}
+		return []string{err.Error()}
 	}
-	profile, err := FindProfile(r.Profile)
-	if err != nil {
-		return []string{"profile is not declared"}
-	}
-	plans, err := Plan(e, r.Profile, profile.Scale(study), r.Dataset, r.Machine, Overrides{Seeds: 1, HeldOut: r.HeldOut})
-	if err != nil {
-		return []string{"cannot be planned: " + err.Error()}
-	}
-	declared := plans[0]
 	var differences []string
 	differ := func(name string, is, want any) {
 		if is != want {
@@ -180,25 +172,35 @@ func (s Suite) Differences(r Run) []string {
 	return differences
 }
 
+// declared is what the suite declares for a run's experiment and profile: the study, the experiment, the scale, and the profile's own run
+// with the first seed, on the same data set and machine and with as many images held out.
+func (s Suite) declared(r Run) (study Study, e Experiment, scale Scale, run Run, err error) {
+	if study, e, err = s.Experiment(r.Experiment); err != nil {
+		return study, e, scale, run, errors.New("experiment is not declared")
+	}
+	profile, err := FindProfile(r.Profile)
+	if err != nil {
+		return study, e, scale, run, errors.New("profile is not declared")
+	}
+	scale = profile.Scale(study)
+	plans, err := Plan(e, r.Profile, scale, r.Dataset, r.Machine, Overrides{Seeds: 1, HeldOut: r.HeldOut})
+	if err != nil {
+		return study, e, scale, run, fmt.Errorf("cannot be planned: %w", err)
+	}
+	return study, e, scale, plans[0], nil
+}
+
 // backendFlags are what --backend takes for the backends of machines. Other plugins are files that a command cannot name.
 var backendFlags = map[string]string{"xla-cpu": "cpu", "xla-cuda": "cuda", "xla-cuda-float32": "xla:cuda,tf32=false", "go": "go"}
 
 // Command is the command line that plans the run, with the seeds below its own: "ebssc run table --only ssc-lc7 --profile quick …". It is empty where none
 // does today: of a run of another version, of an experiment that has changed since, or on a plugin of unknown kind.
 func (s Suite) Command(r Run) string {
-	study, e, err := s.Experiment(r.Experiment)
-	if err != nil {
-		return ""
-	}
-	profile, err := FindProfile(r.Profile)
+	study, e, scale, declared, err := s.declared(r)
 	if err != nil {
 		return ""
 	}
 	o := Overrides{Seeds: r.Seed, HeldOut: r.HeldOut, Settings: Settings{}}
-	declared, err := Plan(e, r.Profile, profile.Scale(study), r.Dataset, r.Machine, o)
-	if err != nil {
-		return ""
-	}
 	command := fmt.Sprintf("ebssc run %s --only %s --profile %s", study.Name, r.Experiment, r.Profile)
 	override := func(flag string, to *int, is, want int) {
 		if is != want {
@@ -206,16 +208,16 @@ func (s Suite) Command(r Run) string {
 			command += fmt.Sprintf(" --%s %d", flag, is)
 		}
 	}
-	override("width", &o.Width, r.Width(), declared[0].Width())
-	override("images", &o.Images, r.TrainImages, declared[0].TrainImages)
-	override("epochs", &o.Epochs, r.Epochs, declared[0].Epochs)
-	override("seeds", &o.Seeds, r.Seed, profile.Scale(study).Seeds)
+	override("width", &o.Width, r.Width(), declared.Width())
+	override("images", &o.Images, r.TrainImages, declared.TrainImages)
+	override("epochs", &o.Epochs, r.Epochs, declared.Epochs)
+	override("seeds", &o.Seeds, r.Seed, scale.Seeds)
 	if r.HeldOut > 0 {
 		command += fmt.Sprintf(" --held-out %d", r.HeldOut)
 	}
 	var set []string
 	for _, name := range slices.Sorted(maps.Keys(Recipe)) {
-		if value := r.Settings[name]; value != declared[0].Settings[name] {
+		if value := r.Settings[name]; value != declared.Settings[name] {
 			o.Settings[name], set = value, append(set, fmt.Sprintf("%s=%v", name, value))
 		}
 	}
@@ -230,7 +232,7 @@ func (s Suite) Command(r Run) string {
 	if r.Machine.Devices > 1 {
 		command += fmt.Sprintf(" --devices %d", r.Machine.Devices)
 	}
-	planned, err := Plan(e, r.Profile, profile.Scale(study), r.Dataset, r.Machine, o)
+	planned, err := Plan(e, r.Profile, scale, r.Dataset, r.Machine, o)
 	if err != nil || planned[len(planned)-1].ID() != r.ID() {
 		return ""
 	}

@@ -53,7 +53,7 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 	cachetest.Fill(t, results)
 	line := fails(t, row("unroll-1", data, results)...)
 	require.Contains(t, line, "no space left on device")
-	require.Less(t, len(line), 500, line) // paths are long here
+	require.Less(t, len(line), 400, line)
 	require.Equal(t, before, tables(t, results))
 	line = fails(t, "report", "--results", results)
 	require.Contains(t, line, "no space left on device")

@@ -98,7 +98,7 @@ func replace(path, previous string, write func(io.Writer) error) error {
 	}
 	defer pending.Cleanup()
 	if err := write(pending); err != nil {
-		return fmt.Errorf("saving a checkpoint: %w; run the same command again where that can be written", err)
+		return fmt.Errorf("saving a checkpoint: %w; make room, then run it again", err)
 	}
 	if err := os.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keeping a checkpoint: %w", err)

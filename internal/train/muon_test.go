@@ -121,7 +121,7 @@ func testSteps(t *testing.T, torch torchStep, machine experiments.Machine, as fu
 			for _, name := range []string{"conv1/dictionary", "conv2/offset"} {
 				after := numbers(store.GetVariable(name).MustValue())
 				for i, before := range tensors.MustCopyFlatData[float64](initial) {
-					require.InDelta(t, 0.01, math.Abs(after[i]-before), 10*delta+1e-6, name)
+					require.InDelta(t, 0.01, math.Abs(after[i]-before), max(1e-6, 10*delta), name)
 				}
 			}
 		}
