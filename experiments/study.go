@@ -63,9 +63,9 @@ var Studies = Suite{
 // experimentNames are names that can stand in those of files and on command lines.
 var experimentNames = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
 
-// Declare returns the study. It panics where an experiment's name is not of small letters, digits, dots and hyphens, or is used twice, where a network does not read the study's images, or where a base or a
-// claim names an experiment or a block that the study does not have, and where a claim expects nothing: a mistake in a declaration shows
-// when the program starts.
+// Declare returns the study. It panics where an experiment's name is not of small letters, digits, dots and hyphens, or is used twice,
+// where a network does not read the study's images, or where a base or a claim names an experiment or a block that the study does not have,
+// and where a claim expects nothing: a mistake in a declaration shows when the program starts.
 func Declare(study Study) Study {
 	names := map[string]bool{}
 	for _, e := range study.Rows() {
