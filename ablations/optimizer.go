@@ -4,11 +4,11 @@ import "ebsscgo/experiments"
 
 // Optimizer trains rows of the table with the paper's optimizer, Adam, at the scale of the table: do the differences between rows hang
 // on the optimizer?
-var Optimizer = experiments.Declare(experiments.Study{
+var Optimizer = experiments.Study{
 	Name: "optimizer", About: "rows of the table with the paper's optimizer, Adam, beside those with Muon", Images: experiments.CIFAR10,
 	Report: experiments.Rows, Ablation: true, LikeTable: true,
 	Experiments: withAdam(chain("crelu-lc7", "ssc-lc7", "ssc-ebc67")), Reference: chain("crelu-lc7", "ssc-lc7", "ssc-ebc67"),
-})
+}
 
 // chain returns rows of the table, each to be compared with the one before it.
 func chain(names ...string) (rows []experiments.Experiment) {

@@ -65,13 +65,14 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// A declaration that names an experiment or a block which the study does not have stops the program when it starts.
-func TestDeclareChecksNames(t *testing.T) {
+// A mistake in a declaration is one line that names the study.
+func TestSuiteValidate(t *testing.T) {
+	require.NoError(t, suite.Validate())
 	study := experiments.Study{Name: "mine", Experiments: experiments.Table[:2]}
-	require.NotPanics(t, func() { experiments.Declare(study) })
+	require.NoError(t, experiments.Suite{study}.Validate())
 	twice, base, claim, block := study, study, study, study
 	twice.Experiments = append(twice.Experiments[:1:1], study.Experiments[0])
-	base.Experiments = []experiments.Experiment{{Name: "a", Base: "b", Architecture: experiments.SevenBlocks{}}}
+	base.Experiments = []experiments.Experiment{{Name: "a", Base: "b", Architecture: experiments.SevenBlocks{Body: ebssc.SSC}}}
 	claim.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{experiments.Lower(experiments.TestErr, "crelu-lc7", "vgg")}}}
 	block.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{{Subject: experiments.Source{Experiment: "crelu-lc7", Block: "pool1"}}}}}
 	nothing, nobody, half := study, study, study
@@ -83,24 +84,35 @@ func TestDeclareChecksNames(t *testing.T) {
 	reference, sweeps, again, across := study, study, study, study
 	reference.Report, reference.Reference = experiments.Rows, slices.Clone(experiments.Table[2:4])
 	reference.Reference[0].Base = ""
-	require.NotPanics(t, func() { experiments.Declare(reference) })
+	require.NoError(t, experiments.Suite{reference}.Validate())
 	sweeps.Reference, sweeps.Report = reference.Reference, experiments.Sweeps
 	again.Reference, again.Report = study.Experiments[:1], experiments.Rows
 	across.Reference, across.Report = experiments.Table[2:3], experiments.Rows // its base is one of the study's own
 	named := func(name, base string, ebc int) experiments.Study {
 		study := study
-		study.Experiments = []experiments.Experiment{{Name: name, Base: base, Architecture: experiments.SevenBlocks{EBC: ebc}}}
+		study.Experiments = []experiments.Experiment{{Name: name, Base: base, Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBC: ebc}}}
 		return study
 	}
-	require.NotPanics(t, func() { experiments.Declare(named("sn-ebc7-beta-0.01", "", 7)) })
+	require.NoError(t, experiments.Suite{named("sn-ebc7-beta-0.01", "", 7)}.Validate())
+	setting, bare, digits := named("a", "", 7), named("a", "", 7), named("a", "", 7)
+	setting.Experiments[0].Settings = experiments.Settings{"learning_rte": 0.1}
+	bare.Experiments[0].Architecture = nil
+	digits.Images = experiments.MNIST
 	for name, bad := range map[string]experiments.Study{
+		"setting": setting, "bare": bare, "digits": digits,
 		"slash": named("sn/ebc7", "", 7), "dots": named("..", "", 7), "capitals": named("SN-EBC", "", 7), "no name": named("", "", 7),
 		"own base": named("a", "a", 0), "no block": named("a", "", -3), "block 8": named("a", "", 8),
 		"sweeps": sweeps, "again": again, "across": across,
 		"twice": twice, "base": base, "claim": claim, "block": block, "nothing": nothing, "nobody": nobody, "half": half,
 	} {
-		require.Panics(t, func() { experiments.Declare(bad) }, name)
+		err := experiments.Suite{bad}.Validate()
+		require.ErrorContains(t, err, "study mine: ", name)
+		require.NotContains(t, err.Error(), "\n", name)
 	}
+	require.ErrorContains(t, experiments.Suite{study, study}.Validate(), "study mine is declared twice")
+	other := study
+	other.Name = "other"
+	require.ErrorContains(t, experiments.Suite{study, other}.Validate(), "relu-lc7 is declared in study mine, too")
 }
 
 // An ID changes with everything that decides the result, and survives being written and read.

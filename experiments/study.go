@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -48,70 +49,20 @@ const (
 
 // Studies are the studies that package experiments declares, in the order in which they run.
 var Studies = Suite{
-	Declare(Study{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Report: Rows,
-		Regime: CIFARRegime, Experiments: Table, Claims: tableClaims}),
-	Declare(Study{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference", Images: MNIST, Report: Sweeps,
-		Experiments: Unroll, Grid: unrollGrid, Claims: unrollClaims}),
-	Declare(Study{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Report: Sweeps, Ablation: true,
-		Experiments: UnrollBoth}),
-	Declare(Study{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10, Report: Decodings,
-		Regime: CIFARRegime, Experiments: Decoding, Claims: decodingClaims}),
-	Declare(Study{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST, Report: Decodings,
-		Regime: MNISTRegime, Experiments: Residuals, Claims: residualsClaims}),
+	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Report: Rows,
+		Regime: CIFARRegime, Experiments: Table, Claims: tableClaims},
+	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference", Images: MNIST, Report: Sweeps,
+		Experiments: Unroll, Grid: unrollGrid, Claims: unrollClaims},
+	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Report: Sweeps, Ablation: true,
+		Experiments: UnrollBoth},
+	{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10, Report: Decodings,
+		Regime: CIFARRegime, Experiments: Decoding, Claims: decodingClaims},
+	{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST, Report: Decodings,
+		Regime: MNISTRegime, Experiments: Residuals, Claims: residualsClaims},
 }
 
 // experimentNames are names that can stand in those of files and on command lines.
 var experimentNames = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
-
-// Declare returns the study. It panics where an experiment's name is not of small letters, digits, dots and hyphens, or is used twice,
-// where a network does not read the study's images, or where a base or a claim names an experiment or a block that the study does not have,
-// and where a claim expects nothing: a mistake in a declaration shows when the program starts.
-func Declare(study Study) Study {
-	names := map[string]bool{}
-	for _, e := range study.Rows() {
-		if !experimentNames.MatchString(e.Name) {
-			panic(fmt.Sprintf("study %s: %q cannot name an experiment: choose small letters, digits, dots and hyphens", study.Name, e.Name))
-		}
-		if names[e.Name] {
-			panic(fmt.Sprintf("study %s declares experiment %s twice", study.Name, e.Name))
-		}
-		names[e.Name] = true
-		height, width, channels := study.Images.Size()
-		if n := e.Network(1); n.Height != height || n.Width != width || n.Channels != channels {
-			panic(fmt.Sprintf("study %s: the network of %s reads other images than %s", study.Name, e.Name, study.Images))
-		}
-	}
-	for _, rows := range [][]Experiment{study.Experiments, study.Reference} {
-		for _, e := range rows {
-			if e.Base == e.Name {
-				panic(fmt.Sprintf("study %s: %s is its own base", study.Name, e.Name))
-			}
-			if e.Base != "" && !named(rows, e.Base) {
-				panic(fmt.Sprintf("study %s: the base %s of %s is not one of its experiments", study.Name, e.Base, e.Name))
-			}
-		}
-	}
-	if len(study.Reference) > 0 && study.Report != Rows {
-		panic(fmt.Sprintf("study %s has reference rows, and does not report rows", study.Name))
-	}
-	for _, claim := range study.Claims {
-		if len(claim.Expect) == 0 {
-			panic(fmt.Sprintf("study %s: claim %s expects nothing", study.Name, claim.Name))
-		}
-		for _, expectation := range claim.Expect {
-			subject, baseline := expectation.Subject, expectation.Baseline
-			if subject == (Source{}) || baseline != (Source{}) && (subject.Block == "") != (baseline.Block == "") {
-				panic(fmt.Sprintf("study %s: claim %s compares %v with %v", study.Name, claim.Name, subject, baseline))
-			}
-			for _, source := range []Source{subject, baseline} {
-				if !study.has(source) {
-					panic(fmt.Sprintf("study %s: claim %s names %s, which the study does not have", study.Name, claim.Name, source))
-				}
-			}
-		}
-	}
-	return study
-}
 
 // Rows are the experiments that the study's report shows: its own, and the reference rows.
 func (s Study) Rows() []Experiment { return slices.Concat(s.Experiments, s.Reference) }
@@ -139,8 +90,103 @@ func (s Study) has(source Source) bool {
 	return false
 }
 
-// Suite is a list of studies. The names of their experiments differ.
+// Suite is a list of studies. The names of their experiments differ, see [Suite.Validate].
 type Suite []Study
+
+// Validate returns an error where two studies or two of their experiments share a name, or where a study contradicts itself: a mistake in a
+// declaration is one line as soon as the program starts.
+func (s Suite) Validate() error {
+	studies, owners := map[string]bool{}, map[string]string{}
+	for _, study := range s {
+		if studies[study.Name] {
+			return fmt.Errorf("study %s is declared twice", study.Name)
+		}
+		studies[study.Name] = true
+		if err := study.validate(); err != nil {
+			return fmt.Errorf("study %s: %w", study.Name, err)
+		}
+		for _, e := range study.Experiments {
+			if owner, ok := owners[e.Name]; ok {
+				return fmt.Errorf("study %s: experiment %s is declared in study %s, too", study.Name, e.Name, owner)
+			}
+			owners[e.Name] = study.Name
+		}
+	}
+	return nil
+}
+
+// validate returns an error where an experiment's name is not of small letters, digits, dots and hyphens, or is used twice, where no graph
+// can be built from a network, or it does not read the study's images, for wrong settings, where a base or a claim names an experiment or a block that the study
+// does not have, and where a claim expects nothing.
+func (s Study) validate() error {
+	names := map[string]bool{}
+	for _, e := range s.Rows() {
+		if !experimentNames.MatchString(e.Name) {
+			return fmt.Errorf("%q cannot name an experiment: choose small letters, digits, dots and hyphens", e.Name)
+		}
+		if names[e.Name] {
+			return fmt.Errorf("experiment %s is declared twice", e.Name)
+		}
+		names[e.Name] = true
+		if err := e.validate(s.Images); err != nil {
+			return fmt.Errorf("experiment %s: %w", e.Name, err)
+		}
+	}
+	for _, rows := range [][]Experiment{s.Experiments, s.Reference} {
+		for _, e := range rows {
+			if e.Base == e.Name {
+				return fmt.Errorf("experiment %s is its own base", e.Name)
+			}
+			if e.Base != "" && !named(rows, e.Base) {
+				return fmt.Errorf("the base %s of %s is not one of its experiments", e.Base, e.Name)
+			}
+		}
+	}
+	if len(s.Reference) > 0 && s.Report != Rows {
+		return errors.New("it has reference rows, and does not report rows")
+	}
+	for _, claim := range s.Claims {
+		if err := s.validateClaim(claim); err != nil {
+			return fmt.Errorf("claim %s %w", claim.Name, err)
+		}
+	}
+	return nil
+}
+
+// validate returns an error where no graph can be built from the network, where it reads other images, and for wrong settings.
+func (e Experiment) validate(images Images) error {
+	if e.Architecture == nil {
+		return errors.New("it has no architecture")
+	}
+	network := e.Network(1)
+	if err := network.Validate(); err != nil {
+		return err
+	}
+	if height, width, channels := images.Size(); network.Height != height || network.Width != width || network.Channels != channels {
+		return fmt.Errorf("its network reads images of %d×%d×%d, and those of %s have %d×%d×%d",
+			network.Height, network.Width, network.Channels, images, height, width, channels)
+	}
+	return Recipe.With(e.Settings, e.Chosen).Validate()
+}
+
+// validateClaim returns an error where the claim expects nothing, or names what the study does not have.
+func (s Study) validateClaim(claim Claim) error {
+	if len(claim.Expect) == 0 {
+		return errors.New("expects nothing")
+	}
+	for _, expectation := range claim.Expect {
+		subject, baseline := expectation.Subject, expectation.Baseline
+		if subject == (Source{}) || baseline != (Source{}) && (subject.Block == "") != (baseline.Block == "") {
+			return fmt.Errorf("compares %v with %v", subject, baseline)
+		}
+		for _, source := range []Source{subject, baseline} {
+			if !s.has(source) {
+				return fmt.Errorf("names %s, which the study does not have", source)
+			}
+		}
+	}
+	return nil
+}
 
 // Study returns the study of a name.
 func (s Suite) Study(name string) (Study, error) {

@@ -37,17 +37,14 @@ var Table = []Experiment{
 const PaperWidth = 96
 
 // Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
-// MNIST, and 10 classes. It panics where EBC is no block.
+// MNIST, and 10 classes. Where EBC is no block, no block is class-specific, and Validate of the network says so.
 func (s SevenBlocks) Network(width int) ebssc.Network {
-	if s.EBC < 0 || s.EBC > 7 {
-		panic(fmt.Sprintf("EBC: %d: the first class-specific block is 1 to 7, or 0 for LC₇", s.EBC))
-	}
 	n := ebssc.Network{Classes: 10, Classifier: ebssc.Linear, Sweeps: s.Sweeps}
 	n.Height, n.Width, n.Channels = s.Images.Size()
 	switch {
-	case s.EBC > 0 && s.TopEnergy:
+	case s.EBC != 0 && s.TopEnergy:
 		n.Classifier = ebssc.EnergyTop
-	case s.EBC > 0:
+	case s.EBC != 0:
 		n.Classifier = ebssc.EnergySum
 	}
 	conv := func(number, filters, kernel int) ebssc.Layer {

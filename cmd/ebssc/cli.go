@@ -25,7 +25,10 @@ func execute(stdout, stderr io.Writer, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	called, err := root.ExecuteContextC(ctx)
+	called, err := root, study.Suite.Validate()
+	if err == nil {
+		called, err = root.ExecuteContextC(ctx)
+	}
 	if err == nil || errors.Is(err, syscall.EPIPE) { // as in "ebssc list | head -1"
 		return 0
 	}
