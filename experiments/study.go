@@ -30,8 +30,8 @@ type Study struct {
 	Experiments []Experiment
 	// Reference rows of another study at the same scale stand below the study's own in a report of Rows. Their Base is one of them, too.
 	Reference []Experiment
-	// Regime is the training error, in percent, up to which a network of the study is in the paper's regime: of the order of the paper's
-	// own. Verdicts on claims say so. 0 where the paper names neither the network nor the images: then no verdict says reproduced or
+	// Regime is the training error, in percent, up to which a network of the study, at the paper's width, is in the paper's regime: of the
+	// order of the paper's own. Verdicts on claims say so. 0 where the paper names neither the network nor the images: then no verdict says reproduced or
 	// contradicted.
 	Regime float64
 	// Grid of settings that its experiments choose from, see there; nil where all have the recipe's.
@@ -40,7 +40,7 @@ type Study struct {
 	Claims []Claim
 }
 
-// Training errors in percent up to which a network is in the paper's regime. The rows of Table 2 have 0.21 to 2.09, those commented out up
+// Training errors in percent up to which a network of the paper's width is in the paper's regime. The rows of Table 2 have 0.21 to 2.09, those commented out up
 // to 3.91. Of networks for digits it has no training errors; those that it has of test images, 0.74 and 1.31 (Sec. 3.1.1), are near 1.
 const (
 	CIFARRegime = 5

@@ -159,9 +159,9 @@ func verb(number int, one, several string) string {
 var claimsNotes = []string{
 	"A claim agrees if each of its predictions is confirmed with p below 0.05, after Holm's correction for all comparisons that claims declare, " +
 		"measured or not. It disagrees if the opposite of one is. Else it is open. These words are about the direction at this scale. The words " +
-		fmt.Sprintf("reproduced and contradicted are for the paper's regime: each network that a claim rests on has %d seeds and a training error of "+
-			"the paper's order (at most %d %%, on MNIST %d %%). The paper describes neither the network nor the images of its sweeps, so claims about "+
-			"them never get these words.", leastSeeds, experiments.CIFARRegime, experiments.MNISTRegime),
+		fmt.Sprintf("reproduced and contradicted are for the paper's regime: each network that a claim rests on has the paper's width, %d seeds and a "+
+			"training error of the paper's order (at most %d %%, on MNIST %d %%). The paper describes neither the network nor the images of its sweeps, "+
+			"so claims about them never get these words.", leastSeeds, experiments.CIFARRegime, experiments.MNISTRegime),
 	"p is over seeds. A profile sets their least number: a row that has fewer is not judged yet. Who adds seeds until a verdict suits makes p too small. " +
 		fmt.Sprintf("From %d seeds on the test is Welch's. Where a profile has one seed, the deviation is pooled over the rows that have several, at this "+
 			"scale or the next smaller one, as the method says: that takes the smaller networks to vary as much. Where there are none nothing is judged. "+

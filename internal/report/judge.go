@@ -107,7 +107,9 @@ func (c *ClaimRow) combineVerdicts() {
 			}
 		}
 		c.inRegime = c.inRegime && f.measured() && f.Why == "" && f.Seeds >= leastSeeds &&
-			!slices.ContainsFunc(f.Group, func(r record.Record) bool { return r.TrainErr > c.study.Regime })
+			!slices.ContainsFunc(f.Group, func(r record.Record) bool {
+				return r.Run.Width() < experiments.PaperWidth || r.TrainErr > c.study.Regime
+			})
 	}
 	if !c.inRegime {
 		return

@@ -699,3 +699,15 @@ func TestOverview(t *testing.T) {
 		require.NoFileExists(t, filepath.Join(results, name), "no row is left")
 	}
 }
+
+// Rows that a profile makes the same are said to be, and no others.
+func TestRepeatedRows(t *testing.T) {
+	results := t.TempDir()
+	for _, name := range []string{"ssc-lc7-base", "ssc-lc7-dropout", "ssc-lc7-no-dropout", "ssc-avg-lc7"} {
+		add(t, results, name, 1, wrong(300))
+	}
+	write(t, results)
+	text := read(t, results, "ablations.md")
+	require.Contains(t, text, "- SSC+LC₇, no dropout is the same as SSC+LC₇ at this profile: ")
+	require.Equal(t, 1, strings.Count(text, "is the same as"))
+}

@@ -3,7 +3,9 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -105,6 +107,7 @@ func rowNotes(profile string, rows []Row) []string {
 			"test images and leave out how much others would vary.")
 	}
 	notes = append(notes, intervalNotes(rows)...)
+	notes = append(notes, repeatNotes(rows)...)
 	if profile != "paper" && hasPaper(rows) {
 		notes = append(notes, "The paper's numbers are of its full width, all 50,000 official images, with dropout, and a training whose length it does not say; "+
 			"this profile is smaller, so compare the rows with one another, not with the paper's columns.")
@@ -120,6 +123,21 @@ func intervalNotes(rows []Row) (notes []string) {
 	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Delta.Method.Pooled != "" }); i >= 0 {
 		notes = append(notes, fmt.Sprintf("Where a row has fewer than %d seeds, the interval takes the deviation between seeds of rows at `%s` for its own.",
 			leastSeeds, rows[i].Delta.Method.Pooled))
+	}
+	return notes
+}
+
+// repeatNotes name rows that a profile's settings make the same as a row above, as a row without dropout is where no row has any.
+func repeatNotes(rows []Row) (notes []string) {
+	for i, row := range rows {
+		above := slices.IndexFunc(rows[:i], func(other Row) bool {
+			a, b := row.Group[0].Run, other.Group[0].Run
+			return reflect.DeepEqual(a.Network, b.Network) && maps.Equal(a.Settings, b.Settings) && a.TrainImages == b.TrainImages && a.Epochs == b.Epochs
+		})
+		if above >= 0 {
+			notes = append(notes, fmt.Sprintf("%s is the same as %s at this profile: what they differ by are seeds, and rounding on other processors.",
+				row.Experiment.Title, rows[above].Experiment.Title))
+		}
 	}
 	return notes
 }
