@@ -57,6 +57,9 @@ const (
 	ClassDifference Quantity = "class difference"
 )
 
+// inBlock says of each quantity whether it is measured in a block of the network, or else of the whole.
+var inBlock = map[Quantity]bool{TestErr: false, TrainErr: false, TrainLoss: false, Cosine: true, ClassDifference: true}
+
 // Between predicts that a quantity of one experiment minus that of its baseline lies between two bounds.
 func Between(quantity Quantity, subject, baseline string, low, high float64) Expectation {
 	return Expectation{quantity, Source{Experiment: subject}, Source{Experiment: baseline}, low, high}

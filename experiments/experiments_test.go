@@ -74,12 +74,22 @@ func TestSuiteValidate(t *testing.T) {
 	twice.Experiments = append(twice.Experiments[:1:1], study.Experiments[0])
 	base.Experiments = []experiments.Experiment{{Name: "a", Base: "b", Architecture: experiments.SevenBlocks{Body: ebssc.SSC}}}
 	claim.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{experiments.Lower(experiments.TestErr, "crelu-lc7", "vgg")}}}
-	block.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{{Subject: experiments.Source{Experiment: "crelu-lc7", Block: "pool1"}}}}}
+	expects := func(e experiments.Expectation) []experiments.Claim {
+		return []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{e}}}
+	}
+	block.Claims = expects(experiments.Expectation{Quantity: experiments.Cosine, Subject: experiments.Source{Experiment: "crelu-lc7", Block: "pool1"}})
+	whole, part, misspelt, order, untraced, grid := study, study, study, study, study, study
+	whole.Claims = expects(experiments.Expectation{Quantity: experiments.Cosine, Subject: experiments.Source{Experiment: "crelu-lc7"}})
+	part.Claims = expects(experiments.Expectation{Quantity: experiments.TestErr, Subject: experiments.Source{Experiment: "crelu-lc7", Block: "conv1"}})
+	misspelt.Claims = expects(experiments.Expectation{Quantity: "test eror", Subject: experiments.Source{Experiment: "crelu-lc7"}})
+	order.Claims = expects(experiments.Between(experiments.TestErr, "crelu-lc7", "relu-lc7", 1, 0))
+	untraced.Report = experiments.Sweeps
+	grid.Grid = experiments.Grid{{Setting: "learning_rate", Values: []any{1}}}
 	nothing, nobody, half := study, study, study
 	nothing.Claims = []experiments.Claim{{Name: "c"}}
-	nobody.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{{Baseline: experiments.Source{Experiment: "crelu-lc7"}}}}}
+	nobody.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{{Quantity: experiments.TestErr, Baseline: experiments.Source{Experiment: "crelu-lc7"}}}}}
 	half.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{
-		{Subject: experiments.Source{Experiment: "crelu-lc7", Block: "conv1"}, Baseline: experiments.Source{Experiment: "relu-lc7"}},
+		{Quantity: experiments.Cosine, Subject: experiments.Source{Experiment: "crelu-lc7", Block: "conv1"}, Baseline: experiments.Source{Experiment: "relu-lc7"}},
 	}}}
 	reference, sweeps, again, across := study, study, study, study
 	reference.Report, reference.Reference = experiments.Rows, slices.Clone(experiments.Table[2:4])
@@ -100,6 +110,7 @@ func TestSuiteValidate(t *testing.T) {
 	digits.Images = experiments.MNIST
 	for name, bad := range map[string]experiments.Study{
 		"setting": setting, "bare": bare, "digits": digits,
+		"whole": whole, "part": part, "misspelt": misspelt, "order": order, "untraced": untraced, "grid": grid,
 		"slash": named("sn/ebc7", "", 7), "dots": named("..", "", 7), "capitals": named("SN-EBC", "", 7), "no name": named("", "", 7),
 		"own base": named("a", "a", 0), "no block": named("a", "", -3), "block 8": named("a", "", 8),
 		"sweeps": sweeps, "again": again, "across": across,

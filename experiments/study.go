@@ -3,6 +3,7 @@ package experiments
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -117,7 +118,7 @@ func (s Suite) Validate() error {
 
 // validate returns an error where an experiment's name is not of small letters, digits, dots and hyphens, or is used twice, where no graph
 // can be built from a network, or it does not read the study's images, for wrong settings, where a base or a claim names an experiment or a block that the study
-// does not have, and where a claim expects nothing.
+// does not have, where a claim expects nothing or what cannot be measured, and where learning curves are reported and not traced.
 func (s Study) validate() error {
 	names := map[string]bool{}
 	for _, e := range s.Rows() {
@@ -130,6 +131,9 @@ func (s Study) validate() error {
 		names[e.Name] = true
 		if err := e.validate(s.Images); err != nil {
 			return fmt.Errorf("experiment %s: %w", e.Name, err)
+		}
+		if s.Report == Sweeps && !e.Traced {
+			return fmt.Errorf("experiment %s: declare it as Traced, for the study reports learning curves", e.Name)
 		}
 	}
 	for _, rows := range [][]Experiment{s.Experiments, s.Reference} {
@@ -144,6 +148,13 @@ func (s Study) validate() error {
 	}
 	if len(s.Reference) > 0 && s.Report != Rows {
 		return errors.New("it has reference rows, and does not report rows")
+	}
+	for _, axis := range s.Grid {
+		for _, value := range axis.Values {
+			if err := Recipe.With(Settings{axis.Setting: value}).Validate(); err != nil {
+				return fmt.Errorf("its grid: %w", err)
+			}
+		}
 	}
 	for _, claim := range s.Claims {
 		if err := s.validateClaim(claim); err != nil {
@@ -176,6 +187,17 @@ func (s Study) validateClaim(claim Claim) error {
 	}
 	for _, expectation := range claim.Expect {
 		subject, baseline := expectation.Subject, expectation.Baseline
+		block, known := inBlock[expectation.Quantity]
+		switch {
+		case !known:
+			return fmt.Errorf("measures %q: choose from %v", expectation.Quantity, slices.Sorted(maps.Keys(inBlock)))
+		case block && subject.Block == "":
+			return fmt.Errorf("measures the %s of %s: name one of its blocks", expectation.Quantity, subject)
+		case !block && subject.Block != "":
+			return fmt.Errorf("measures the %s of %s: name no block", expectation.Quantity, subject)
+		case !(expectation.Low <= expectation.High):
+			return fmt.Errorf("expects a %s from %v to %v", expectation.Quantity, expectation.Low, expectation.High)
+		}
 		if subject == (Source{}) || baseline != (Source{}) && (subject.Block == "") != (baseline.Block == "") {
 			return fmt.Errorf("compares %v with %v", subject, baseline)
 		}

@@ -34,6 +34,9 @@ func execute(stdout, stderr io.Writer, args []string) int {
 	}
 	var signalled interrupted
 	if errors.As(err, &signalled) || errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &signalled) {
+		for _, other := range besidesInterruption(err) { // such as a checkpoint that could not be saved
+			fmt.Fprintf(stderr, "ebssc: %s\n", device.OneLine(other))
+		}
 		message := signalled.Error()
 		if strings.HasPrefix(called.CommandPath()+" ", "ebssc run ") { // and its subcommands
 			message += "; run the same command to go on"
@@ -55,7 +58,25 @@ type interrupted struct{ signal syscall.Signal }
 // Error is a word.
 func (i interrupted) Error() string { return "interrupted" }
 
-// interruptible is a context that SIGINT, SIGTERM and SIGHUP end; under nohup SIGHUP does not. A second signal ends the process at once.
+// besidesInterruption are the errors that were joined with those of an interruption.
+func besidesInterruption(err error) []error {
+	if !errors.Is(err, context.Canceled) && !errors.As(err, new(interrupted)) {
+		return []error{err}
+	}
+	switch err := err.(type) {
+	case interface{ Unwrap() []error }:
+		var others []error
+		for _, one := range err.Unwrap() {
+			others = append(others, besidesInterruption(one)...)
+		}
+		return others
+	case interface{ Unwrap() error }:
+		return besidesInterruption(err.Unwrap())
+	}
+	return nil
+}
+
+// interruptible is a context that SIGINT, SIGTERM and SIGHUP end; under nohup SIGHUP does not. A second SIGINT or SIGTERM ends the process at once.
 func interruptible(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
@@ -68,7 +89,7 @@ func interruptible(parent context.Context) (context.Context, func()) {
 		if !ok {
 			return
 		}
-		signal.Stop(signals)
+		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // but not SIGHUP: a terminal that goes away may send several
 		cancel(interrupted{received.(syscall.Signal)})
 	}()
 	return ctx, func() {

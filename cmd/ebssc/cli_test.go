@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,6 +87,7 @@ func TestSmokeRunEndToEnd(t *testing.T) {
 	status, stdout, stderr = ebssc("runs", "--profile", "smoke", "--results", results)
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "images=300, epochs=1, plain_ops=true, whiten=false")
+	require.Regexp(t, `(?m)^not trained at profile smoke: .* --results `+results+`$`, stdout)
 }
 
 // Decodings from the command line to the figures, of a network trained for real.
@@ -384,4 +388,13 @@ func TestChangedRecordIsRefused(t *testing.T) {
 		require.Contains(t, stderr, path+" is refused: TestErr: ")
 	}
 	require.Equal(t, before, tables(t, results))
+}
+
+// What went wrong beside an interruption, such as a checkpoint that could not be saved, is not lost.
+func TestBesidesInterruption(t *testing.T) {
+	full, stop := errors.New("saving a checkpoint: no space left"), interrupted{syscall.SIGTERM}
+	loop := fmt.Errorf("step 7: %w", stop)
+	require.Empty(t, besidesInterruption(loop))
+	require.Equal(t, []error{full}, besidesInterruption(fmt.Errorf("unroll-0: %w", errors.Join(full, context.Canceled))))
+	require.Equal(t, []error{full}, besidesInterruption(errors.Join(loop, full)))
 }

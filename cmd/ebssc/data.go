@@ -11,6 +11,9 @@ import (
 	"ebsscgo/internal/device"
 )
 
+// dataFlag begins the help of --data.
+const dataFlag = "folder with CIFAR-10 in its binary version, or MNIST, or both"
+
 func dataCommand(stderr io.Writer) *cobra.Command {
 	show := func(cmd *cobra.Command, sets []*dataset.Set) {
 		for _, set := range sets {
@@ -46,6 +49,6 @@ func dataCommand(stderr io.Writer) *cobra.Command {
 			return err
 		},
 	}
-	verify.Flags().StringVar(&folder, "data", "", "folder with the data (default: $"+dataset.EnvVar+" or the cache)")
+	verify.Flags().StringVar(&folder, "data", "", dataFlag+" (default: $"+dataset.EnvVar+" or the cache)")
 	return group(&cobra.Command{Use: "data", Short: "Fetch or verify the data sets"}, fetch, verify)
 }

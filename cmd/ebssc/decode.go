@@ -30,7 +30,7 @@ func (flags *modelFlags) add(cmd *cobra.Command, run, out string) {
 	f.StringVar(&flags.run, "run", "", run)
 	f.StringVar(&flags.out, "out", "", out)
 	f.StringVar(&flags.results, "results", "results", "folder of the results")
-	f.StringVar(&flags.data, "data", "", "folder with the data (default: the cache, or a download)")
+	f.StringVar(&flags.data, "data", "", dataFlag+" (default: $"+dataset.EnvVar+", the cache, or a download)")
 	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 }
 

@@ -44,7 +44,7 @@ func doctorCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&name, "profile", "quick", "whose requirements of memory and disk are compared with the free ones: "+profileNames())
 	cmd.Flags().StringVar(&results, "results", "results", "folder for the results, for its disk")
-	cmd.Flags().StringVar(&folder, "data", "", "folder with CIFAR-10 in its binary version (default: $"+dataset.EnvVar+" or the cache)")
+	cmd.Flags().StringVar(&folder, "data", "", dataFlag+" (default: $"+dataset.EnvVar+" or the cache)")
 	return cmd
 }
 

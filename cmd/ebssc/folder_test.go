@@ -104,3 +104,15 @@ func TestFileInPlaceOfFolder(t *testing.T) {
 	require.Contains(t, fails(t, row("unroll-0", digits(t), results)...), results)
 	require.Contains(t, fails(t, "report", "--results", results), results)
 }
+
+// A folder without runs, and none, are named before anything is trained or written.
+func TestFolderWithoutRuns(t *testing.T) {
+	results := t.TempDir()
+	for _, command := range []string{"report", "runs"} {
+		require.Contains(t, fails(t, command, "--results", results), "no runs are recorded in "+results)
+	}
+	entries, err := os.ReadDir(results)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+	require.Contains(t, fails(t, row("unroll-0", digits(t), "")...), "--results is empty")
+}

@@ -59,6 +59,7 @@ func TestInterrupted(t *testing.T) {
 // killed kills the program so often, or until it ends first, and then lets it finish.
 func killed(t *testing.T, data, unbroken string) {
 	results := t.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(results, "none")) // files are written beside their places, as where /tmp is another file system
 	rng := rand.New(rand.NewPCG(1, 2))
 	count := 0
 	for count < *kills {
@@ -152,6 +153,12 @@ func unread(t *testing.T, data string) {
 		stop = syscall.SIGTERM
 	}
 	require.NoError(t, p.Process.Signal(stop))
+	for range 3 { // shells and the kernel send more of them
+		if stop == syscall.SIGHUP {
+			time.Sleep(time.Millisecond)
+			_ = p.Process.Signal(stop) // fails where the program has ended
+		}
+	}
 	require.Equal(t, 128+int(stop), p.status(t), p.stderr.String())
 	require.Contains(t, p.stderr.String(), "run the same command to go on")
 }

@@ -29,9 +29,7 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 			}
 			profiles, err := report.WriteAll(results, study.Suite)
 			for _, p := range profiles {
-				for _, missing := range p.Missing() {
-					fmt.Fprintf(stdout, "not trained at profile %s: %s --results %s\n", p.Name, missing, results)
-				}
+				sayMissing(stdout, p, results)
 				if page, ok := pageOf(results, p.Name); ok {
 					fmt.Fprintln(stdout, page)
 				}
@@ -43,7 +41,7 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 	return cmd
 }
 
-// resultsExist returns an error if there is no folder of results.
+// resultsExist returns an error if the folder holds no results.
 func resultsExist(results string) error {
 	if _, err := os.Stat(results); err != nil {
 		return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
@@ -51,7 +49,19 @@ func resultsExist(results string) error {
 	if _, err := os.Stat(filepath.Join(results, record.Folder)); err == nil {
 		return fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", results)
 	}
-	return nil
+	for _, profile := range experiments.ProfileNames() {
+		if _, err := os.Stat(filepath.Join(results, profile, record.Folder)); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
+}
+
+// sayMissing names the experiments that the begun studies of a profile lack, with the commands that train them.
+func sayMissing(stdout io.Writer, p *report.Profile, results string) {
+	for _, missing := range p.Missing() {
+		fmt.Fprintf(stdout, "not trained at profile %s: %s --results %s\n", p.Name, missing, results)
+	}
 }
 
 // pageOf is the page of a profile's results, if there is one: there is none of trials alone.
@@ -83,6 +93,7 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 				return err
 			}
 			_, err = fmt.Fprint(stdout, p.RunsText())
+			sayMissing(stdout, p, results)
 			return err
 		},
 	}

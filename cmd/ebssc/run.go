@@ -37,7 +37,7 @@ func (flags *runFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&flags.Grid, "grid", false, "train at all points of the study's grid of settings, with --held-out, to choose settings")
 	f.StringVar(&flags.set, "set", "", "hyperparameters, as \"key=value;key=value\"")
 	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to train (default: all)")
-	f.StringVar(&flags.Data, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+dataset.EnvVar+", the cache, or a download)")
+	f.StringVar(&flags.Data, "data", "", dataFlag+" (default: $"+dataset.EnvVar+", the cache, or a download)")
 	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best available one)")
 	f.IntVar(&flags.Devices, "devices", 1, "number of the backend's devices that share each training batch, with plain operations (cpu has any number, for tests)")
 	f.StringVar(&flags.Results, "results", "results", "folder for the results")

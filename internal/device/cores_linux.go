@@ -8,7 +8,7 @@ import (
 )
 
 // PinThread wires the calling goroutine to its thread, and that thread to one of equal shares of the process's cores, numbered from 0.
-// Threads that it starts stay there, too: those of a backend that is opened next. It returns how many cores these are. With more shares than
+// Threads that it starts stay there, too: those of a backend that is opened next. It returns how many cores these are, or [Cores] if that is less. With more shares than
 // cores nothing is pinned.
 //
 // The goroutine must end without runtime.UnlockOSThread: then the thread ends with it.
@@ -20,7 +20,7 @@ func PinThread(share, shares int) (cores int, err error) {
 	}
 	count := all.Count()
 	if shares > count {
-		return count, nil
+		return min(count, Cores()), nil
 	}
 	for cpu, seen := 0, 0; seen < count; cpu++ {
 		if !all.IsSet(cpu) {
@@ -34,5 +34,5 @@ func PinThread(share, shares int) (cores int, err error) {
 	if err := unix.SchedSetaffinity(0, &own); err != nil {
 		return 0, fmt.Errorf("keeping a thread on its cores: %w", err)
 	}
-	return own.Count(), nil
+	return min(own.Count(), Cores()), nil
 }

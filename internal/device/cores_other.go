@@ -2,7 +2,5 @@
 
 package device
 
-import "runtime"
-
 // PinThread does nothing and returns the number of all cores: threads are kept on cores on Linux only.
-func PinThread(share, shares int) (cores int, err error) { return runtime.NumCPU(), nil }
+func PinThread(share, shares int) (cores int, err error) { return Cores(), nil }

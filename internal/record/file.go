@@ -55,6 +55,25 @@ func (r Record) Write(folder string) (Record, error) {
 	return r, nil
 }
 
+// RemoveUnfinished removes what a kill left in a folder of files whose names begin so: they are written under hidden names that end in digits. A
+// folder that does not exist has none.
+func RemoveUnfinished(folder, prefix string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("looking for unfinished files: %w", err)
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, "."+prefix) || !strings.ContainsAny(name[len(name)-1:], "0123456789") {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, name)); err != nil {
+			return fmt.Errorf("removing an unfinished file: %w", err)
+		}
+	}
+	return nil
+}
+
 // Load reads and verifies a record. The error is fs.ErrNotExist where the run has none, else one line that names the file and the
 // field that does not fit.
 func Load(path string) (Record, error) {

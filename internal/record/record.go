@@ -5,6 +5,8 @@ package record
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"ebsscgo/ebssc"
@@ -56,6 +58,21 @@ type Origin struct {
 	Cores       int
 }
 
+// Then is the origin of a run that a program and a computer began and others went on with: both names where they differ, and the cores of
+// the latter.
+func (o Origin) Then(next Origin) Origin {
+	both := func(first, second string) string {
+		if slices.Contains(strings.Split(first, " then "), second) {
+			return first
+		}
+		return first + " then " + second
+	}
+	return Origin{
+		Commit: both(o.Commit, next.Commit), Go: both(o.Go, next.Go), GoMLX: both(o.GoMLX, next.GoMLX), Plugin: both(o.Plugin, next.Plugin),
+		System: both(o.System, next.System), CPU: both(o.CPU, next.CPU), Cores: next.Cores,
+	}
+}
+
 // Epoch is a point of a learning curve.
 type Epoch struct {
 	// Epoch counts from 1; Step is the number of training steps so far.
@@ -63,7 +80,7 @@ type Epoch struct {
 	// BatchLoss in nats and BatchErr in percent: means over the epoch's batches while training, with augmentation, dropout and smoothed
 	// labels, as far as the settings have them.
 	BatchLoss, BatchErr float64
-	// Seconds that the epoch took.
+	// Seconds that the epoch took, with its trace.
 	Seconds float64
 	// Trace is the measurement after the epoch; nil if the run is not traced.
 	Trace *Trace `json:",omitempty"`

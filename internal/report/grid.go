@@ -128,7 +128,7 @@ func (p *Profile) reportGrids(out output) error {
 			if len(complete) == 0 {
 				continue
 			}
-			drawn, err := p.gridChart(axis, complete).Draw()
+			drawn, err := p.gridChart(axis, complete).First().Draw()
 			if err != nil {
 				return fmt.Errorf("drawing the grid of %s: %w", study.Name, err)
 			}

@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -22,6 +24,7 @@ const (
 
 // WriteAll writes the reports of all profiles, see [Write], and the overview; it returns the profiles. It waits while another process does.
 func WriteAll(results string, suite experiments.Suite) (profiles []*Profile, err error) {
+	_, noLock := os.Stat(filepath.Join(results, lockFile))
 	unlock, err := lock(results)
 	if err != nil {
 		return nil, err
@@ -34,12 +37,19 @@ func WriteAll(results string, suite experiments.Suite) (profiles []*Profile, err
 		}
 		profiles = append(profiles, p)
 	}
-	return profiles, writeOverview(results, suite, profiles)
+	out, err := overview(suite, profiles)
+	if err != nil {
+		return nil, err
+	}
+	if err := out.write(results); err != nil || noLock != nil {
+		return profiles, err // nothing to remove: no reports were written here before
+	}
+	return profiles, out.removeOthers(results, errorsName+".csv", errorsName+".svg", errorsName+".png")
 }
 
-// writeOverview writes what belongs to no profile into the folder of all results: paper.csv, the numbers that the paper reports, and the
-// overview of the profiles' test errors against the hours of training, errors.csv and errors.svg.
-func writeOverview(results string, suite experiments.Suite, profiles []*Profile) error {
+// overview is what belongs to no profile, for the folder of all results: paper.csv, the numbers that the paper reports, and the test errors of
+// all profiles against the hours of training, errors.csv and errors.svg.
+func overview(suite experiments.Suite, profiles []*Profile) (output, error) {
 	out := output{paperCSV: paperColumns.CSV(suite.PaperNumbers())}
 	var rows []RunsRow
 	for _, p := range profiles {
@@ -56,16 +66,13 @@ func writeOverview(results string, suite experiments.Suite, profiles []*Profile)
 		out[errorsName+".csv"] = errorsColumns.CSV(rows)
 		drawn, err := plot.Charts(errorsCharts(suite, rows)...)
 		if err != nil {
-			return fmt.Errorf("drawing the overview of errors: %w", err)
+			return nil, fmt.Errorf("drawing the overview of errors: %w", err)
 		}
 		if err := out.add(errorsName, drawn); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := out.write(results); err != nil {
-		return err
-	}
-	return out.removeOthers(results, errorsName+".csv", errorsName+".svg", errorsName+".png")
+	return out, nil
 }
 
 // paperColumns are those of paper.csv.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,14 +96,8 @@ func withoutSeed(run experiments.Run) string {
 	return run.ID()
 }
 
-// RunsText is the list of all recorded runs as a table for a terminal, with the experiments that begun studies lack below it.
-func (p *Profile) RunsText() string {
-	text := runsColumns.Text(p.Runs())
-	for _, m := range p.Missing() {
-		text += fmt.Sprintf("not trained: %s\n", m)
-	}
-	return text
-}
+// RunsText is the list of all recorded runs as a table for a terminal.
+func (p *Profile) RunsText() string { return runsColumns.Text(p.Runs()) }
 
 // RunsCSV is the list of all recorded runs as CSV.
 func (p *Profile) RunsCSV() []byte { return runsColumns.CSV(p.Runs()) }

@@ -107,7 +107,7 @@ var sweepsFigures = []struct {
 func drawSweeps(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) (figures []figure, err error) {
 	for i, chart := range p.sweepsCharts(study, setting, rows) {
 		f := sweepsFigures[i]
-		drawn, err := chart.Draw()
+		drawn, err := chart.First().Draw()
 		if err != nil {
 			return nil, fmt.Errorf("drawing the %s of %s: %w", f.title, study.Name, err)
 		}

@@ -89,7 +89,7 @@ func (p *Profile) reportWidths(out output, study experiments.Study, e experiment
 		}
 		title := fmt.Sprintf("%s by width, %s of %d images", e.Title, plural(runs[0].Run.Epochs, "epoch"), runs[0].Run.TrainImages)
 		chart := widthsChart(title+"\n"+p.subtitle(setting, nil, ""), networks)
-		drawn, err := chart.Draw()
+		drawn, err := chart.First().Draw()
 		if err != nil {
 			return nil, fmt.Errorf("drawing the decodings of %s by width: %w", e.Name, err)
 		}

@@ -36,6 +36,7 @@ const (
 	scanPrefix    = "scan_"
 	summarySuffix = "_summary.csv"
 	shrinkage     = "shrinkage"
+	lockFile      = "report.lock"
 	curvesFolder  = "curves"
 )
 
@@ -44,8 +45,8 @@ const (
 // another process writes the same reports.
 func Write(results, profile string, suite experiments.Suite) (*Profile, error) {
 	folder := filepath.Join(results, profile)
-	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		return Load(results, profile, suite)
+	if _, err := os.Stat(filepath.Join(folder, record.Folder)); errors.Is(err, fs.ErrNotExist) {
+		return Load(results, profile, suite) // what lies there, if anything does, is not ours
 	}
 	unlock, err := lock(filepath.Join(folder, record.Folder))
 	if err != nil {
@@ -72,7 +73,7 @@ func lock(folder string) (unlock func() error, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("a folder for results: %w; give another with --results", err)
 	}
-	file := flock.New(filepath.Join(folder, "report.lock"))
+	file := flock.New(filepath.Join(folder, lockFile))
 	if err := file.Lock(); err != nil {
 		return nil, fmt.Errorf("locking the reports in %s: %w; give another folder with --results", folder, err)
 	}
@@ -176,6 +177,9 @@ func (o output) add(path string, drawn plot.Figure) (err error) {
 func (o output) write(folder string) error {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := record.RemoveUnfinished(filepath.Split(path)); err != nil {
+			return err
+		}
 		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, o[name]) {
 			continue
 		}

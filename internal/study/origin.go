@@ -22,7 +22,7 @@ import (
 func originOf(choice device.Choice) record.Origin {
 	return record.Origin{
 		Commit: Commit(), Go: runtime.Version(), GoMLX: device.GoMLXVersion(), Plugin: plugin(choice.Plugin),
-		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: runtime.NumCPU(),
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(),
 	}
 }
 
@@ -68,7 +68,7 @@ func Commit() string {
 		}
 		commit = strings.TrimSpace(string(head))
 	}
-	if !here || differs(commit) {
+	if !here || differs(commit) || modified && newer() {
 		return commit + "+changes"
 	}
 	return commit
@@ -79,6 +79,28 @@ func differs(commit string) bool {
 	changed := exec.Command("git", "diff", "--quiet", commit, "--", ":/", ":!/results").Run()
 	others, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":!/results").Output()
 	return changed != nil || err != nil || len(others) > 0
+}
+
+// newer says whether a source in the current folder is newer than the program: those that it was built from may have been others.
+func newer() bool {
+	program, err := os.Executable()
+	if err != nil {
+		return true
+	}
+	built, err := os.Stat(program)
+	if err != nil {
+		return true
+	}
+	sources, err := exec.Command("git", "ls-files", "-z", "--", ":/", ":!/results").Output()
+	if err != nil {
+		return true
+	}
+	for path := range strings.SplitSeq(strings.TrimSuffix(string(sources), "\x00"), "\x00") {
+		if info, err := os.Stat(path); err != nil || info.ModTime().After(built.ModTime()) {
+			return true
+		}
+	}
+	return false
 }
 
 // stamp is what the go command wrote into the program, if it did: the commit, and whether anything differed from it.

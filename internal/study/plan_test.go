@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,6 +102,11 @@ func TestCommit(t *testing.T) {
 	write("results/quick/table.md", "a new one")
 	write("results/quick/claims.md", "")
 	require.Equal(t, head, Commit())
+	for age, want := range map[time.Duration]bool{time.Hour: true, -100 * time.Hour: false} {
+		when := time.Now().Add(age)
+		require.NoError(t, os.Chtimes("go.mod", when, when))
+		require.Equal(t, want, newer(), age)
+	}
 	write("new.go", "package main\n")
 	require.Equal(t, head+"+changes", Commit())
 	git("add", ".")

@@ -67,6 +67,8 @@ func (o Options) Validate() error {
 		return err
 	}
 	switch {
+	case o.Results == "":
+		return errors.New("--results is empty: name a folder")
 	case o.Devices < 1:
 		return errors.New("--devices must be at least 1")
 	case o.Jobs < 1:
@@ -363,7 +365,7 @@ func longestFirst(runs []experiments.Run) error {
 
 // train executes the runs of a study, several at a time if asked for. One that diverges does not stop the others.
 func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
-	queue, diverged := make(chan experiments.Run, len(p.runs)), make(chan error, len(p.runs))
+	queue, diverged, failed := make(chan experiments.Run, len(p.runs)), make(chan error, len(p.runs)), make(chan error, s.Jobs)
 	var all []error
 	for _, run := range p.runs {
 		queue <- run
@@ -387,6 +389,9 @@ func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
 					diverged <- *one // without what GoMLX's loop says around it
 					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", *one)
 				} else if err != nil {
+					if cause := context.Cause(running); cause != nil && !errors.Is(err, cause) {
+						failed <- err // while stopping for another reason, the one that Wait returns
+					}
 					return err
 				}
 			}
@@ -394,6 +399,12 @@ func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
 		})
 	}
 	err = jobs.Wait()
+	close(failed)
+	for one := range failed {
+		if !errors.Is(err, one) {
+			err = errors.Join(err, one)
+		}
+	}
 	close(diverged)
 	for one := range diverged {
 		all = append(all, one)

@@ -55,6 +55,10 @@ type progress struct {
 	Variables []string
 	// Curve has the finished epochs.
 	Curve []record.Epoch
+	// Origin names the programs and computers that trained so far, and CoreSeconds are their seconds times their cores; empty in checkpoints
+	// from before they were kept.
+	Origin      record.Origin
+	CoreSeconds float64
 	// epoch that is under way.
 	epoch
 }
@@ -79,7 +83,7 @@ func (s *trainingRun) save() error {
 		return s.diverged(name+" is not finite", int(optimizer.GetGlobalStep(s.store)))
 	}
 	text, err := json.Marshal(progress{Format: checkpointFormat, Run: s.id, Variables: slices.Sorted(maps.Keys(variables)),
-		Curve: s.curve, epoch: s.underWay})
+		Curve: s.curve, Origin: s.origin, CoreSeconds: s.coreSeconds(s.seconds()), epoch: s.underWay})
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
@@ -271,6 +275,10 @@ func (s *trainingRun) restore() error {
 			// GoMLX takes what it loads for trainable, and Adam would round the generator's state to float32.
 			s.store.GetVariable(model.RNGStateVariableName).SetTrainable(false)
 			s.curve, s.underWay = p.Curve, p.epoch
+			if p.Origin != (record.Origin{}) {
+				s.origin = p.Origin.Then(s.runner.Origin)
+				s.earlier.seconds, s.earlier.coreSeconds = s.seconds(), p.CoreSeconds
+			}
 			s.say("resumed at step %d of %d, from %s", len(p.Curve)*s.run.StepsPerEpoch()+p.Steps, s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
 			return nil
 		case errors.Is(err, fs.ErrNotExist):

@@ -70,7 +70,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 	row := experiments.Table[4]
 	row.Traced = true
 	run := withMuon(small(t, row, set, 3), row)
-	runner := &train.Runner{Backend: xla, Set: set}
+	runner := &train.Runner{Backend: xla, Set: set, Origin: record.Origin{Commit: "one", CPU: "a CPU", Cores: 1}}
 	var variables map[string]any
 	execute := func(ctx context.Context, folder string) (record.Record, string, error) {
 		var log bytes.Buffer
@@ -86,6 +86,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 	require.NoError(t, err)
 	wanted := variables
 	require.Contains(t, wanted, "muon/conv7/momentum")
+	require.Equal(t, runner.Origin, want.Origin)
 
 	for _, stop := range []struct{ looks, step int }{
 		{1 + 2, 3},     // two steps of epoch 1, and stopped by the third
@@ -102,8 +103,12 @@ func TestResumeIsBitForBit(t *testing.T) {
 	require.NoError(t, os.Truncate(newest(run, stopped), 1000))
 	unfinished := filepath.Join(stopped, train.Checkpoints, "."+run.ID()+".npz123")
 	require.NoError(t, os.WriteFile(unfinished, nil, 0o600)) // of a kill while a checkpoint was written
+	runner.Origin = record.Origin{Commit: "two", CPU: "a CPU", Cores: 1000}
 	result, log, err := execute(context.Background(), stopped)
 	require.NoError(t, err)
+	require.Equal(t, record.Origin{Commit: "one then two", CPU: "a CPU", Cores: result.Origin.Cores}, result.Origin)
+	require.Greater(t, result.Origin.Cores, 1, "the mean over the seconds")
+	require.Less(t, result.Origin.Cores, 1000)
 	require.NoFileExists(t, unfinished)
 	require.Contains(t, log, "set aside")
 	require.Contains(t, log, "epoch 3 of 3")

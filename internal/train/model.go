@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -70,9 +71,12 @@ func writeArrays(path string, run experiments.Run, arrays map[string]*tensors.Te
 func LoadModel(run experiments.Run, folder string) (*model.Store, error) {
 	path := NetworkFile(folder, run.ID())
 	store, err := readNetwork(run, path)
+	var errno syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it again with --results and another folder", run.ID(), path)
+	case errors.As(err, &errno): // the network may well be good
+		return nil, fmt.Errorf("reading network %s: %w", path, err)
 	case err != nil:
 		return nil, fmt.Errorf("network %s is not good (%w): remove it and the record, and run the experiment again", path, err)
 	}

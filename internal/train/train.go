@@ -39,7 +39,7 @@ import (
 //
 // complete, if not nil, adds measurements of the trained model to the record before it is written.
 func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, complete func(context.Context, *record.Record) error) (record.Record, error) {
-	s := &trainingRun{runner: r, ctx: ctx, run: run, id: run.ID(), folder: folder}
+	s := &trainingRun{runner: r, ctx: ctx, run: run, id: run.ID(), folder: folder, origin: r.Origin}
 	s.place = r.Places[s.id]
 	records := filepath.Join(folder, record.Folder)
 	unlock, err := s.lock()
@@ -97,6 +97,25 @@ type trainingRun struct {
 	// underWay is the epoch under way, without its seconds: these count from began.
 	underWay epoch
 	began    time.Time
+
+	// origin of what was trained so far, in this process and in earlier ones.
+	origin record.Origin
+	// earlier processes trained for so many seconds, and seconds times cores.
+	earlier struct{ seconds, coreSeconds float64 }
+}
+
+// seconds that were trained when the last checkpoint was made or read.
+func (s *trainingRun) seconds() float64 {
+	seconds := s.underWay.Seconds
+	for _, point := range s.curve {
+		seconds += point.Seconds
+	}
+	return seconds
+}
+
+// coreSeconds are that many seconds, those of each process times its cores.
+func (s *trainingRun) coreSeconds(seconds float64) float64 {
+	return s.earlier.coreSeconds + (seconds-s.earlier.seconds)*float64(s.runner.Origin.Cores)
 }
 
 // checkpoint is a file of the run in the folder of checkpoints.
@@ -118,14 +137,9 @@ func (s *trainingRun) lock() (unlock func() error, err error) {
 	if !ok {
 		return nil, fmt.Errorf("another process is training %s in %s: wait for it, or give another folder with --results", s.id, s.folder)
 	}
-	// What a kill left while a checkpoint was written.
-	unfinished, err := filepath.Glob(filepath.Join(filepath.Dir(path), "."+s.id+"*"))
-	if err != nil {
-		return nil, errors.Join(err, file.Unlock())
-	}
-	for _, name := range unfinished {
-		if err := os.Remove(name); err != nil {
-			return nil, errors.Join(fmt.Errorf("removing what is left of a checkpoint: %w", err), file.Unlock())
+	for _, folder := range []string{Checkpoints, Networks, record.Folder, record.FiguresFolder} {
+		if err := record.RemoveUnfinished(filepath.Join(s.folder, folder), s.id); err != nil {
+			return nil, errors.Join(err, file.Unlock())
 		}
 	}
 	return file.Unlock, nil
@@ -319,8 +333,8 @@ func (s *trainingRun) pause() error {
 // endEpoch adds the epoch to the curve and saves a checkpoint.
 func (s *trainingRun) endEpoch(step int) error {
 	steps := float64(s.underWay.Steps)
-	seconds := time.Since(s.began).Seconds()
-	point := record.Epoch{Epoch: step / s.underWay.Steps, Step: step, BatchLoss: s.underWay.Loss / steps, BatchErr: s.underWay.Err / steps, Seconds: seconds}
+	training := time.Since(s.began)
+	point := record.Epoch{Epoch: step / s.underWay.Steps, Step: step, BatchLoss: s.underWay.Loss / steps, BatchErr: s.underWay.Err / steps}
 	if s.run.Traced {
 		var err error
 		if point.Trace, err = s.trace(); err != nil {
@@ -330,6 +344,7 @@ func (s *trainingRun) endEpoch(step int) error {
 			return err
 		}
 	}
+	point.Seconds = time.Since(s.began).Seconds()
 	s.curve = append(s.curve, point)
 	s.underWay = epoch{}
 	if err := s.save(); err != nil {
@@ -339,7 +354,7 @@ func (s *trainingRun) endEpoch(step int) error {
 		s.runner.OnEpoch(s.run, s.curve)
 	}
 	if !s.runner.Terminal {
-		s.sayProgress(point, "", cmp.Or(s.median, time.Duration(seconds/steps*float64(time.Second)))) // the mean has the compiler's time in it
+		s.sayProgress(point, "", cmp.Or(s.median, training/time.Duration(steps))) // the mean has the compiler's time in it
 	}
 	s.began = time.Now()
 	return nil
@@ -404,7 +419,7 @@ func (s *trainingRun) measure() (record.Record, error) {
 	if err != nil {
 		return record.Record{}, err
 	}
-	r := record.Record{Run: s.run, Parameters: count.Total(), Origin: s.runner.Origin, Curve: s.curve}
+	r := record.Record{Run: s.run, Parameters: count.Total(), Origin: s.origin, Curve: s.curve}
 	train, err := s.evaluate(s.images.train, s.images.trainLabels)
 	if err != nil {
 		return record.Record{}, err
@@ -415,10 +430,8 @@ func (s *trainingRun) measure() (record.Record, error) {
 	}
 	r.TrainErr, r.TestErr, r.TrainObjective, r.TestObjective, r.Penalty = train.errorRate, test.errorRate, train.objective, test.objective, new(test.penalty)
 	r.Predictions, r.Labels = digits(test.scores.Predictions()), digits(s.images.testLabels)
-	for _, point := range s.curve {
-		r.Seconds += point.Seconds
-	}
-	r.Seconds += time.Since(began).Seconds()
+	r.Seconds = s.seconds() + time.Since(began).Seconds()
+	r.Origin.Cores = int(math.Round(s.coreSeconds(r.Seconds) / r.Seconds))
 	r.Finished = time.Now().UTC().Truncate(time.Second)
 	return r, nil
 }
