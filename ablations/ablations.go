@@ -67,7 +67,7 @@ var ours = []experiments.Experiment{
 	{Name: "ssc-lc7-beta-fixed", Title: "SSC+LC₇, β fixed", Base: "ssc-lc7-base", Architecture: plainSSC, Settings: experiments.Settings{ebssc.ParamBetaStep: 0.0}},
 	{Name: "ssc-lc7-beta-filter", Title: "SSC+LC₇, a β for each filter", Base: "ssc-lc7-base", Architecture: ssc(func(c *ebssc.Coding) { c.Thresholds = ebssc.BetaFilter })},
 	{Name: "ssc-lc7-local", Title: "SSC+LC₇, norm at each position", Base: "ssc-lc7-base", Architecture: ssc(func(c *ebssc.Coding) { c.Local = true })},
-	{Name: "ssc-lc7-signed", Title: "SSC+LC₇, signed codes", Base: "ssc-lc7-base", Architecture: ssc(func(c *ebssc.Coding) { c.Signed = true })},
+	{Name: "ssc-lc7-signed-codes", Title: "SSC+LC₇, signed codes", Base: "ssc-lc7-base", Architecture: ssc(func(c *ebssc.Coding) { c.Signed = true })},
 	{Name: "ssc-ebc67-top", Title: "SSC+EBC₆₋₇, top energy alone", Base: "ssc-ebc67-base", Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBC: 6, TopEnergy: true}},
 	{Name: "ssc-lc7-dropout", Title: "SSC+LC₇, dropout 0.3", Base: "ssc-lc7-no-dropout", Architecture: plainSSC, Settings: experiments.Settings{ebssc.ParamDropout: 0.3}},
 	{Name: "ssc-lc7-no-dropout", Title: "SSC+LC₇, no dropout", Architecture: plainSSC, Settings: experiments.Settings{ebssc.ParamDropout: 0.0}},

@@ -58,12 +58,13 @@ def scores(run, variables, images):
         x = np.maximum(u - threshold, 0)  # asymmetric shrinkage, Eq. (asym_shrink)
         if coding["Spherical"]:
             x, norm = normalize(x, (-1,) if coding.get("Local") else (-3, -2, -1))
-            rms = root_mean_square(x, coding)
             if coding["Thresholds"] == "class":
                 energy = norm.sum((-3, -2, -1))  # Appendix B: the energy of an optimal code is its norm
                 energies = energy if network["Classifier"] == "EBC-top" else energies + energy
         if coding.get("Signed"):  # z⁺ − z⁻
             x = x[..., : block["Filters"]] - x[..., block["Filters"] :]
+        if coding["Spherical"]:
+            rms = root_mean_square(x, coding)
     if network["Classifier"] == "LC":
         return x.mean((-3, -2))[:, 0] @ variables["classifier/weights"] * settings["classifier_scale"] / rms
     return (energies - energies.mean(1, keepdims=True)) * settings["energy_scale"]

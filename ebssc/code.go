@@ -10,7 +10,7 @@ import (
 //
 // The norm runs over all axes except the first `batchAxes` (1 for images, 2 for images and hypotheses). It returns the
 // code, shaped as z̃, and the norm, shaped as the batch axes. By Appendix B the norm is the energy of the code.
-// z̃ = 0 gives code 0, norm 0 and gradient 0.
+// z̃ = 0 gives code 0 and norm 0; a gradient passes through it unchanged, so that it stays finite.
 func Normalize(shrunk *Node, batchAxes int) (code, norm *Node) {
 	return normalize(ops.Kernels{Plain: true}, shrunk, batchAxes)
 }

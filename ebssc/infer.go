@@ -250,6 +250,9 @@ func (p path) channels(below signal) int {
 func (p path) forward(below signal) (pooled []signal, above signal) {
 	if p.signed {
 		below.values = Signed(below.values)
+		if below.rms != 1 {
+			below.rms = below.sphereRMS() // the same norm in half the entries
+		}
 	}
 	for _, pool := range p.pools {
 		below = pool.apply(p.kernels, below)

@@ -90,7 +90,7 @@ func TestCountAgreesWithTheGraph(t *testing.T) {
 
 // changed are the ablations that change the model.
 func changed(t *testing.T) (rows []experiments.Experiment) {
-	for _, name := range []string{"ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed", "ssc-ebc67-top", "ssc-lc7-unrolled"} {
+	for _, name := range []string{"ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed-codes", "ssc-ebc67-top", "ssc-lc7-unrolled"} {
 		rows = append(rows, rowNamed(t, name))
 	}
 	return rows

@@ -18,8 +18,8 @@ import (
 // description gives other numbers, so that old runs are not taken for new ones.
 const Version = 3
 
-// MaxSeeds is the largest number of seeds of an experiment.
-const MaxSeeds = 1000
+// maxSeeds is the largest number of seeds of an experiment.
+const maxSeeds = 1000
 
 // Run describes one training run: all that decides its result, but for the processor, on which numbers are rounded in another way.
 type Run struct {
@@ -57,6 +57,9 @@ type Dataset struct {
 	Train, Test int
 }
 
+// XLACPU is the name of XLA's backend on the CPU: it has the fast operations.
+const XLACPU = "xla-cpu"
+
 // Machine is the part of a computer that a run's description names: it fixes the operations. Processors may round them differently.
 type Machine struct {
 	// Backend that computes: xla-cpu, xla-cuda, xla-cuda-float32 (without TF32), xla (another plugin) or go.
@@ -74,12 +77,12 @@ func (m Machine) String() string {
 }
 
 // OnCPU says whether the CPU computes.
-func (m Machine) OnCPU() bool { return m.Backend == "xla-cpu" || m.Backend == "go" }
+func (m Machine) OnCPU() bool { return m.Backend == XLACPU || m.Backend == "go" }
 
 // settings are the machine's own. The fast operations were measured on XLA's CPU alone. They loop over pieces of the batch, which
 // lie on one device each, so with several devices every device would compute all pieces.
 func (m Machine) settings() Settings {
-	return Settings{ebssc.ParamPlainOps: m.Backend != "xla-cpu" || m.Devices > 1}
+	return Settings{ebssc.ParamPlainOps: m.Backend != XLACPU || m.Devices > 1}
 }
 
 // Overrides are a user's changes to a profile. Zero fields change nothing.
@@ -97,7 +100,7 @@ func (o Overrides) Validate() error {
 	for _, limit := range []struct {
 		flag       string
 		value, max int
-	}{{"width", o.Width, 4096}, {"images", o.Images, 1 << 30}, {"epochs", o.Epochs, 1 << 20}, {"seeds", o.Seeds, MaxSeeds}, {"held-out", o.HeldOut, 1 << 30}} {
+	}{{"width", o.Width, 4096}, {"images", o.Images, 1 << 30}, {"epochs", o.Epochs, 1 << 20}, {"seeds", o.Seeds, maxSeeds}, {"held-out", o.HeldOut, 1 << 30}} {
 		if limit.value < 0 || limit.value > limit.max {
 			return fmt.Errorf("--%s %d is out of range: choose 1 to %d", limit.flag, limit.value, limit.max)
 		}
@@ -191,7 +194,7 @@ func (s Suite) declared(r Run) (study Study, e Experiment, scale Scale, run Run,
 }
 
 // backendFlags are what --backend takes for the backends of machines. Other plugins are files that a command cannot name.
-var backendFlags = map[string]string{"xla-cpu": "cpu", "xla-cuda": "cuda", "xla-cuda-float32": "xla:cuda,tf32=false", "go": "go"}
+var backendFlags = map[string]string{XLACPU: "cpu", "xla-cuda": "cuda", "xla-cuda-float32": "xla:cuda,tf32=false", "go": "go"}
 
 // Command is the command line that plans the run, with the seeds below its own: "ebssc run table --only ssc-lc7 --profile quick …". It is empty where none
 // does today: of a run of another version, of an experiment that has changed since, or on a plugin of unknown kind.

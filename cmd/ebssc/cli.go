@@ -21,6 +21,7 @@ import (
 func execute(stdout, stderr io.Writer, args []string) int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
+	stdout = &pipe{stdout}
 	root := command(stdout, stderr)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -29,7 +30,7 @@ func execute(stdout, stderr io.Writer, args []string) int {
 	if err == nil {
 		called, err = root.ExecuteContextC(ctx)
 	}
-	if err == nil || errors.Is(err, syscall.EPIPE) { // as in "ebssc list | head -1"
+	if err == nil {
 		return 0
 	}
 	var signalled interrupted
@@ -52,10 +53,30 @@ func execute(stdout, stderr io.Writer, args []string) int {
 	return 1
 }
 
+// pipe is standard output. What nobody reads any more is dropped and is no error, as in "ebssc list | head -1".
+type pipe struct{ to io.Writer }
+
+// Write writes the text, or drops it.
+func (p *pipe) Write(text []byte) (int, error) {
+	n, err := p.to.Write(text)
+	if errors.Is(err, syscall.EPIPE) {
+		return len(text), nil
+	}
+	return n, err
+}
+
+// Fd is the file descriptor if this is a file, so that others can ask whether it is a terminal, else one that no file has.
+func (p *pipe) Fd() uintptr {
+	if file, ok := p.to.(*os.File); ok {
+		return file.Fd()
+	}
+	return ^uintptr(0)
+}
+
 // interrupted is the cause with which a command ends after a signal.
 type interrupted struct{ signal syscall.Signal }
 
-// Error is a word.
+// Error says that the command was interrupted.
 func (i interrupted) Error() string { return "interrupted" }
 
 // besidesInterruption are the errors that were joined with those of an interruption.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
@@ -397,4 +399,35 @@ func TestBesidesInterruption(t *testing.T) {
 	require.Empty(t, besidesInterruption(loop))
 	require.Equal(t, []error{full}, besidesInterruption(fmt.Errorf("unroll-0: %w", errors.Join(full, context.Canceled))))
 	require.Equal(t, []error{full}, besidesInterruption(errors.Join(loop, full)))
+}
+
+// The time of a run is estimated from the record that trained for the most similar time; from none if all are far shorter.
+func TestCoreSeconds(t *testing.T) {
+	run := experiments.Run{TrainImages: 1000, Epochs: 4}
+	recorded := func(images, epochs int, seconds float64, cores, day int) record.Record {
+		return record.Record{Run: experiments.Run{TrainImages: images, Epochs: epochs}, Seconds: seconds, Origin: record.Origin{Cores: cores},
+			Finished: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)}
+	}
+	var (
+		half  = recorded(1000, 2, 10, 2, 3)
+		first = recorded(1000, 4, 30, 1, 1)
+		last  = recorded(1000, 4, 16, 2, 2)
+		tiny  = recorded(50, 1, 100, 1, 4)
+	)
+	network, err := json.Marshal(run.Network)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		records []record.Record
+		want    float64
+	}{
+		{[]record.Record{half, first, last, tiny}, 32},
+		{[]record.Record{last, first, half}, 32},
+		{[]record.Record{tiny, half}, 40},
+		{[]record.Record{tiny}, 0},
+	} {
+		seconds, ok, err := coreSeconds(run, map[string][]record.Record{string(network): c.records})
+		require.NoError(t, err)
+		require.Equal(t, c.want > 0, ok)
+		require.InDelta(t, c.want, seconds, 1e-9)
+	}
 }

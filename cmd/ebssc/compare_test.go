@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,10 +40,18 @@ func TestCompareEndToEnd(t *testing.T) {
 	require.Contains(t, stdout, "only in B: ssc-lc7")
 	require.Regexp(t, `crelu-lc7 .* worse`, stdout)
 	require.Regexp(t, `relu-lc7 .* within`, stdout)
+	var unread bytes.Buffer
+	require.Equal(t, 3, execute(broken{}, &unread, []string{"compare", "old/quick", "new/quick"}), "also where nobody reads it")
+	require.Equal(t, stderr, unread.String())
 	status, stdout, stderr = ebssc("compare", "new/quick", "old/quick")
 	require.Zero(t, status, stderr)
 	require.Regexp(t, `crelu-lc7 .* better`, stdout)
 }
+
+// broken is a pipe that nobody reads any more.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 // What cannot be compared is an error, status 1, in one line.
 func TestCompareErrors(t *testing.T) {

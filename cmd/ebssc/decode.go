@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -104,12 +105,9 @@ func allRecords(results string) iter.Seq2[record.Record, error] {
 
 // findRecord finds the record of a run in the profiles' results.
 func findRecord(results, id string) (record.Record, error) {
-	for r, err := range allRecords(results) {
-		if err != nil {
-			return record.Record{}, err
-		}
-		if r.ID == id {
-			return r, nil
+	for _, profile := range experiments.ProfileNames() {
+		if r, err := record.Load(record.Path(filepath.Join(results, profile, record.Folder), id)); !errors.Is(err, fs.ErrNotExist) {
+			return r, err
 		}
 	}
 	return record.Record{}, fmt.Errorf("no record of a run %q in %s: ebssc runs lists the runs", id, results)

@@ -59,7 +59,8 @@ func TestInterrupted(t *testing.T) {
 // killed kills the program so often, or until it ends first, and then lets it finish.
 func killed(t *testing.T, data, unbroken string) {
 	results := t.TempDir()
-	t.Setenv("TMPDIR", filepath.Join(results, "none")) // files are written beside their places, as where /tmp is another file system
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
 	rng := rand.New(rand.NewPCG(1, 2))
 	count := 0
 	for count < *kills {
@@ -81,6 +82,9 @@ func killed(t *testing.T, data, unbroken string) {
 	require.Equal(t, tables(t, unbroken), tables(t, results))
 	require.Contains(t, stdout, "all runs, trials too")
 	requireNoLeftovers(t, results)
+	unfinished, err := filepath.Glob(filepath.Join(temporary, ".*"))
+	require.NoError(t, err)
+	require.Empty(t, unfinished, "files are written beside their places, where the next run removes what a kill left")
 }
 
 // waitForFiles waits until so many things have happened to files below a folder: made, written, renamed.

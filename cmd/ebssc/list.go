@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -23,13 +26,13 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			perImage, err := secondsPerImage(results)
+			byNetwork, err := recordedTimes(results)
 			if err != nil {
 				return err
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "Profile %s: %s. Other profiles: ebssc list --profile %s.\n", profile.Name, profile.About, profileNames())
-			fmt.Fprintf(out, "Times are of one core, at the speed of the last run of the same network in %s; --jobs 2 trains two runs at a time, each on half of the cores.\n", results)
+			fmt.Fprintf(out, "Times are of one core, at the speed of the run of the same network in %s that trained for the most similar time; --jobs 2 trains two runs at a time, each on half of the cores.\n", results)
 			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "\nSTUDY\tRUNS\tWIDTH\tIMAGES\tEPOCHS\tCORE TIME\tABOUT")
 			for _, s := range study.Suite {
@@ -39,12 +42,11 @@ func listCommand() *cobra.Command {
 				}
 				seconds, known := 0.0, true
 				for _, run := range runs {
-					network, err := json.Marshal(run.Network)
+					own, ok, err := coreSeconds(run, byNetwork)
 					if err != nil {
 						return err
 					}
-					own, ok := perImage[string(network)]
-					seconds += own * float64(run.TrainImages*run.Epochs)
+					seconds += own
 					known = known && ok
 				}
 				took := "not measured"
@@ -76,7 +78,7 @@ func listCommand() *cobra.Command {
 // declaredRuns are a profile's runs of a study, on the data set that it is declared for.
 func declaredRuns(profile experiments.Profile, s experiments.Study) (runs []experiments.Run, err error) {
 	for _, e := range s.Experiments {
-		planned, err := experiments.Plan(e, profile.Name, profile.Scale(s), s.Images.Declared(), experiments.Machine{Backend: "xla-cpu"}, experiments.Overrides{})
+		planned, err := experiments.Plan(e, profile.Name, profile.Scale(s), s.Images.Declared(), experiments.Machine{Backend: experiments.XLACPU}, experiments.Overrides{})
 		if err != nil {
 			return nil, err
 		}
@@ -85,27 +87,48 @@ func declaredRuns(profile experiments.Profile, s experiments.Study) (runs []expe
 	return runs, nil
 }
 
-// secondsPerImage is, for each network in JSON, the time of one core that its last recorded run on XLA's CPU took for an image in an epoch.
-func secondsPerImage(results string) (map[string]float64, error) {
-	last := map[string]record.Record{}
+// recordedTimes are the records of runs on XLA's CPU by their network in JSON.
+func recordedTimes(results string) (map[string][]record.Record, error) {
+	byNetwork := map[string][]record.Record{}
 	for r, err := range allRecords(results) {
 		if err != nil {
 			return nil, err
+		}
+		if r.Run.Machine.Backend != experiments.XLACPU {
+			continue
 		}
 		network, err := json.Marshal(r.Run.Network)
 		if err != nil {
 			return nil, err
 		}
-		if r.Run.Machine.Backend == "xla-cpu" && r.Finished.After(last[string(network)].Finished) {
-			last[string(network)] = r
-		}
+		byNetwork[string(network)] = append(byNetwork[string(network)], r)
 	}
-	seconds := map[string]float64{}
-	for network, r := range last {
-		seconds[network] = r.Seconds * float64(r.Origin.Cores) / float64(r.Run.TrainImages*r.Run.Epochs)
-	}
-	return seconds, nil
+	return byNetwork, nil
 }
+
+// coreSeconds estimates the time of one core that a run takes, from the record of its network that trained for the most similar time; of
+// several such, the last. ok is false if none is within a factor of ten: compiling and decoding would weigh otherwise than in the run.
+func coreSeconds(run experiments.Run, byNetwork map[string][]record.Record) (seconds float64, ok bool, err error) {
+	network, err := json.Marshal(run.Network)
+	if err != nil {
+		return 0, false, err
+	}
+	// factor is how many times longer the run trains than a record did, or shorter.
+	factor := func(r record.Record) float64 {
+		return math.Exp(math.Abs(math.Log(trained(run) / trained(r.Run))))
+	}
+	records := slices.DeleteFunc(slices.Clone(byNetwork[string(network)]), func(r record.Record) bool { return factor(r) > 10 })
+	if len(records) == 0 {
+		return 0, false, nil
+	}
+	similar := slices.MinFunc(records, func(a, b record.Record) int {
+		return cmp.Or(cmp.Compare(factor(a), factor(b)), b.Finished.Compare(a.Finished))
+	})
+	return similar.Seconds * float64(similar.Origin.Cores) * trained(run) / trained(similar.Run), true, nil
+}
+
+// trained is the number of images that a run trains on, counted anew in each epoch.
+func trained(run experiments.Run) float64 { return float64(run.TrainImages * run.Epochs) }
 
 // about prints seconds in minutes or in hours.
 func about(seconds float64) string {

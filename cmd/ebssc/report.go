@@ -23,11 +23,11 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 			"To merge the results of several machines, copy their records (results/<profile>/runs/*.json, and of decodings the\n" +
 			"figures beside them) into one folder first. A record that does not fit its own content is refused.",
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := resultsExist(results); err != nil {
 				return err
 			}
-			profiles, err := report.WriteAll(results, study.Suite)
+			profiles, err := report.WriteAll(cmd.Context(), results, study.Suite)
 			for _, p := range profiles {
 				sayMissing(stdout, p, results)
 				if page, ok := pageOf(results, p.Name); ok {
@@ -80,7 +80,7 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 		Long: "List all recorded runs of a profile. Reports show the profile's own runs alone. A run whose settings differ from the\n" +
 			"profile's (--set, --width, --images, --epochs, --held-out) is a trial, and the list says in what it differs.",
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := resultsExist(results); err != nil {
 				return err
 			}

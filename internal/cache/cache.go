@@ -125,6 +125,9 @@ func Lock(ctx context.Context, name string) (unlock func() error, err error) {
 		return nil, Explain(fmt.Errorf("lock %s: %w", name, err))
 	}
 	lock := flock.New(filepath.Join(dir, name+".lock"))
+	if ok, err := lock.TryLock(); err == nil && !ok {
+		fmt.Fprintf(os.Stderr, "waiting for another run, which holds %s\n", lock.Path())
+	}
 	if _, err := lock.TryLockContext(ctx, retryDelay); err != nil {
 		return nil, Explain(fmt.Errorf("waiting for the lock %s: %w", lock.Path(), err))
 	}

@@ -74,7 +74,10 @@ func readCIFAR10(place string) (*Set, error) {
 	return newSet(files, len(files)-1, CIFAR10UnknownName, cifarClasses, decodeCIFAR10)
 }
 
-// readCIFAR10Files reads the six files.
+// errNoCIFAR10 says that a folder has nothing of CIFAR-10.
+var errNoCIFAR10 = errors.New("found no CIFAR-10")
+
+// readCIFAR10Files reads the six files. The error is errNoCIFAR10 if all are missing.
 func readCIFAR10Files(place string) ([]dataFile, error) {
 	archive := place
 	if info, err := os.Stat(place); err != nil || info.IsDir() {
@@ -83,7 +86,7 @@ func readCIFAR10Files(place string) ([]dataFile, error) {
 			return files, err
 		}
 		if archive = filepath.Join(place, cifarArchive); !exists(archive) {
-			return nil, fmt.Errorf("%s: found no CIFAR-10; its binary version is needed, as %s/ or %s", place, cifarFolder, cifarArchive)
+			return nil, fmt.Errorf("%s: %w; its binary version is needed, as %s/ or %s", place, errNoCIFAR10, cifarFolder, cifarArchive)
 		}
 	}
 	packed, err := readPlain(archive, maxUnpacked+gzipRoom)

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,11 @@ func Local(which experiments.Images, folder string) (*Set, error) {
 func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
 	w := theWeb(log)
 	for _, which := range kinds {
-		set, failed := w.source(which).find(ctx, "")
+		source := w.source(which)
+		set, failed := source.find(ctx, "")
+		if onlyMNIST(failed, "") {
+			set, failed = source.cached(ctx)
+		}
 		switch {
 		case failed == nil:
 			sets = append(sets, set)
@@ -85,7 +90,7 @@ func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
 func Verify(folder string) (sets []*Set, err error) {
 	for _, which := range kinds {
 		set, err := Local(which, folder)
-		if err != nil {
+		if err != nil && !onlyMNIST(err, folder) {
 			return nil, err
 		}
 		if set != nil {
@@ -97,6 +102,18 @@ func Verify(folder string) (sets []*Set, err error) {
 	}
 	return sets, nil
 }
+
+// onlyMNIST says whether err means that the named folder has no CIFAR-10, while it has MNIST.
+func onlyMNIST(err error, folder string) bool {
+	if !errors.Is(err, errNoCIFAR10) {
+		return false
+	}
+	_, err = readMNIST(named(folder))
+	return !errors.Is(err, errNoMNIST)
+}
+
+// named is the folder that the caller or the environment names; empty if neither does.
+func named(folder string) string { return cmp.Or(folder, os.Getenv(EnvVar)) }
 
 // web says where data sets are downloaded from, and how.
 type web struct {
@@ -143,10 +160,7 @@ func (s source) find(ctx context.Context, folder string) (*Set, error) {
 
 // local looks in the folder that the caller or the environment names, then in the cache.
 func (s source) local(folder string) (*Set, error) {
-	if folder == "" {
-		folder = os.Getenv(EnvVar)
-	}
-	if folder != "" {
+	if folder = named(folder); folder != "" {
 		if _, err := os.Stat(folder); err != nil {
 			return nil, fmt.Errorf("data folder: %w; name an existing one with --data or $%s", err, EnvVar)
 		}

@@ -65,6 +65,17 @@ func TestVerify(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(folder, cifarFolder, cifarFiles[0]), 7))
 	_, err = Verify(folder)
 	require.ErrorContains(t, err, cifarFiles[0])
+
+	alone := t.TempDir()
+	_, err = Verify(alone)
+	require.ErrorIs(t, err, errNoCIFAR10)
+	for _, f := range digits() {
+		require.NoError(t, os.WriteFile(filepath.Join(alone, f.name), f.bytes, 0o644))
+	}
+	sets, err = Verify(alone)
+	require.NoError(t, err)
+	require.Len(t, sets, 1)
+	require.Equal(t, 1, sets[0].Train.Channels)
 }
 
 // digitsFrom is MNIST whose official files are those of digits, and which fetch gets.

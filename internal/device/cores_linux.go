@@ -8,8 +8,8 @@ import (
 )
 
 // PinThread wires the calling goroutine to its thread, and that thread to one of equal shares of the process's cores, numbered from 0.
-// Threads that it starts stay there, too: those of a backend that is opened next. It returns how many cores these are, or [Cores] if that is less. With more shares than
-// cores nothing is pinned.
+// Threads that it starts stay there, too: those of a backend that is opened next. With more shares than cores nothing is pinned. It returns
+// how many cores the share is of those that [Cores] counts, at least 1.
 //
 // The goroutine must end without runtime.UnlockOSThread: then the thread ends with it.
 func PinThread(share, shares int) (cores int, err error) {
@@ -20,7 +20,7 @@ func PinThread(share, shares int) (cores int, err error) {
 	}
 	count := all.Count()
 	if shares > count {
-		return min(count, Cores()), nil
+		return 1, nil
 	}
 	for cpu, seen := 0, 0; seen < count; cpu++ {
 		if !all.IsSet(cpu) {
@@ -34,5 +34,5 @@ func PinThread(share, shares int) (cores int, err error) {
 	if err := unix.SchedSetaffinity(0, &own); err != nil {
 		return 0, fmt.Errorf("keeping a thread on its cores: %w", err)
 	}
-	return min(own.Count(), Cores()), nil
+	return max(1, min(own.Count(), Cores()/shares)), nil
 }

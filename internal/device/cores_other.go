@@ -2,5 +2,5 @@
 
 package device
 
-// PinThread does nothing and returns the number of all cores: threads are kept on cores on Linux only.
-func PinThread(share, shares int) (cores int, err error) { return Cores(), nil }
+// PinThread returns how many cores the share is, at least 1. It pins nothing: threads are kept on cores on Linux only.
+func PinThread(share, shares int) (cores int, err error) { return max(1, Cores()/shares), nil }

@@ -37,8 +37,8 @@ const minFree = 2 << 30
 // otherCache is what to do where the cache folder cannot be used.
 const otherCache = "set " + cache.EnvVar + " to a folder that can be written to"
 
-// Diagnose checks what the backends need on this machine; the first finding is about the backend that a run takes by default. It installs nothing and never fails: what cannot be determined is a
-// Finding too.
+// Diagnose checks what the backends need on this machine; the first finding is about the backend that a run takes by default. It installs nothing, but
+// makes the cache folder. It never fails: what cannot be determined is a Finding too.
 func Diagnose(ctx context.Context) []Finding {
 	m := thisMachine()
 	m.cpu = installNothing{m.cpu}

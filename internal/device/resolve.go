@@ -44,6 +44,9 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 		return m.best(ctx)
 	}
 	choice, err := m.named(ctx, spec)
+	if ctx.Err() != nil { // a search that was interrupted finds nothing
+		return Choice{}, context.Cause(ctx)
+	}
 	if err != nil {
 		return Choice{}, fmt.Errorf("backend %q (%s): %w", spec, why, err)
 	}

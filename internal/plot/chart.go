@@ -46,7 +46,7 @@ const MaxMarkers = 20
 // First is the chart with its first MaxCurves curves, and with a title that says so if it has more.
 func (c Chart) First() Chart {
 	if len(c.Curves) > MaxCurves {
-		c.Title += fmt.Sprintf(", the first %d of %d curves", MaxCurves, len(c.Curves))
+		c.Title += fmt.Sprintf("\nthe first %d of %d curves", MaxCurves, len(c.Curves))
 		c.Curves = c.Curves[:MaxCurves]
 	}
 	return c

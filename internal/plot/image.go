@@ -10,9 +10,9 @@ import (
 )
 
 // Photo renders an image [height, width, channels] with 1 channel (grey) or 3 (colours): low is black, high is white, and
-// values beyond are clipped.
+// values beyond are clipped. With low above high large values are dark, as ink.
 func Photo(values []float64, height, width, channels int, low, high float64) image.Image {
-	if !(high > low) {
+	if !(high > low || high < low) {
 		low, high = low-1, low+1 // a contrast of 0: all is grey
 	}
 	level := func(value float64) uint8 {

@@ -21,6 +21,14 @@ func TestPhotoLevels(t *testing.T) {
 	require.Equal(t, color.NRGBA{255, 0, 128, 255}, plot.Photo([]float64{1, -1, 0}, 1, 1, 3, -1, 1).At(0, 0))
 }
 
+// Ink is dark where low is above high.
+func TestPhotoOfInk(t *testing.T) {
+	photo := plot.Photo([]float64{0, 0.5, 1, -1}, 1, 4, 1, 1, 0)
+	for x, grey := range []uint8{255, 128, 0, 255} {
+		require.Equal(t, color.NRGBA{grey, grey, grey, 255}, photo.At(x, 0))
+	}
+}
+
 // Without contrast a photo is grey, and a map of zeros white.
 func TestNoContrast(t *testing.T) {
 	require.Equal(t, color.NRGBA{128, 128, 128, 255}, plot.Photo([]float64{0}, 1, 1, 1, 0, 0).At(0, 0))

@@ -42,18 +42,25 @@ func ticksAt(low, high, step float64) (all []plot.Tick) {
 	return all
 }
 
-// logTicks returns ticks of a logarithmic axis: labelled at 1, 2 and 5 times powers of ten, unlabelled between.
+// logTicks returns ticks of a logarithmic axis: labelled at 1, 2 and 5 times powers of ten, unlabelled between. An axis too short for two such
+// labels has decimal ticks.
 func logTicks(low, high float64) (all []plot.Tick) {
+	labelled := 0
 	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
 		for digit := 1.0; digit < 10; digit++ {
 			tick := plot.Tick{Value: digit * power}
+			if tick.Value < low || tick.Value > high {
+				continue
+			}
 			if digit == 1 || digit == 2 || digit == 5 {
 				tick.Label = strconv.FormatFloat(tick.Value, 'g', 5, 64)
+				labelled++
 			}
-			if tick.Value >= low && tick.Value <= high {
-				all = append(all, tick)
-			}
+			all = append(all, tick)
 		}
+	}
+	if labelled < 2 {
+		return decimalTicks(low, high)
 	}
 	return all
 }

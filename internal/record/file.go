@@ -49,14 +49,14 @@ func (r Record) Write(folder string) (Record, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return Record{}, fmt.Errorf("a folder for records: %w", err)
 	}
-	if err := renameio.WriteFile(path, text, 0o644); err != nil {
+	if err := renameio.WriteFile(path, text, 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
 	}
 	return r, nil
 }
 
-// RemoveUnfinished removes what a kill left in a folder of files whose names begin so: they are written under hidden names that end in digits. A
-// folder that does not exist has none.
+// RemoveUnfinished removes what a kill left in a folder of files whose names begin so: renameio writes them there (WithTempDir), under hidden
+// names that end in digits. A folder that does not exist has none.
 func RemoveUnfinished(folder, prefix string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -164,7 +164,8 @@ var claimsNotes = []string{
 			"so claims about them never get these words.", leastSeeds, experiments.CIFARRegime, experiments.MNISTRegime),
 	"p is over seeds. A profile sets their least number: a row that has fewer is not judged yet. Who adds seeds until a verdict suits makes p too small. " +
 		fmt.Sprintf("From %d seeds on the test is Welch's. Where a profile has one seed, the deviation is pooled over the rows that have several, at this "+
-			"scale or the next smaller one, as the method says: that takes the smaller networks to vary as much. Where there are none nothing is judged. "+
+			"scale or the next smaller one, as the method says: that takes all these rows to vary as much. Where there are none, or Bartlett's test "+
+			"tells their deviations apart, nothing is judged. "+
 			"Decodings are judged over seeds of the network. Seeds share image orders (docs/studies.md, Records), so they may vary less than they should.",
 			leastSeeds),
 	"Judged is on CIFAR-10, also after JPEG, and on MNIST, where a network has learned (its error is at most half of that of guessing); at profile " +

@@ -39,7 +39,7 @@ func claimAt(t *testing.T, results, profile, claim string) report.ClaimRow {
 }
 
 func claimOf(t *testing.T, results, profile, claim string, suite experiments.Suite) report.ClaimRow {
-	p, err := report.Write(results, profile, suite)
+	p, err := report.Write(t.Context(), results, profile, suite)
 	require.NoError(t, err)
 	all, err := p.Claims()
 	require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestConjunction(t *testing.T) {
 		}
 		row := claimAt(t, results, "overnight", "ebc-train")
 		require.Equal(t, []string{report.Agrees, c.verdict, c.verdict}, []string{row.Findings[0].Verdict, row.Findings[3].Verdict, row.Verdict})
-		text, err := report.Write(results, "overnight", suite)
+		text, err := report.Write(t.Context(), results, "overnight", suite)
 		require.NoError(t, err)
 		require.NotNil(t, text)
 		require.Contains(t, readAt(t, results, "overnight", report.ClaimsFile), c.text)

@@ -85,7 +85,7 @@ func (p *Profile) subtitle(setting Setting, shown []Row, spread string) string {
 }
 
 // seedsBand is how curves show the seeds.
-const seedsBand = " (band: smallest to largest)"
+const seedsBand = " (band: range)"
 
 // provenance is where the runs of a group come from: seeds of them on each side of a comparison, and a name for what they are about.
 type provenance struct {
@@ -97,8 +97,8 @@ type provenance struct {
 // text says how the runs were trained, but for their seconds.
 func (p provenance) text() string {
 	run := p.Group[0].Run
-	return fmt.Sprintf("%s, profile `%s`, %s of %d images, %s, backend %s, commit %s", datasetTitle(run.Dataset), run.Profile,
-		plural(run.Epochs, "epoch"), run.TrainImages, plural(p.seeds, "seed"), run.Machine, p.Commits())
+	return fmt.Sprintf("%s, profile `%s`, %s of %d images, %s, backend %s on %s, commit %s", datasetTitle(run.Dataset), run.Profile,
+		plural(run.Epochs, "epoch"), run.TrainImages, plural(p.seeds, "seed"), run.Machine, p.processors(), p.Commits())
 }
 
 // provenanceNotes say how runs were trained, once for all that share it.

@@ -2,11 +2,13 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -23,15 +25,15 @@ const (
 )
 
 // WriteAll writes the reports of all profiles, see [Write], and the overview; it returns the profiles. It waits while another process does.
-func WriteAll(results string, suite experiments.Suite) (profiles []*Profile, err error) {
+func WriteAll(ctx context.Context, results string, suite experiments.Suite) (profiles []*Profile, err error) {
 	_, noLock := os.Stat(filepath.Join(results, lockFile))
-	unlock, err := lock(results)
+	unlock, err := lock(ctx, results)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	for _, profile := range experiments.Profiles {
-		p, err := Write(results, profile.Name, suite)
+		p, err := Write(ctx, results, profile.Name, suite)
 		if err != nil {
 			return nil, err
 		}
@@ -143,6 +145,15 @@ func errorsCharts(suite experiments.Suite, rows []RunsRow) (charts []plot.Chart)
 		hours := "hours of one core"
 		if !machine.OnCPU() {
 			hours = "hours of one device"
+		}
+		var trained Group
+		for _, row := range rows {
+			if of(row).Machine == machine {
+				trained = append(trained, row.Group...)
+			}
+		}
+		if strings.Contains(trained.distinct(func(o record.Origin) string { return o.CPU }), "+") {
+			hours += ", of processors that differ"
 		}
 		chart := plot.Chart{
 			Title: fmt.Sprintf("Test error against the hours of training, %s\n(dots: a width and epochs, mean of the seeds; dashed: the paper)", machine),

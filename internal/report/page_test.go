@@ -39,7 +39,7 @@ func page(t *testing.T, suite experiments.Suite) (content string, elements []ele
 	add(t, results, "crelu-lc7", 1, wrong(200), images("cifar10-jpeg"))
 	add(t, results, "crelu-lc7", 1, wrong(200), images("mnist32"))
 	add(t, results, "unroll-0", 1)
-	_, err := report.Write(results, "smoke", suite)
+	_, err := report.Write(t.Context(), results, "smoke", suite)
 	require.NoError(t, err)
 	content = read(t, results, report.PageFile)
 	decoder := xml.NewDecoder(strings.NewReader(ownScripts.ReplaceAllString(content, "")))

@@ -95,7 +95,7 @@ func decodings(step float64, figures ...record.Figure) change {
 
 // write writes the reports of profile smoke.
 func write(t *testing.T, results string) *report.Profile {
-	p, err := report.Write(results, "smoke", suite)
+	p, err := report.Write(t.Context(), results, "smoke", suite)
 	require.NoError(t, err)
 	return p
 }
@@ -208,7 +208,7 @@ func TestCommittedReports(t *testing.T) {
 			}
 		}
 	}
-	_, err := report.WriteAll(results, suite)
+	_, err := report.WriteAll(t.Context(), results, suite)
 	require.NoError(t, err)
 	for _, profile := range recorded {
 		written := files(t, filepath.Join(results, profile))
@@ -246,7 +246,7 @@ ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849
 		"| ReLU+LC₇ | 21.00 ± 1.41 | 21.00 ± 1.41 | – | – | 2460 | 1.20 | 11.40 | 1.3M |",
 		"| CReLU(SN)+LC₇: base not trained: `ebssc run table --only crelu-sn-lc7 --profile smoke` | – |",
 		"| SSC+LC₇ | −2.00 (−2.91 to −1.09) |",
-		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 4 epochs of 1000 images, 2 seeds, backend xla-cpu, commit 0123456789ab: ReLU+LC₇ in 10 s a run.",
+		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 4 epochs of 1000 images, 2 seeds, backend xla-cpu on made (2 cores), commit 0123456789ab: ReLU+LC₇ in 10 s a run.",
 		" 1 seed,", "figures/table_curves.svg", "figures/table_differences.svg",
 	} {
 		require.Contains(t, markdown, text)
@@ -382,7 +382,7 @@ func TestRefusedRecords(t *testing.T) {
 	other, err := recordtest.New(t, suite, "crelu-lc7", "quick", 1, experiments.Overrides{}).Write(folder)
 	require.NoError(t, err)
 	refused := func(path, says string) {
-		_, err := report.Write(results, "smoke", suite)
+		_, err := report.Write(t.Context(), results, "smoke", suite)
 		require.ErrorContains(t, err, path)
 		require.ErrorContains(t, err, says)
 		require.NotContains(t, err.Error(), "\n")
@@ -392,7 +392,7 @@ func TestRefusedRecords(t *testing.T) {
 	require.NoError(t, os.Remove(record.Path(folder, other.ID)))
 	require.NoError(t, os.WriteFile(record.Path(folder, own.ID), []byte("{"), 0o644))
 	refused(record.Path(folder, own.ID), "is refused")
-	_, err = report.Write(results, "smaller", suite)
+	_, err = report.Write(t.Context(), results, "smaller", suite)
 	require.ErrorContains(t, err, `unknown profile "smaller"`)
 }
 
@@ -414,7 +414,7 @@ func TestStaleReportsAreRemoved(t *testing.T) {
 	write(t, results)
 	require.Equal(t, map[string]string{"notes.md": "", "figures/mine.svg": "", "curves/mine-1.csv": "", "curves/relu-lc7-x.csv": ""},
 		files(t, filepath.Join(results, "smoke")))
-	p, err := report.Write(results, "quick", suite)
+	p, err := report.Write(t.Context(), results, "quick", suite)
 	require.NoError(t, err)
 	require.Empty(t, p.Records)
 	require.NoDirExists(t, filepath.Join(results, "quick"), "a profile without records has no folder")
@@ -428,7 +428,7 @@ func TestWriteWaits(t *testing.T) {
 	require.NoError(t, other.Lock())
 	done := make(chan error)
 	go func() {
-		_, err := report.Write(results, "smoke", suite)
+		_, err := report.Write(t.Context(), results, "smoke", suite)
 		done <- err
 	}()
 	select {
@@ -473,7 +473,7 @@ func TestSweeps(t *testing.T) {
 	markdown := read(t, results, "unroll.md")
 	for _, text := range []string{
 		"| T = 1 | 0.50000 ± 0.00000 | 25.00 ± 0.00 | 10.00 ± 0.00 | 0.74 | 9 | 1 | 0.0215 | −70.00 (−197.06 to 57.06) | alpha=0.0001;energy_scale=3;learning_rate=0.01 |", "| T = 3 | 0.50000 | 25.00 | 0.00 | – | – | – | – | – | energy_scale=30;learning_rate=0.003 |",
-		"MNIST (SHA-256 mnist-012345…), profile `smoke`, 2 epochs of 1000 images, 2 seeds, backend xla-cpu, commit 0123456789ab: T = 0 in 10 s a run, T = 1 in 12 s a run.", "(α = 0 or 0.0001)",
+		"MNIST (SHA-256 mnist-012345…), profile `smoke`, 2 epochs of 1000 images, 2 seeds, backend xla-cpu on made (2 cores), commit 0123456789ab: T = 0 in 10 s a run, T = 1 in 12 s a run.", "(α = 0 or 0.0001)",
 	} {
 		require.Contains(t, markdown, text)
 	}
@@ -501,7 +501,7 @@ func TestSweepsOfOtherSeeds(t *testing.T) {
 func TestSweepsWithoutPenalty(t *testing.T) {
 	results := t.TempDir()
 	r := add(t, results, "unroll-1", 1, func(r *record.Record) { r.Penalty = nil })
-	_, err := report.Write(results, "smoke", suite)
+	_, err := report.Write(t.Context(), results, "smoke", suite)
 	require.ErrorContains(t, err, "record "+r.ID+" does not say how large its penalty is: remove its file and run ebssc run unroll --only unroll-1")
 }
 
@@ -581,7 +581,7 @@ func TestDecodings(t *testing.T) {
 
 	require.NotContains(t, text, "seeds: cosine")
 	second := add(t, results, "ssc-ebc17", 2, decodings(0.003, record.Figure{File: "missing.png"}))
-	_, err := report.Write(results, "smoke", suite)
+	_, err := report.Write(t.Context(), results, "smoke", suite)
 	require.ErrorContains(t, err, "missing.png", "pictures of all seeds are verified")
 	require.NoError(t, os.Remove(record.Path(filepath.Join(results, "smoke", record.Folder), second.ID)))
 	add(t, results, "ssc-ebc17", 2, decodings(0.003))
@@ -593,15 +593,15 @@ func TestDecodings(t *testing.T) {
 	require.Len(t, strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n"), 1+3*2*7, "a line a seed")
 
 	require.NoError(t, os.WriteFile(picture, []byte("other"), 0o644))
-	_, err = report.Write(results, "smoke", suite)
+	_, err = report.Write(t.Context(), results, "smoke", suite)
 	require.ErrorContains(t, err, picture+" is not the one of record")
 	require.NoError(t, os.Remove(picture))
-	_, err = report.Write(results, "smoke", suite)
+	_, err = report.Write(t.Context(), results, "smoke", suite)
 	require.ErrorContains(t, err, picture)
 	for _, name := range []string{"../table.png", "a.gif", "/etc/passwd"} {
 		results := t.TempDir()
 		add(t, results, "ssc-ebc17", 1, decodings(0, record.Figure{File: name}))
-		_, err = report.Write(results, "smoke", suite)
+		_, err = report.Write(t.Context(), results, "smoke", suite)
 		require.ErrorContains(t, err, "not the name of an SVG or PNG file")
 	}
 	results = t.TempDir()
@@ -664,7 +664,7 @@ func TestDecodingsByWidth(t *testing.T) {
 func TestOverview(t *testing.T) {
 	results := t.TempDir()
 	addAt(t, results, "quick", "relu-lc7", 1, images("mnist32"), wrong(10))
-	_, err := report.WriteAll(results, suite)
+	_, err := report.WriteAll(t.Context(), results, suite)
 	require.NoError(t, err)
 	require.NoFileExists(t, filepath.Join(results, "errors.csv"))
 	full := func(r *record.Record) { r.Run.TrainImages = r.Run.Dataset.Train }
@@ -678,7 +678,7 @@ func TestOverview(t *testing.T) {
 			})
 		}
 	}
-	_, err = report.WriteAll(results, suite)
+	_, err = report.WriteAll(t.Context(), results, suite)
 	require.NoError(t, err)
 	text := readAt(t, results, ".", "errors.csv")
 	require.NotContains(t, text, "mnist32")
@@ -692,7 +692,7 @@ func TestOverview(t *testing.T) {
 	}
 
 	removeRecords(t, results, "quick")
-	_, err = report.WriteAll(results, suite)
+	_, err = report.WriteAll(t.Context(), results, suite)
 	require.NoError(t, err)
 	for _, name := range []string{"errors.csv", "errors.svg", "errors.png"} {
 		require.NoFileExists(t, filepath.Join(results, name), "no row is left")
@@ -718,7 +718,7 @@ func TestForeignFolder(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
 	}
 	add(t, results, "relu-lc7", 1)
-	_, err := report.WriteAll(results, suite)
+	_, err := report.WriteAll(t.Context(), results, suite)
 	require.NoError(t, err)
 	for _, name := range []string{"errors.csv", "paper/report.html", "paper/table.csv", "quick/claims.md"} {
 		require.Equal(t, "mine", readAt(t, results, ".", name))

@@ -35,9 +35,6 @@ func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, er
 			continue
 		}
 		if study.Report == experiments.Sweeps {
-			if !e.Traced {
-				return nil, fmt.Errorf("study %s reports learning curves: declare its experiment %s as Traced", study.Name, e.Name)
-			}
 			if i := slices.IndexFunc(group, func(r record.Record) bool { return math.IsNaN(r.TrainLoss()) }); i >= 0 {
 				return nil, fmt.Errorf("record %s does not say how large its penalty is: remove its file and run %s", group[i].ID, p.command(study, e.Name))
 			}

@@ -129,7 +129,7 @@ func (p *Profile) panels(setting string, curves [][]scanPoint) (panels []plot.Ch
 			}
 			panel.Curves = append(panel.Curves, curve)
 		}
-		if len(own) > 0 && scanData(own[0]) == scanData(own[len(own)-1]) {
+		if len(own) > 0 && !slices.ContainsFunc(own, func(points []scanPoint) bool { return scanData(points) != scanData(own[0]) }) {
 			panel.Title += "\n" + scanData(own[0])
 		}
 		slices.SortStableFunc(panel.Curves, func(a, b plot.Curve) int { return cmp.Compare(len(a.Name), len(b.Name)) })

@@ -102,9 +102,12 @@ func millions(count int) string {
 // rowNotes say what the columns mean.
 func rowNotes(profile string, rows []Row) []string {
 	var notes []string
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Base.Name != "" }) {
+		notes = append(notes, "Differences are in percentage points.")
+	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return len(r.Group) > 1 }) {
-		notes = append(notes, "± is the standard deviation over seeds. Differences are in percentage points. Their intervals over seeds are for these "+
-			"test images and leave out how much others would vary.")
+		notes = append(notes, "± is the standard deviation over seeds. Intervals over seeds are for these test images and leave out how much others "+
+			"would vary.")
 	}
 	notes = append(notes, intervalNotes(rows)...)
 	notes = append(notes, repeatNotes(rows)...)

@@ -87,7 +87,10 @@ func (p *Profile) reportWidths(out output, study experiments.Study, e experiment
 				networks = append(networks, decodedNetwork{Group{r}, true})
 			}
 		}
-		title := fmt.Sprintf("%s by width, %s of %d images", e.Title, plural(runs[0].Run.Epochs, "epoch"), runs[0].Run.TrainImages)
+		title := e.Title + " by width, before training"
+		if slices.ContainsFunc(networks, func(n decodedNetwork) bool { return n.trained }) {
+			title = fmt.Sprintf("%s by width, %s of %d images", e.Title, plural(runs[0].Run.Epochs, "epoch"), runs[0].Run.TrainImages)
+		}
 		chart := widthsChart(title+"\n"+p.subtitle(setting, nil, ""), networks)
 		drawn, err := chart.First().Draw()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
@@ -43,12 +44,12 @@ const (
 // Write loads the records of a profile and writes all its reports. They follow from the records alone: the same records give the
 // same files, byte for byte. It removes reports that no record supports any more, and leaves all other files as they are. It waits while
 // another process writes the same reports.
-func Write(results, profile string, suite experiments.Suite) (*Profile, error) {
+func Write(ctx context.Context, results, profile string, suite experiments.Suite) (*Profile, error) {
 	folder := filepath.Join(results, profile)
 	if _, err := os.Stat(filepath.Join(folder, record.Folder)); errors.Is(err, fs.ErrNotExist) {
 		return Load(results, profile, suite) // what lies there, if anything does, is not ours
 	}
-	unlock, err := lock(filepath.Join(folder, record.Folder))
+	unlock, err := lock(ctx, filepath.Join(folder, record.Folder))
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +68,21 @@ func Write(results, profile string, suite experiments.Suite) (*Profile, error) {
 	return p, p.removeOthers(out)
 }
 
-// lock waits until no other process writes the reports of a folder, and keeps others waiting until unlock is called or this process ends.
+// lockRetry is how long the lock of reports waits before it tries again.
+const lockRetry = 100 * time.Millisecond
+
+// lock waits until no other process writes the reports of a folder, and keeps others waiting until unlock is called or this process ends. It
+// returns ctx's cause if ctx ends first.
 // Without it the slower of two could write reports that lack a record which the other has seen.
-func lock(folder string) (unlock func() error, err error) {
+func lock(ctx context.Context, folder string) (unlock func() error, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("a folder for results: %w; give another with --results", err)
 	}
 	file := flock.New(filepath.Join(folder, lockFile))
-	if err := file.Lock(); err != nil {
+	if _, err := file.TryLockContext(ctx, lockRetry); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		return nil, fmt.Errorf("locking the reports in %s: %w; give another folder with --results", folder, err)
 	}
 	return file.Unlock, nil
@@ -186,7 +194,7 @@ func (o output) write(folder string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("a folder for %s: %w", path, err)
 		}
-		if err := renameio.WriteFile(path, o[name], 0o644); err != nil {
+		if err := renameio.WriteFile(path, o[name], 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}

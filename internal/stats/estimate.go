@@ -46,8 +46,6 @@ type Estimate struct {
 	variance, sides float64
 	// growth is how many degrees of freedom one more seed of each side brings.
 	growth float64
-	// pooled says that other rows gave the variance, so that its degrees do not depend on the number of seeds.
-	pooled bool
 }
 
 // Welch estimates b's mean minus a's by Welch's t: the two samples may differ in size and deviation. Nothing is known of its error where
@@ -74,10 +72,12 @@ func Student(s Sample) Estimate {
 	return Estimate{Value: s.Mean, Error: s.Std / math.Sqrt(float64(s.N)), Degrees: float64(s.N - 1), sides: 1, variance: s.Std * s.Std, growth: 1}
 }
 
-// Pool is the variance between seeds, pooled over samples.
+// Pool is the variance between seeds, pooled over samples that may be taken to have the same.
 type Pool struct {
 	// squares are the samples' sums of squares about their means, and degrees their degrees of freedom.
 	squares, degrees float64
+	// samples of several values each.
+	samples []Sample
 }
 
 // Add adds a sample. One of a single value says nothing of the variance.
@@ -85,17 +85,34 @@ func (p *Pool) Add(s Sample) {
 	if s.N > 1 {
 		p.squares += float64(s.N-1) * s.Std * s.Std
 		p.degrees += float64(s.N - 1)
+		p.samples = append(p.samples, s)
 	}
 }
 
-// Known says whether the variance is known: a sample has several values, and they vary.
-func (p Pool) Known() bool { return p.degrees > 0 && p.squares > 0 }
+// Known says whether the variance is known: a sample has several values, they vary, and [Pool.Bartlett] does not tell the samples' variances
+// apart at the level [Significance].
+func (p Pool) Known() bool { return p.degrees > 0 && p.squares > 0 && p.Bartlett() >= Significance }
+
+// Bartlett is the p value of Bartlett's test that all samples have the same variance; 1 for a single sample.
+func (p Pool) Bartlett() float64 {
+	others := float64(len(p.samples) - 1)
+	if others < 1 {
+		return 1
+	}
+	statistic, inverses := p.degrees*math.Log(p.squares/p.degrees), -1/p.degrees
+	for _, s := range p.samples {
+		degrees := float64(s.N - 1)
+		statistic -= degrees * math.Log(s.Std*s.Std)
+		inverses += 1 / degrees
+	}
+	return distuv.ChiSquared{K: others}.Survival(statistic / (1 + inverses/(3*others)))
+}
 
 // Difference estimates b's mean minus a's, with the pooled variance in place of their own.
 func (p Pool) Difference(a, b Sample) Estimate {
 	variance := p.squares / p.degrees
 	return Estimate{Value: b.Mean - a.Mean, Error: math.Sqrt(variance * (1/float64(a.N) + 1/float64(b.N))), Degrees: p.degrees,
-		sides: 2, variance: variance, growth: 2, pooled: true}
+		sides: 2, variance: variance, growth: 2}
 }
 
 // Interval of the estimate at the level 1 − [Significance]; it is unknown without degrees of freedom.
@@ -133,11 +150,7 @@ const MostSeeds = 1000
 // would be needed, or where the value is the bound.
 func (e Estimate) SeedsToDecide(distance, alpha float64) (seeds int, ok bool) {
 	for seeds := 2; seeds <= MostSeeds; seeds++ {
-		degrees := e.growth * float64(seeds-1)
-		if e.pooled {
-			degrees = max(degrees, e.Degrees)
-		}
-		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: degrees}
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: e.growth * float64(seeds-1)}
 		if math.Sqrt(e.sides*e.variance/float64(seeds))*(t.Quantile(1-alpha/2)+t.Quantile(Power)) < distance {
 			return seeds, true
 		}

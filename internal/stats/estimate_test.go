@@ -42,7 +42,7 @@ func TestSeedsToDecide(t *testing.T) {
 	require.False(t, ok, "more seeds than are tried")
 }
 
-// A pooled deviation keeps its degrees of freedom where rows get seeds of their own. SciPy 1.17.1:
+// A pooled deviation has the degrees of freedom of all its rows, until rows have seeds of their own. SciPy 1.17.1:
 //
 //	rows = [[30.0, 30.4, 29.7], [28.1, 28.9, 28.2], [27.0, 27.9]]
 //	df = 5; s2 = sum(np.var(x, ddof=1) * (len(x) - 1) for x in rows) / df; se = np.sqrt(2 * s2)
@@ -60,6 +60,25 @@ func TestPool(t *testing.T) {
 	three, ok := e.SeedsToDecide(2, 0.05)
 	require.True(t, ok)
 	require.Less(t, three, 6)
+}
+
+// Rows whose variances differ are not pooled. SciPy: stats.bartlett([1, 2, 3.5], [2, 2.4, 2.9, 3.3], [7, 9]).pvalue, and of the test errors of
+// unroll with 2 and 3 sweeps, whose deviations are 0.06 and 0.87.
+func TestBartlett(t *testing.T) {
+	var alike, apart stats.Pool
+	for _, values := range [][]float64{{1, 2, 3.5}, {2, 2.4, 2.9, 3.3}, {7, 9}, {5}} {
+		alike.Add(stats.SampleOf(values))
+	}
+	require.InDelta(t, 0.4735752053287443, alike.Bartlett(), 1e-9)
+	require.True(t, alike.Known())
+	for _, values := range [][]float64{{1.69, 1.8, 1.76}, {2.14, 3.85, 2.77}} {
+		apart.Add(stats.SampleOf(values))
+	}
+	require.InDelta(t, 0.010356329513884247, apart.Bartlett(), 1e-9)
+	require.False(t, apart.Known())
+	var one stats.Pool
+	one.Add(stats.SampleOf([]float64{1, 2, 3}))
+	require.Equal(t, 1.0, one.Bartlett())
 }
 
 // The median of an even number is the mean of the middle two; the values stay as they are.

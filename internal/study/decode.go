@@ -37,7 +37,6 @@ var residualBlocks = []string{"conv2", "conv5"}
 type decoder struct {
 	session *Session
 	runner  *train.Runner
-	study   experiments.Study
 
 	run     experiments.Run
 	model   decode.Model
@@ -58,6 +57,7 @@ func (d *decoder) complete(ctx context.Context, r *record.Record) error {
 	if err != nil {
 		return err
 	}
+	defer initial.Finalize()
 	if err := d.draw(ctx, initial); err != nil {
 		return fmt.Errorf("drawing decodings: %w", err)
 	}
@@ -76,7 +76,7 @@ func (s *Session) DecodeImage(ctx context.Context, study experiments.Study, run 
 	if err != nil {
 		return plot.Figure{}, err
 	}
-	d := &decoder{session: s, runner: runner, study: study}
+	d := &decoder{session: s, runner: runner}
 	if err := d.load(ctx, run, image+1); err != nil {
 		return plot.Figure{}, err
 	}
@@ -111,7 +111,7 @@ func (s *Session) Classify(ctx context.Context, study experiments.Study, run exp
 		return nil, err
 	}
 	all := make([]Classified, pictures.Len())
-	d := &decoder{session: s, runner: runner, study: study, run: run}
+	d := &decoder{session: s, runner: runner, run: run}
 	d.model = decode.Model{Backend: runner.Backend, Network: run.Network, Store: store}
 	defer d.model.Close()
 	for i := range all {
@@ -239,7 +239,7 @@ func (d *decoder) write(suffix, title string, figure plot.Figure) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("a folder for figures: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(folder, name), picture, 0o644); err != nil {
+	if err := renameio.WriteFile(filepath.Join(folder, name), picture, 0o644, renameio.WithTempDir(folder)); err != nil {
 		return fmt.Errorf("writing a figure: %w", err)
 	}
 	sum := sha256.Sum256(picture)

@@ -89,7 +89,7 @@ func (o Options) Check(studies experiments.Suite) error {
 	if o.Grid && o.HeldOut == 0 {
 		return errors.New("--grid needs --held-out, such as --held-out 5000: settings are not chosen on test images")
 	}
-	machine := experiments.Machine{Backend: "xla-cpu", Devices: o.Devices}
+	machine := experiments.Machine{Backend: experiments.XLACPU, Devices: o.Devices}
 	for _, study := range studies {
 		if o.Grid && study.Grid == nil {
 			return fmt.Errorf("--grid: study %s has no grid of settings", study.Name)
@@ -196,9 +196,9 @@ func (l *lines) Write(text []byte) (int, error) {
 	return l.to.Write(text)
 }
 
-// Fd is the file descriptor of a file that lines are written to, as a terminal is asked for; no file has the one of others.
+// Fd lets the bar of a download ask whether lines go to a terminal. No file has the descriptor that it returns for other writers.
 func (l *lines) Fd() uintptr {
-	if file, ok := l.to.(*os.File); ok {
+	if file, ok := l.to.(interface{ Fd() uintptr }); ok {
 		return file.Fd()
 	}
 	return ^uintptr(0)
@@ -285,7 +285,7 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
 		if s.Shard.Count > 0 {
 			continue
 		}
-		if _, err := report.WriteAll(s.Results, Suite); err != nil {
+		if _, err := report.WriteAll(ctx, s.Results, Suite); err != nil {
 			return errors.Join(diverged, err)
 		}
 	}
@@ -389,7 +389,7 @@ func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
 					diverged <- *one // without what GoMLX's loop says around it
 					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", *one)
 				} else if err != nil {
-					if cause := context.Cause(running); cause != nil && !errors.Is(err, cause) {
+					if cause := context.Cause(running); cause != nil && !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
 						failed <- err // while stopping for another reason, the one that Wait returns
 					}
 					return err
@@ -433,7 +433,7 @@ func (s *Session) runnerOfJob(ctx context.Context, job, jobs int, shared *train.
 func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner *train.Runner, run experiments.Run) error {
 	var complete func(context.Context, *record.Record) error
 	if study.Report == experiments.Decodings && run.HeldOut == 0 {
-		complete = (&decoder{session: s, runner: runner, study: study}).complete
+		complete = (&decoder{session: s, runner: runner}).complete
 	}
 	finished, err := runner.Train(ctx, run, s.Folder(), complete)
 	if err != nil {

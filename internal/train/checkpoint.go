@@ -88,14 +88,14 @@ func (s *trainingRun) save() error {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	variables[progressName] = tensors.FromValue(text)
-	return replace(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix), func(w io.Writer) error { return numpy.ToNpzWriter(variables, w) })
+	return replaceCheckpoint(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix), func(w io.Writer) error { return numpy.ToNpzWriter(variables, w) })
 }
 
 // nameOf is a variable's name in a checkpoint, from its path.
 func nameOf(path string) string { return strings.TrimPrefix(path, model.RootScopePath) }
 
-// replace writes a file in one step, after moving the present one to `previous`. A kill in between leaves the previous one.
-func replace(path, previous string, write func(io.Writer) error) error {
+// replaceCheckpoint writes a file in one step, after moving the present one to `previous`. A kill in between leaves the previous one.
+func replaceCheckpoint(path, previous string, write func(io.Writer) error) error {
 	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
@@ -113,8 +113,8 @@ func replace(path, previous string, write func(io.Writer) error) error {
 	return nil
 }
 
-// read reads and verifies a checkpoint of a run.
-func read(run experiments.Run, path string) (variables map[string]*tensors.Tensor, p progress, err error) {
+// readCheckpoint reads and verifies a checkpoint of a run.
+func readCheckpoint(run experiments.Run, path string) (variables map[string]*tensors.Tensor, p progress, err error) {
 	if variables, err = readArrays(path); err != nil {
 		return nil, p, err
 	}
@@ -125,7 +125,7 @@ func read(run experiments.Run, path string) (variables map[string]*tensors.Tenso
 	if err != nil {
 		return nil, p, fmt.Errorf("its progress cannot be read: %w", err)
 	}
-	return variables, p, check(run, variables, p)
+	return variables, p, checkProgress(run, variables, p)
 }
 
 // readArrays reads the arrays of an .npz file, and verifies the checksum of each.
@@ -134,14 +134,14 @@ func readArrays(path string) (map[string]*tensors.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := verify(text); err != nil {
+	if err := verifyZip(text); err != nil {
 		return nil, err
 	}
 	return numpy.FromNpzReader(bytes.NewReader(text), int64(len(text)))
 }
 
-// verify reads all of a zip file, so that the checksum of each array in it is verified.
-func verify(text []byte) error {
+// verifyZip reads all of a zip file, so that the checksum of each array in it is verified.
+func verifyZip(text []byte) error {
 	archive, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
 		return err
@@ -169,8 +169,8 @@ func takeText(arrays map[string]*tensors.Tensor, name string) ([]byte, error) {
 	return tensors.CopyFlatData[uint8](array)
 }
 
-// check returns an error if a checkpoint is not one of the run.
-func check(run experiments.Run, variables map[string]*tensors.Tensor, p progress) error {
+// checkProgress returns an error if a checkpoint is not one of the run.
+func checkProgress(run experiments.Run, variables map[string]*tensors.Tensor, p progress) error {
 	switch names := slices.Sorted(maps.Keys(variables)); {
 	case p.Format > checkpointFormat:
 		return fmt.Errorf("a newer version of this program wrote it, in format %d", p.Format)
@@ -235,9 +235,10 @@ func notFinite(variables map[string]*tensors.Tensor) string {
 	return ""
 }
 
-// removeCheckpoints removes the checkpoints of a recorded run: nothing goes on from them.
+// removeCheckpoints removes the checkpoints of a recorded run: nothing goes on from them. The lock's file goes last: who makes another one finds
+// the record.
 func (s *trainingRun) removeCheckpoints() error {
-	for _, suffix := range []string{newestSuffix, previousSuffix} {
+	for _, suffix := range []string{newestSuffix, previousSuffix, lockSuffix} {
 		if err := os.Remove(s.checkpoint(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing a checkpoint: %w", err)
 		}
@@ -266,7 +267,7 @@ func (s *trainingRun) restore() error {
 	found := false
 	for _, suffix := range []string{newestSuffix, previousSuffix} {
 		path := s.checkpoint(suffix)
-		variables, p, err := read(s.run, path)
+		variables, p, err := readCheckpoint(s.run, path)
 		var errno syscall.Errno
 		switch {
 		case err == nil:

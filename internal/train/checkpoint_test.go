@@ -374,6 +374,11 @@ func TestDivergence(t *testing.T) {
 	require.Contains(t, log.String(), "resumed at step")
 	require.NotContains(t, log.String(), "not good")
 	require.Positive(t, step)
+	// Numbers that overflow in an evaluation alone.
+	run.Traced = true
+	_, err = runner.Train(context.Background(), run, t.TempDir(), nil)
+	require.ErrorAs(t, err, new(train.Diverged))
+	require.ErrorContains(t, err, "the objective is")
 }
 
 // A block of each row of the table, with the operations that it is trained with, ends with the same bits when it is trained

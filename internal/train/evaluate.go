@@ -39,8 +39,8 @@ func newEvaluator(backend compute.Backend, store *model.Store, network ebssc.Net
 	return &evaluator{exec}, nil
 }
 
-// of computes the class scores of images [N, H, W, C], and the penalty of Eq. (train_obj2).
-func (e *evaluator) of(images *tensors.Tensor) (scores Scores, penalty float64, err error) {
+// score computes the class scores of images [N, H, W, C], and the penalty of Eq. (train_obj2).
+func (e *evaluator) score(images *tensors.Tensor) (scores Scores, penalty float64, err error) {
 	outputs, err := e.exec.Call(images)
 	if err != nil {
 		return nil, 0, fmt.Errorf("computing class scores: %w", err)
@@ -55,11 +55,11 @@ func (e *evaluator) scores(ctx context.Context, images *dataset.InMemoryDataset,
 		if err != nil {
 			return nil, 0, fmt.Errorf("reading images: %w", err)
 		}
-		some, of, err := e.of(batch.Inputs[0])
+		some, penaltyNow, err := e.score(batch.Inputs[0])
 		if err != nil {
 			return nil, 0, err
 		}
-		scores, penalty = append(scores, some...), of
+		scores, penalty = append(scores, some...), penaltyNow
 		if err := finalize(slices.Concat(batch.Inputs, batch.Labels)...); err != nil {
 			return nil, 0, err
 		}

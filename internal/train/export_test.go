@@ -218,7 +218,7 @@ func Variables(t require.TestingT, path string) map[string]any {
 
 // Curve is the learning curve in a run's newest checkpoint.
 func Curve(run experiments.Run, path string) ([]record.Epoch, error) {
-	_, p, err := read(run, path)
+	_, p, err := readCheckpoint(run, path)
 	return p.Curve, err
 }
 

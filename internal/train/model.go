@@ -56,7 +56,7 @@ func writeArrays(path string, run experiments.Run, arrays map[string]*tensors.Te
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	arrays[runName] = tensors.FromValue(text)
-	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
@@ -163,7 +163,7 @@ func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model
 		return nil, nil, err
 	}
 	defer evaluator.exec.Finalize()
-	scores, _, err = evaluator.of(images)
+	scores, _, err = evaluator.score(images)
 	return images, scores, err
 }
 
@@ -183,7 +183,7 @@ func (r *Runner) Export(ctx context.Context, run experiments.Run, store *model.S
 		return err
 	}
 	defer evaluator.exec.Finalize()
-	scores, _, err := evaluator.of(images)
+	scores, _, err := evaluator.score(images)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Runner executes runs on a backend and a data set. Several runs may execute at a time if Log can be written to by all.
+// Runner executes runs on a backend and a data set. Several runs may execute at a time. Several goroutines write to Log, of one run, too.
 type Runner struct {
 	// Backend that computes.
 	Backend compute.Backend
@@ -28,7 +28,7 @@ type Runner struct {
 	OnEpoch func(run experiments.Run, curve []record.Epoch)
 	// Places of runs in a longer session, by their IDs, for messages.
 	Places map[string]Place
-	// Origin of the records, see there.
+	// Origin is what the records say of this process.
 	Origin record.Origin
 
 	// prepared images on the device; the runs of a study share them.

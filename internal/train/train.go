@@ -90,9 +90,9 @@ type trainingRun struct {
 	// evaluator of the model as it stands; made when it is first needed.
 	evaluator *evaluator
 
-	// said is when the run last wrote how far it is.
+	// said is when the run last wrote how far it is; zero before the first step of this process, which compiles.
 	said time.Time
-	// median duration of the steps of this process; 0 before its first epoch ends.
+	// median duration of the steps of this process; 0 before its first epoch of several steps ends.
 	median time.Duration
 	// underWay is the epoch under way, without its seconds: these count from began.
 	underWay epoch
@@ -159,6 +159,9 @@ func (s *trainingRun) execute() (finished record.Record, err error) {
 	if s.evaluator != nil {
 		s.evaluator.exec.Finalize()
 	}
+	if s.store != nil {
+		s.store.Finalize() // now: the garbage collector does not see how much of the device's memory it holds
+	}
 	return finished, errors.Join(panicked, err)
 }
 
@@ -192,12 +195,12 @@ func (s *trainingRun) train() error {
 		return nil
 	}
 	loop := s.loop(s.graph)
+	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("epoch", 0, s.onStep)
 	if s.runner.Terminal {
 		s.attachProgressBar(loop)
 	}
 	s.say("compiling %s", s.id)
-	s.said = time.Now()
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
 	batches, err := s.batches(step)
 	if err != nil {
@@ -284,9 +287,14 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 	s.underWay.Loss += loss
 	s.underWay.Err += shapes.ConvertTo[float64](metrics[2].Value())
 	stop := context.Cause(s.ctx)
+	if s.said.IsZero() {
+		s.said = time.Now()
+	}
 	switch {
 	case s.underWay.Steps == s.run.StepsPerEpoch():
-		s.median = loop.MedianTrainStepDuration()
+		if len(loop.TrainStepDurations) > 1 { // without a step that compiles alone
+			s.median = loop.MedianTrainStepDuration()
+		}
 		err = s.endEpoch(step)
 	case stop != nil:
 		err = s.pause()
@@ -404,6 +412,9 @@ func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) 
 		return e, err
 	}
 	e.errorRate, e.objective = record.ErrorRate(digits(e.scores.Predictions()), digits(labels)), e.scores.LogLoss(labels)+e.penalty
+	if math.IsNaN(e.objective) || math.IsInf(e.objective, 0) {
+		return e, s.diverged(fmt.Sprintf("the objective is %f", e.objective), int(optimizer.GetGlobalStep(s.store)))
+	}
 	return e, nil
 }
 

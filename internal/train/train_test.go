@@ -201,7 +201,7 @@ func TestNumPyScores(t *testing.T) {
 	set := madeSet(100, 50)
 	runner := &train.Runner{Backend: xla, Set: set, Log: io.Discard}
 	rows := slices.Clone(experiments.Table)
-	for _, name := range []string{"ssc-avg-lc7", "ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed", "ssc-ebc67-top"} {
+	for _, name := range []string{"ssc-avg-lc7", "ssc-lc7-beta-filter", "ssc-lc7-local", "ssc-lc7-signed-codes", "ssc-ebc67-top"} {
 		_, e, err := ablations.Studies.Experiment(name)
 		require.NoError(t, err)
 		rows = append(rows, e)

@@ -28,8 +28,8 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// Markdown shows text in the cell's output, written in Markdown.
-func Markdown(text string) {
+// markdown shows text in the cell's output, written in Markdown.
+func markdown(text string) {
 	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
 }
 
@@ -59,7 +59,7 @@ func (t *Table) Row(format string, values ...any) {
 
 // Show shows the table, and below it a note in Markdown.
 func (t *Table) Show(note string, values ...any) {
-	Markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
+	markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
 }
 
 // ShowTiles shows tiles in rows of so many columns, each tile with sides of that length in points.
@@ -69,17 +69,17 @@ func ShowTiles(title string, columns int, side vg.Length, tiles ...Tile) {
 
 // Show shows a figure in the cell's output.
 func Show(figure Figure) {
-	Live{}.Show(figure)
+	live{}.show(figure)
 }
 
-// Live is a place in the output of a cell where each figure replaces the one before.
-type Live struct{ id string }
+// live is a place in the output of a cell where each figure replaces the one before.
+type live struct{ id string }
 
-// NewLive returns a new place.
-func NewLive() Live { return Live{gonbui.UniqueId()} }
+// newLive returns a new place.
+func newLive() live { return live{gonbui.UniqueId()} }
 
-// Show shows a figure in this place.
-func (l Live) Show(figure Figure) {
+// show shows a figure in this place.
+func (l live) show(figure Figure) {
 	picture := Must(figure.PNG())
 	size := map[string]int{"width": int(figure.Width * pixelsPerPoint), "height": int(figure.Height * pixelsPerPoint)}
 	send(&protocol.DisplayData{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"image"
-	"image/color"
 	"math"
 	"os"
 
@@ -49,16 +48,10 @@ func Dots(title, axis string, names []string, series ...Series) Figure {
 	return Must(plot.Dots(title, axis, names, series...))
 }
 
-// Plot returns an empty plot in the fonts of all figures.
-func Plot(title, x, y string) *gonum.Plot { return plot.Plot(title, x, y) }
-
 // SideBySide returns the figure of one or more plots, of that total size in points.
 func SideBySide(width, height vg.Length, plots ...*gonum.Plot) Figure {
 	return plot.Row(width, height, plots...)
 }
-
-// Hue returns colour i of the palette of all figures.
-func Hue(i int) color.Color { return plot.Hue(i) }
 
 // Photo renders an image [height, width, channels]: low is black, high is white.
 func Photo(values []float64, height, width, channels int, low, high float64) image.Image {

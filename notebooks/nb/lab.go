@@ -68,14 +68,14 @@ func NewLab(profile string, images experiments.Images) *Lab {
 // Train trains experiments one after another, one seed each, in a chart of their learning curves that grows with every epoch.
 // settings override their profile's recipe. Runs that notebooks have already trained are not trained again.
 func (l *Lab) Train(settings experiments.Settings, all ...experiments.Experiment) (records []Record) {
-	live := NewLive()
+	place := newLive()
 	chart := Chart{X: "epoch", Y: "error on training batches, %"}
 	chart.Title = fmt.Sprintf("%s, profile %s", DatasetTitle(l.Set.Name), l.session.Profile)
 	for i, e := range all {
 		chart.Curves = append(chart.Curves, Curve{})
 		l.OnEpoch = func(_ experiments.Run, epochs []Epoch) {
 			chart.Curves[i] = LearningCurve(e.Title, epochs)
-			live.Show(Must(chart.Draw()))
+			place.show(Must(chart.First().Draw()))
 		}
 		r := Must(l.Runner.Train(context.Background(), l.plan(settings, e), own, nil))
 		l.OnEpoch(r.Run, r.Curve)
@@ -172,4 +172,13 @@ func Trained(name string) (*Lab, Record, *model.Store) {
 	lab := NewLab(Profile(), declared.Images)
 	r, store := lab.Model(e)
 	return lab, r, store
+}
+
+// TrainedSweeps is [Trained] for an experiment of a study of sweeps, whose networks have two blocks and see digits as they are. Of another
+// experiment it ends the cell.
+func TrainedSweeps(name string) (*Lab, Record, *model.Store) {
+	if declared, _ := Experiment(name); declared.Report != experiments.Sweeps {
+		Check(fmt.Errorf("%q has no sweeps: choose an experiment of study unroll or unroll-both", name))
+	}
+	return Trained(name)
 }

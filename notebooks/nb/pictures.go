@@ -8,10 +8,12 @@ import (
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"ebsscgo/internal/plot"
 )
 
-// ShowChart shows a line chart.
-func ShowChart(chart Chart) { Show(Must(chart.Draw())) }
+// ShowChart shows a line chart, of the first curves if it has more than there are colours.
+func ShowChart(chart Chart) { Show(Must(chart.First().Draw())) }
 
 // Around is a tile of numbers [height, width, channels] around 0, which is grey; limit is white and −limit black.
 func Around(caption string, numbers []float64, height, width, channels int, limit float64) Tile {
@@ -44,7 +46,7 @@ type Group struct {
 
 // Histogram counts the numbers of groups in bins of about that width.
 func Histogram(title, x, y string, width float64, groups ...Group) Figure {
-	p := Plot(title, x, y)
+	p := plot.Plot(title, x, y)
 	for i, group := range groups {
 		if len(group.Values) == 0 {
 			continue
@@ -52,7 +54,7 @@ func Histogram(title, x, y string, width float64, groups ...Group) Figure {
 		bars := Must(plotter.NewHist(plotter.Values(group.Values), 1))
 		count := math.Ceil((bars.Bins[0].Max - bars.Bins[0].Min) / width)
 		bars = Must(plotter.NewHist(plotter.Values(group.Values), max(int(count), 1)))
-		bars.FillColor, bars.LineStyle.Width = Hue(i), 0
+		bars.FillColor, bars.LineStyle.Width = plot.Hue(i), 0
 		p.Add(bars)
 		p.Legend.Add(group.Name, bars)
 	}
@@ -67,7 +69,7 @@ type Named struct {
 
 // Lines plots the columns of values [steps, lines] by step: all in grey, and the named ones in colours on top.
 func Lines(title, x, y string, values [][]float64, named ...Named) *gonum.Plot {
-	p := Plot(title, x, y)
+	p := plot.Plot(title, x, y)
 	add := func(column int, hue color.Color, width vg.Length) *plotter.Line {
 		points := make(plotter.XYs, len(values))
 		for step, of := range values {
@@ -82,7 +84,7 @@ func Lines(title, x, y string, values [][]float64, named ...Named) *gonum.Plot {
 		add(column, color.Gray{0xb4}, 1.2)
 	}
 	for i, n := range named {
-		line := add(n.Line, Hue(i), 2.5)
+		line := add(n.Line, plot.Hue(i), 2.5)
 		if n.Name != "" {
 			p.Legend.Add(n.Name, line)
 		}
