@@ -58,14 +58,14 @@ func Row(width, height vg.Length, plots ...*plot.Plot) Figure {
 // legendTop is the distance of a legend from the top of its plot, in points: the height of a title in two lines.
 const legendTop = 40
 
-// Hue returns colour i of a palette of 8 distinct colours; it repeats from 8 on.
+// Hue returns colour i of a palette of [MaxCurves] distinct colours; it repeats from there on.
 func Hue(i int) color.Color { return hues[i%len(hues)] }
 
 // MaxCurves is the number of distinct colours, and so of curves in a chart.
-const MaxCurves = 8
+const MaxCurves = 9
 
-// hues is the palette of curves and dots.
-var hues = palette("Dark2", MaxCurves)
+// hues is the palette of curves and dots: ColorBrewer's largest dark one, and black.
+var hues = append(palette("Dark2", MaxCurves-1), color.Black)
 
 // palette returns the colours of a ColorBrewer palette. It panics if the name or size is unknown.
 func palette(name string, count int) []color.Color {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -98,6 +99,6 @@ func TestChartMarksPoints(t *testing.T) {
 func TestChartRefuses(t *testing.T) {
 	_, err := plot.Chart{}.Draw()
 	require.ErrorContains(t, err, "0 curves")
-	_, err = plot.Chart{Curves: make([]plot.Curve, 9)}.Draw()
-	require.ErrorContains(t, err, "9 curves")
+	_, err = plot.Chart{Curves: make([]plot.Curve, plot.MaxCurves+1)}.Draw()
+	require.ErrorContains(t, err, fmt.Sprintf("%d curves", plot.MaxCurves+1))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,9 +128,14 @@ func (r RunsRow) onlyScaled() bool {
 	})
 }
 
-// errorsCharts are the test errors against the hours of training, a chart for each machine: a curve for each row, through runs with their
-// profile's settings at all widths and epochs, and a line for each of the paper's errors. They show the data set that comes first, see
-// ranks.
+// ownWidth says whether the runs have another width than the profile.
+func (r RunsRow) ownWidth() bool {
+	return slices.ContainsFunc(r.Differences, func(difference string) bool { return differenceIn(difference) == "width" })
+}
+
+// errorsCharts are the test errors against the hours of training, a chart for each machine: a curve for each row, through runs at the
+// profiles' widths, a curve for each other width of it, and a line for each of the paper's errors. They show the data set that comes first,
+// see ranks.
 func errorsCharts(suite experiments.Suite, rows []RunsRow) (charts []plot.Chart) {
 	of := func(row RunsRow) experiments.Run { return row.Group[0].Run }
 	shown := of(slices.MinFunc(rows, func(a, b RunsRow) int { return cmp.Compare(ranks[of(a).Dataset.Name], ranks[of(b).Dataset.Name]) })).Dataset
@@ -160,16 +166,23 @@ func errorsCharts(suite experiments.Suite, rows []RunsRow) (charts []plot.Chart)
 			X:     hours, Y: "error (% of the test images)", LogX: true,
 		}
 		for _, e := range suite.Experiments() {
-			curve := plot.Curve{Name: e.Title, Level: e.Paper.TestErr}
+			curves := map[string][]plot.Point{}
 			for _, row := range rows {
 				if of(row).Experiment == e.Name && of(row).Machine == machine {
+					name := e.Title
+					if row.ownWidth() {
+						name = fmt.Sprintf("%s, width %d", e.Title, of(row).Width())
+					}
 					// Without a band: it would narrow to nothing towards a point of one seed.
-					curve.Points = append(curve.Points, plot.At(row.processorHours(), row.Sample(testErr).Mean))
+					curves[name] = append(curves[name], plot.At(row.processorHours(), row.Sample(testErr).Mean))
 				}
 			}
-			if len(curve.Points) > 0 {
-				slices.SortFunc(curve.Points, func(a, b plot.Point) int { return cmp.Compare(a.X, b.X) })
-				chart.Curves = append(chart.Curves, curve)
+			level := e.Paper.TestErr
+			for _, name := range slices.Sorted(maps.Keys(curves)) {
+				points := curves[name]
+				slices.SortFunc(points, func(a, b plot.Point) int { return cmp.Compare(a.X, b.X) })
+				chart.Curves = append(chart.Curves, plot.Curve{Name: name, Points: points, Level: level})
+				level = 0 // the paper's line once
 			}
 		}
 		charts = append(charts, chart.First())

@@ -680,6 +680,11 @@ func TestOverview(t *testing.T) {
 	}
 	_, err = report.WriteAll(t.Context(), results, suite)
 	require.NoError(t, err)
+	addAt(t, results, "quick", "ssc-ebc67", 1, func(r *record.Record) {
+		*r = recordtest.New(t, suite, "ssc-ebc67", "quick", 1, experiments.Overrides{Width: 96})
+	}, images("cifar10-jpeg"), wrong(100), full)
+	_, err = report.WriteAll(t.Context(), results, suite)
+	require.NoError(t, err)
 	text := readAt(t, results, ".", "errors.csv")
 	require.NotContains(t, text, "mnist32")
 	require.Contains(t, text, "cifar10-jpeg")
@@ -687,6 +692,7 @@ func TestOverview(t *testing.T) {
 	for _, title := range []string{"training, xla-cpu", "training, xla-cuda", "hours of one core", "hours of one device"} {
 		require.Contains(t, svg, title)
 	}
+	require.Equal(t, 1, strings.Count(svg, ">SSC+EBC₆-₇, width 96<"), "a width that no profile has is a curve of its own")
 	for _, title := range []string{"SSC+EBC₆-₇", "SSC+EBC₆-₇, Adam"} { // the font lacks a minus below the line
 		require.Equal(t, 2, strings.Count(svg, ">"+title+"<"), "%s has a curve for each machine", title)
 	}
