@@ -284,6 +284,9 @@ func (r Run) Batch() int {
 	return batch
 }
 
+// ImagesShown is the number of images that the training shows the network, counted anew in each epoch.
+func (r Run) ImagesShown() int { return r.TrainImages * r.Epochs }
+
 // StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch are left out of the epoch.
 func (r Run) StepsPerEpoch() int { return r.TrainImages / r.Batch() }
 

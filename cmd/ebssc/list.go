@@ -115,7 +115,7 @@ func coreSeconds(run experiments.Run, byNetwork map[string][]record.Record) (sec
 	}
 	// factor is how many times longer the run trains than a record did, or shorter.
 	factor := func(r record.Record) float64 {
-		return math.Exp(math.Abs(math.Log(trained(run) / trained(r.Run))))
+		return math.Exp(math.Abs(math.Log(float64(run.ImagesShown()) / float64(r.Run.ImagesShown()))))
 	}
 	records := slices.DeleteFunc(slices.Clone(byNetwork[string(network)]), func(r record.Record) bool { return factor(r) > 10 })
 	if len(records) == 0 {
@@ -124,11 +124,8 @@ func coreSeconds(run experiments.Run, byNetwork map[string][]record.Record) (sec
 	similar := slices.MinFunc(records, func(a, b record.Record) int {
 		return cmp.Or(cmp.Compare(factor(a), factor(b)), b.Finished.Compare(a.Finished))
 	})
-	return similar.Seconds * float64(similar.Origin.Cores) * trained(run) / trained(similar.Run), true, nil
+	return similar.Seconds * float64(similar.Origin.Cores) * float64(run.ImagesShown()) / float64(similar.Run.ImagesShown()), true, nil
 }
-
-// trained is the number of images that a run trains on, counted anew in each epoch.
-func trained(run experiments.Run) float64 { return float64(run.TrainImages * run.Epochs) }
 
 // about prints seconds in minutes or in hours.
 func about(seconds float64) string {

@@ -80,7 +80,7 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 		Long: "List all recorded runs of a profile. Reports show the profile's own runs alone. A run whose settings differ from the\n" +
 			"profile's (--set, --width, --images, --epochs, --held-out) is a trial, and the list says in what it differs.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			if err := resultsExist(results); err != nil {
 				return err
 			}

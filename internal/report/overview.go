@@ -152,11 +152,10 @@ func errorsCharts(suite experiments.Suite, rows []RunsRow) (charts []plot.Chart)
 		if !machine.OnCPU() {
 			hours = "hours of one device"
 		}
+		own := slices.DeleteFunc(slices.Clone(rows), func(row RunsRow) bool { return of(row).Machine != machine })
 		var trained Group
-		for _, row := range rows {
-			if of(row).Machine == machine {
-				trained = append(trained, row.Group...)
-			}
+		for _, row := range own {
+			trained = append(trained, row.Group...)
 		}
 		if strings.Contains(trained.distinct(func(o record.Origin) string { return o.CPU }), "+") {
 			hours += ", of processors that differ"
@@ -167,15 +166,16 @@ func errorsCharts(suite experiments.Suite, rows []RunsRow) (charts []plot.Chart)
 		}
 		for _, e := range suite.Experiments() {
 			curves := map[string][]plot.Point{}
-			for _, row := range rows {
-				if of(row).Experiment == e.Name && of(row).Machine == machine {
-					name := e.Title
-					if row.ownWidth() {
-						name = fmt.Sprintf("%s, width %d", e.Title, of(row).Width())
-					}
-					// Without a band: it would narrow to nothing towards a point of one seed.
-					curves[name] = append(curves[name], plot.At(row.processorHours(), row.Sample(testErr).Mean))
+			for _, row := range own {
+				if of(row).Experiment != e.Name {
+					continue
 				}
+				name := e.Title
+				if row.ownWidth() {
+					name = fmt.Sprintf("%s, width %d", e.Title, of(row).Width())
+				}
+				// Without a band: it would narrow to nothing towards a point of one seed.
+				curves[name] = append(curves[name], plot.At(row.processorHours(), row.Sample(testErr).Mean))
 			}
 			level := e.Paper.TestErr
 			for _, name := range slices.Sorted(maps.Keys(curves)) {

@@ -63,12 +63,9 @@ func (p *Profile) decodedWidths(experiment string, setting Setting) (all [][]rec
 			all = append(all, sorted)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b []record.Record) int { return cmp.Compare(worth(b[0]), worth(a[0])) })
+	slices.SortStableFunc(all, func(a, b []record.Record) int { return cmp.Compare(b[0].Run.ImagesShown(), a[0].Run.ImagesShown()) })
 	return all
 }
-
-// worth of a training: the number of images that it showed the network.
-func worth(r record.Record) int { return r.Run.Epochs * r.Run.TrainImages }
 
 // reportWidths adds a figure for each training that an experiment's decoded networks of several widths had, and returns a block for each.
 func (p *Profile) reportWidths(out output, study experiments.Study, e experiments.Experiment, setting Setting) (blocks []block, err error) {
