@@ -50,17 +50,16 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			session, s, runner, err := flags.start(cmd, r)
+			session, runner, err := flags.start(cmd, r)
 			if err != nil {
 				return err
 			}
 			defer session.Close()
-			classified, err := session.Classify(cmd.Context(), s, r.Run, paths, pictures)
-			if err != nil {
-				return err
-			}
-			for i, c := range classified {
-				fmt.Fprintf(stdout, "%s, by %s\n", paths[i], r.ID)
+			for c, err := range session.Classify(cmd.Context(), runner, r.Run, paths, pictures) {
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(stdout, "%s, by %s\n", c.Path, r.ID)
 				if err := printScores(stdout, runner.Set.Classes, c); err != nil {
 					return err
 				}
@@ -71,7 +70,7 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				name := flags.drawing(paths[i])
+				name := flags.drawing(c.Path)
 				if err := renameio.WriteFile(name, picture, 0o644); err != nil {
 					return fmt.Errorf("writing %s: %w", name, err)
 				}
@@ -95,6 +94,9 @@ func (flags *modelFlags) drawing(path string) string {
 func (flags *modelFlags) best() (best record.Record, err error) {
 	if flags.run != "" {
 		return findRecord(flags.results, flags.run)
+	}
+	if err := study.ResultsExist(flags.results); err != nil {
+		return best, err
 	}
 	for r, err := range allRecords(flags.results) {
 		if err != nil {

@@ -57,32 +57,27 @@ func folderExists(folder string) error {
 	return nil
 }
 
-// start finds the record's study, and starts a session for both, with the runner on the record's data set or a copy of it.
-func (flags *modelFlags) start(cmd *cobra.Command, r record.Record) (*study.Session, experiments.Study, *train.Runner, error) {
+// start starts a session for a record's profile, with the runner on the record's data set or a copy of it.
+func (flags *modelFlags) start(cmd *cobra.Command, r record.Record) (*study.Session, *train.Runner, error) {
 	s, _, err := study.Suite.Experiment(r.Run.Experiment)
 	if err != nil {
-		return nil, s, nil, err
+		return nil, nil, err
 	}
 	session, err := study.Start(cmd.Context(), study.Options{Profile: r.Run.Profile, Data: flags.data, Backend: flags.backend,
 		Devices: 1, Jobs: 1, Results: flags.results, Out: cmd.ErrOrStderr()})
 	if err != nil {
-		return nil, s, nil, err
+		return nil, nil, err
 	}
-	runner, err := session.Runner(cmd.Context(), s.Images)
-	switch {
-	case err != nil || runner.Dataset() == r.Run.Dataset:
-	case dataset.Copies(runner.Set.Name, r.Run.Dataset.Name):
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s was trained on %s; it sees the same pictures here as %s, preprocessed as these are\n",
-			r.ID, dataset.Title(r.Run.Dataset.Name), dataset.Title(runner.Set.Name))
-	default:
-		err = fmt.Errorf("run %s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
-			r.ID, r.Run.Dataset.Name, r.Run.Dataset.SHA256, runner.Set.Name, runner.Set.SHA256)
-	}
+	runner, err := session.RunnerOf(cmd.Context(), s.Images, r.Run.Dataset)
 	if err != nil {
 		session.Close()
-		return nil, s, nil, err
+		return nil, nil, fmt.Errorf("%s: %w", r.ID, err)
 	}
-	return session, s, runner, nil
+	if runner.Dataset() != r.Run.Dataset {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s was trained on %s; it sees the same pictures here as %s, preprocessed as these are\n",
+			r.ID, dataset.Title(r.Run.Dataset.Name), dataset.Title(runner.Set.Name))
+	}
+	return session, runner, nil
 }
 
 // allRecords yields the records of all profiles, up to the first error.
@@ -105,6 +100,9 @@ func allRecords(results string) iter.Seq2[record.Record, error] {
 
 // findRecord finds the record of a run in the profiles' results.
 func findRecord(results, id string) (record.Record, error) {
+	if err := study.ResultsExist(results); err != nil {
+		return record.Record{}, err
+	}
 	for _, profile := range experiments.ProfileNames() {
 		if r, err := record.Load(record.Path(filepath.Join(results, profile, record.Folder), id)); !errors.Is(err, fs.ErrNotExist) {
 			return r, err
@@ -128,7 +126,7 @@ func exportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			session, _, runner, err := flags.start(cmd, r)
+			session, runner, err := flags.start(cmd, r)
 			if err != nil {
 				return err
 			}
@@ -163,12 +161,12 @@ func decodeCommand(stdout io.Writer) *cobra.Command {
 			if image < 0 || image >= r.Run.TestImages {
 				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
 			}
-			session, s, _, err := flags.start(cmd, r)
+			session, runner, err := flags.start(cmd, r)
 			if err != nil {
 				return err
 			}
 			defer session.Close()
-			figure, err := session.DecodeImage(cmd.Context(), s, r.Run, image)
+			figure, err := session.DecodeImage(cmd.Context(), runner, r.Run, image)
 			if err != nil {
 				return err
 			}

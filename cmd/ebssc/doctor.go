@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/cache"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 )
@@ -54,6 +55,8 @@ func diagnoseData(folder string) (findings []device.Finding) {
 		finding := device.Finding{What: string(which), Status: device.Missing}
 		set, err := dataset.Local(which, folder)
 		switch {
+		case errors.Is(err, cache.ErrUnusable):
+			finding.Detail = err.Error() // which says what to do
 		case err != nil:
 			finding.Detail, finding.Do = err.Error(), "repair that folder, or name another with --data or $"+dataset.EnvVar
 		case set == nil:

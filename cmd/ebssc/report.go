@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/study"
 )
@@ -24,7 +23,7 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 			"figures beside them) into one folder first. A record that does not fit its own content is refused.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := resultsExist(results); err != nil {
+			if err := study.ResultsExist(results); err != nil {
 				return err
 			}
 			profiles, err := report.WriteAll(cmd.Context(), results, study.Suite)
@@ -39,22 +38,6 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")
 	return cmd
-}
-
-// resultsExist returns an error if the folder holds no results.
-func resultsExist(results string) error {
-	if _, err := os.Stat(results); err != nil {
-		return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
-	}
-	if _, err := os.Stat(filepath.Join(results, record.Folder)); err == nil {
-		return fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", results)
-	}
-	for _, profile := range experiments.ProfileNames() {
-		if _, err := os.Stat(filepath.Join(results, profile, record.Folder)); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
 }
 
 // sayMissing names the experiments that the begun studies of a profile lack, with the commands that train them.
@@ -81,7 +64,7 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 			"profile's (--set, --width, --images, --epochs, --held-out) is a trial, and the list says in what it differs.",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := resultsExist(results); err != nil {
+			if err := study.ResultsExist(results); err != nil {
 				return err
 			}
 			p, err := report.Load(results, profile, study.Suite)

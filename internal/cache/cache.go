@@ -124,7 +124,7 @@ func Lock(ctx context.Context, name string) (unlock func() error, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, Explain(fmt.Errorf("lock %s: %w", name, err))
 	}
-	lock := flock.New(filepath.Join(dir, name+".lock"))
+	lock := flock.New(filepath.Join(dir, name+".lock"), flock.SetPermissions(0o644))
 	if ok, err := lock.TryLock(); err == nil && !ok {
 		fmt.Fprintf(os.Stderr, "waiting for another run, which holds %s\n", lock.Path())
 	}

@@ -26,8 +26,7 @@ var ErrUnavailable = errors.New("cannot be downloaded")
 var kinds = []experiments.Images{experiments.CIFAR10, experiments.MNIST}
 
 // Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that $EBSSC_DATA names, then in
-// the cache, and then downloads it into the cache. If CIFAR-10 cannot be downloaded, MNIST padded to its size replaces it.
-// Downloads and the replacement are logged in a few lines.
+// the cache, and then downloads it into the cache. Downloads are logged in a few lines.
 //
 // CIFAR-10 is read from its binary version: a folder with the six files, with cifar-10-batches-bin/ or with
 // cifar-10-binary.tar.gz in it, or the path of such an archive. A folder without CIFAR-10 is an error.
@@ -40,21 +39,36 @@ var kinds = []experiments.Images{experiments.CIFAR10, experiments.MNIST}
 // [ErrUnavailable] if downloads failed: no network, no such file on the server, other bytes than the official ones. It is
 // [cache.ErrUnusable] if the cache is needed and cannot be written.
 func Find(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
-	return theWeb(log).find(ctx, which, folder)
+	return theWeb(log).source(which).find(ctx, folder)
 }
 
-// find is Find on any web.
-func (w web) find(ctx context.Context, which experiments.Images, folder string) (*Set, error) {
-	set, err := w.source(which).find(ctx, folder)
-	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
-		return set, err
-	}
-	fmt.Fprintf(w.log, "CIFAR-10 is not available (%v): the same networks run on MNIST instead, padded to 32×32×3\n", err)
+// StandIn returns the data set that replaces CIFAR-10: MNIST, see [Find], padded to its size.
+func StandIn(ctx context.Context, folder string, log io.Writer) (*Set, error) {
+	return theWeb(log).standIn(ctx, folder)
+}
+
+// standIn is StandIn on any web.
+func (w web) standIn(ctx context.Context, folder string) (*Set, error) {
 	digits, err := w.mnist().find(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
 	return digits.Padded32(), nil
+}
+
+// FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it logs that and returns [StandIn].
+func FindOrStandIn(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
+	return theWeb(log).findOrStandIn(ctx, which, folder)
+}
+
+// findOrStandIn is FindOrStandIn on any web.
+func (w web) findOrStandIn(ctx context.Context, which experiments.Images, folder string) (*Set, error) {
+	set, err := w.source(which).find(ctx, folder)
+	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
+		return set, err
+	}
+	fmt.Fprintf(w.log, "CIFAR-10 is not available (%v): the same networks run on MNIST instead, padded to 32×32×3\n", err)
+	return w.standIn(ctx, folder)
 }
 
 // Local returns the data set of a kind from the folder or the cache where [Find] would read it, without downloading. It
@@ -64,19 +78,15 @@ func Local(which experiments.Images, folder string) (*Set, error) {
 }
 
 // Fetch downloads CIFAR-10 and MNIST into the cache unless they are in it or in the folder that $EBSSC_DATA names. If one is
-// unavailable ([ErrUnavailable]), Fetch still downloads the other; any other error ends it.
+// unavailable ([ErrUnavailable]), or that folder has the other alone, Fetch still gets the other; any other error ends it.
 func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
 	w := theWeb(log)
 	for _, which := range kinds {
-		source := w.source(which)
-		set, failed := source.find(ctx, "")
-		if onlyMNIST(failed, "") {
-			set, failed = source.cached(ctx)
-		}
+		set, failed := w.source(which).find(ctx, "")
 		switch {
 		case failed == nil:
 			sets = append(sets, set)
-		case errors.Is(failed, ErrUnavailable):
+		case errors.Is(failed, ErrUnavailable), onlyMNIST(failed, ""):
 			err = errors.Join(err, failed)
 		default:
 			return sets, errors.Join(err, failed)

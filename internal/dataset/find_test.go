@@ -122,7 +122,7 @@ func TestFindReplacesCIFAR10(t *testing.T) {
 	w.log = &log
 	w.cifar = remote{url: notFound(t), size: 1}
 	w.hub = func(context.Context) ([]dataFile, error) { return digits(), nil }
-	_, err = w.find(t.Context(), experiments.CIFAR10, "")
+	_, err = w.findOrStandIn(t.Context(), experiments.CIFAR10, "")
 	requireOneLine(t, err, mnistOfficial) // digits are not the official ones
 	require.Contains(t, log.String(), "CIFAR-10 is not available")
 	require.Contains(t, log.String(), "404")

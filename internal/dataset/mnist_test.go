@@ -270,7 +270,7 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	w := quickWeb()
 	w.cifar = remote{url: notFound(t), size: 1}
 	w.hub = func(context.Context) ([]dataFile, error) { return files, nil }
-	replacement, err := w.find(t.Context(), experiments.CIFAR10, "")
+	replacement, err := w.findOrStandIn(t.Context(), experiments.CIFAR10, "")
 	require.NoError(t, err)
 	require.Equal(t, MNIST32Name, replacement.Name)
 	require.Equal(t, set.Padded32(), replacement)

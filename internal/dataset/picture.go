@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -48,5 +49,8 @@ func readPicture(path string) (image.Image, error) {
 	}
 	defer file.Close()
 	picture, _, err := image.Decode(file)
+	if errors.Is(err, image.ErrFormat) {
+		err = errors.New("not a PNG, JPEG or GIF picture: convert it to one")
+	}
 	return picture, err
 }

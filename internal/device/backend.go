@@ -86,7 +86,7 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("backend %q does not start: %w", choice.Config, err)
+		err = fmt.Errorf("backend %q does not start: %w; choose another with --backend (cpu, go), or see ebssc doctor", choice.Config, err)
 		if choice.CUDA() && choice.Warning != "" {
 			err = fmt.Errorf("%w; %s", err, choice.Warning)
 		}

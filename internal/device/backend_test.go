@@ -26,6 +26,7 @@ type fake struct {
 	gpu       bool
 	cudaWheel string
 	noNetwork bool // the CPU plugin cannot be installed
+	broken    bool // a plugin that go-xla finds cannot be loaded
 }
 
 const (
@@ -40,7 +41,12 @@ var errNoNetwork = errors.New("no network")
 func (f fake) machine(t *testing.T) machine {
 	t.Setenv(compute.ConfigEnvVar, f.env)
 	return machine{
-		plugins:   func() (map[string]string, error) { return f.found, nil },
+		plugins: func() (map[string]string, error) {
+			if f.broken {
+				return nil, errBrokenPlugin
+			}
+			return f.found, nil
+		},
 		gpu:       func(context.Context) bool { return f.gpu },
 		cudaWheel: func(context.Context) (string, bool) { return f.cudaWheel, f.cudaWheel != "" },
 		cpu:       fakeSource{f.noNetwork},
@@ -210,6 +216,14 @@ func TestOpenErrors(t *testing.T) {
 		_, _, err := Open(t.Context(), spec, 1)
 		require.ErrorContains(t, err, want, spec)
 		require.NotContains(t, err.Error(), "\n", spec)
+	}
+}
+
+// A broken plugin is an error that says what to do: nothing takes the place of a good one for it.
+func TestResolveBesideBrokenPlugin(t *testing.T) {
+	for _, spec := range []string{"", "cpu", "cuda"} {
+		_, err := fake{broken: true, gpu: true}.machine(t).resolve(t.Context(), spec)
+		require.ErrorContains(t, err, "cannot be loaded; remove it", spec)
 	}
 }
 

@@ -69,6 +69,8 @@ func (m machine) chosen(ctx context.Context) Finding {
 	f := Finding{What: "default backend"}
 	choice, err := m.resolve(ctx, "")
 	switch {
+	case errors.Is(err, cache.ErrUnusable), errors.Is(err, errBrokenPlugin):
+		return f.missing(err.Error(), "") // which says what to do
 	case err != nil:
 		return f.missing(err.Error(), "give --backend, or change $"+compute.ConfigEnvVar)
 	case choice.Warning != "":

@@ -23,6 +23,10 @@ const (
 // askTimeout limits how long other programs may take to answer; nvidia-smi hangs when a driver does.
 const askTimeout = 20 * time.Second
 
+// errBrokenPlugin says that go-xla finds a file which is no plugin: it fails then, whichever plugin is wanted.
+var errBrokenPlugin = errors.New("a plugin in the folders that go-xla searches cannot be loaded; remove it, or set " +
+	"PJRT_PLUGIN_LIBRARY_PATH to another folder")
+
 // findPlugins returns the absolute paths of the plugins that go-xla finds, by name. It installs nothing.
 func findPlugins() (map[string]string, error) {
 	var found map[string]string
@@ -30,10 +34,8 @@ func findPlugins() (map[string]string, error) {
 		found = pjrt.AvailablePlugins()
 		return nil
 	})
-	if err != nil {
-		// go-xla has written the plugin's name to standard error.
-		return nil, fmt.Errorf("a plugin in the folders that go-xla searches cannot be loaded; remove it, or set "+
-			"PJRT_PLUGIN_LIBRARY_PATH to another folder (%w)", err)
+	if err != nil { // go-xla has written the plugin's name to standard error
+		return nil, errBrokenPlugin
 	}
 	for name, path := range found {
 		if found[name], err = filepath.Abs(path); err != nil {

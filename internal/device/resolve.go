@@ -54,11 +54,11 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	return choice, nil
 }
 
-// best is the choice if nothing was asked for. A cache folder that cannot be used is an error: setting a variable mends that,
-// while the Go backend would take days instead of hours.
+// best is the choice if nothing was asked for. A cache folder that cannot be used, or a broken plugin, is an error: the user mends that in a
+// minute, while the Go backend would take days instead of hours.
 func (m machine) best(ctx context.Context) (Choice, error) {
 	choice, err := m.bestXLA(ctx, "")
-	if err == nil || ctx.Err() != nil || errors.Is(err, cache.ErrUnusable) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, cache.ErrUnusable) || errors.Is(err, errBrokenPlugin) {
 		return choice, err
 	}
 	return Choice{

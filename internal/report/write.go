@@ -78,7 +78,7 @@ func lock(ctx context.Context, folder string) (unlock func() error, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("a folder for results: %w; give another with --results", err)
 	}
-	file := flock.New(filepath.Join(folder, lockFile))
+	file := flock.New(filepath.Join(folder, lockFile), flock.SetPermissions(0o644))
 	if _, err := file.TryLockContext(ctx, lockRetry); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

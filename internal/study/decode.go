@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,12 +71,8 @@ func (d *decoder) complete(ctx context.Context, r *record.Record) error {
 	return nil
 }
 
-// DecodeImage draws the decodings of one of the run's test images from every level of its network.
-func (s *Session) DecodeImage(ctx context.Context, study experiments.Study, run experiments.Run, image int) (plot.Figure, error) {
-	runner, err := s.Runner(ctx, study.Images)
-	if err != nil {
-		return plot.Figure{}, err
-	}
+// DecodeImage draws the decodings of one of the run's test images from every level of its network, by the runner that [Session.RunnerOf] returns.
+func (s *Session) DecodeImage(ctx context.Context, runner *train.Runner, run experiments.Run, image int) (plot.Figure, error) {
 	d := &decoder{session: s, runner: runner}
 	if err := d.load(ctx, run, image+1); err != nil {
 		return plot.Figure{}, err
@@ -87,6 +84,8 @@ func (s *Session) DecodeImage(ctx context.Context, study experiments.Study, run 
 
 // Classified is a picture with a network's class scores.
 type Classified struct {
+	// Path of the picture.
+	Path string
 	// Scores of the classes: the logits of the softmax.
 	Scores []float32
 	// Energies of the classes minus their mean; nil for networks without class-specific codes.
@@ -95,44 +94,59 @@ type Classified struct {
 	Hypotheses *plot.Figure
 }
 
-// Classify computes the class scores of pictures, read from paths at the size of the network's images, with the trained network of a run, and
-// decodes them under each hypothesis.
-func (s *Session) Classify(ctx context.Context, study experiments.Study, run experiments.Run, paths []string, pictures dataset.Images) ([]Classified, error) {
-	runner, err := s.Runner(ctx, study.Images)
-	if err != nil {
-		return nil, err
-	}
-	store, err := train.LoadModel(run, s.Folder())
-	if err != nil {
-		return nil, err
-	}
-	images, scores, err := runner.Classify(ctx, run, store, pictures)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Classified, pictures.Len())
-	d := &decoder{session: s, runner: runner, run: run}
-	d.model = decode.Model{Backend: runner.Backend, Network: run.Network, Store: store}
-	defer d.model.Close()
-	for i := range all {
-		all[i].Scores = scores[i]
-		if run.Network.Classifier == ebssc.Linear {
-			continue
-		}
-		scale, _ := run.Settings.Number(ebssc.ParamEnergyScale)
-		for _, score := range scores[i] {
-			all[i].Energies = append(all[i].Energies, score/float32(scale))
-		}
-		picture := dataset.Pick(images, i)
-		levels, err := d.model.Decode(ctx, picture)
+// Classify yields for each picture, read from paths at the size of the network's images, its class scores with the trained network of a run,
+// and its decodings under each hypothesis. runner is the one that [Session.RunnerOf] returns. The first error is the last thing that it yields.
+func (s *Session) Classify(ctx context.Context, runner *train.Runner, run experiments.Run, paths []string, pictures dataset.Images) iter.Seq2[Classified, error] {
+	return func(yield func(Classified, error) bool) {
+		store, err := train.LoadModel(run, s.Folder())
 		if err != nil {
-			return nil, err
+			yield(Classified{}, err)
+			return
 		}
-		title := fmt.Sprintf("%s decoded from each level under each class hypothesis\n%s", filepath.Base(paths[i]), d.subtitle())
-		figure := decode.Hypotheses(title, runner.Set.Classes, picture, levels)
-		all[i].Hypotheses = &figure
+		d := &decoder{session: s, runner: runner, run: run}
+		d.model = decode.Model{Backend: runner.Backend, Network: run.Network, Store: store}
+		defer d.model.Close()
+		classify, release, err := runner.Classifier(ctx, run, store)
+		if err != nil {
+			yield(Classified{}, err)
+			return
+		}
+		defer release()
+		for i, path := range paths {
+			if ctx.Err() != nil {
+				yield(Classified{}, context.Cause(ctx))
+				return
+			}
+			image, scores, err := classify(pictures.Slice(i, i+1))
+			if err != nil {
+				yield(Classified{}, err)
+				return
+			}
+			c := Classified{Path: path, Scores: scores[0]}
+			if run.Network.Classifier != ebssc.Linear {
+				err = d.hypotheses(ctx, &c, image)
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
 	}
-	return all, nil
+}
+
+// hypotheses adds the energies of a classified picture, preprocessed in image, and draws it decoded under each class hypothesis.
+func (d *decoder) hypotheses(ctx context.Context, c *Classified, image *tensors.Tensor) error {
+	scale, _ := d.run.Settings.Number(ebssc.ParamEnergyScale)
+	for _, score := range c.Scores {
+		c.Energies = append(c.Energies, score/float32(scale))
+	}
+	levels, err := d.model.Decode(ctx, image)
+	if err != nil {
+		return err
+	}
+	title := fmt.Sprintf("%s decoded from each level under each class hypothesis\n%s", filepath.Base(c.Path), d.subtitle())
+	figure := decode.Hypotheses(title, d.runner.Set.Classes, image, levels)
+	c.Hypotheses = &figure
+	return nil
 }
 
 // load reads the trained network and prepares images.

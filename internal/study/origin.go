@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/cpuid/v2"
@@ -51,9 +52,12 @@ func plugin(path string) string {
 // unknownCommit stands for the commit where nothing knows it.
 const unknownCommit = "unknown"
 
+// sources are what the program is built from. A run rewrites results, and logs and notes may lie beside the sources: git would call the tree
+// modified.
+var sources = []string{":/*.go", ":/go.mod", ":/go.sum", ":/internal"}
+
 // Commit is the git commit that the program was built from, with "+changes" if the sources differed from it; "unknown"
-// where neither the program nor its folder knows. Results are not sources: a run rewrites them, and git would call the
-// tree modified.
+// where neither the program nor its folder knows.
 func Commit() string {
 	commit, modified := stamp()
 	if commit != "" && !modified {
@@ -76,9 +80,14 @@ func Commit() string {
 
 // differs says whether the sources in the current folder differ from a commit's, as far as git knows.
 func differs(commit string) bool {
-	changed := exec.Command("git", "diff", "--quiet", commit, "--", ":/", ":!/results").Run()
-	others, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":!/results").Output()
+	changed := git("diff", "--quiet", commit).Run()
+	others, err := git("status", "--porcelain").Output()
 	return changed != nil || err != nil || len(others) > 0
+}
+
+// git asks git about the sources.
+func git(args ...string) *exec.Cmd {
+	return exec.Command("git", slices.Concat(args, []string{"--"}, sources)...)
 }
 
 // newer says whether a source in the current folder is newer than the program: those that it was built from may have been others.
@@ -91,11 +100,11 @@ func newer() bool {
 	if err != nil {
 		return true
 	}
-	sources, err := exec.Command("git", "ls-files", "-z", "--", ":/", ":!/results").Output()
+	files, err := git("ls-files", "-z").Output()
 	if err != nil {
 		return true
 	}
-	for path := range strings.SplitSeq(strings.TrimSuffix(string(sources), "\x00"), "\x00") {
+	for path := range strings.SplitSeq(strings.TrimSuffix(string(files), "\x00"), "\x00") {
 		if info, err := os.Stat(path); err != nil || info.ModTime().After(built.ModTime()) {
 			return true
 		}

@@ -71,7 +71,7 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 	}
 }
 
-// A record names the commit of its sources, and says if they had changes; new results are none.
+// A record names the commit of its sources, and says if they had changes; new results and logs are none.
 func TestCommit(t *testing.T) {
 	if stamped, _ := stamp(); stamped != "" {
 		t.Skip("the test's own program names its commit")
@@ -101,6 +101,7 @@ func TestCommit(t *testing.T) {
 	require.Equal(t, head, Commit())
 	write("results/quick/table.md", "a new one")
 	write("results/quick/claims.md", "")
+	write("nohup.out", "")
 	require.Equal(t, head, Commit())
 	for age, want := range map[time.Duration]bool{time.Hour: true, -100 * time.Hour: false} {
 		when := time.Now().Add(age)

@@ -69,12 +69,41 @@ func (o Options) Validate() error {
 	switch {
 	case o.Results == "":
 		return errors.New("--results is empty: name a folder")
+	case profileFolder(o.Results):
+		return errProfileFolder(o.Results)
 	case o.Devices < 1:
 		return errors.New("--devices must be at least 1")
 	case o.Jobs < 1:
 		return errors.New("--jobs must be at least 1")
 	}
 	return o.Overrides.Validate()
+}
+
+// profileFolder says whether a folder is that of one profile: it has records.
+func profileFolder(results string) bool {
+	_, err := os.Stat(filepath.Join(results, record.Folder))
+	return err == nil
+}
+
+// ResultsExist returns an error if the folder is not one of results with records.
+func ResultsExist(results string) error {
+	if _, err := os.Stat(results); err != nil {
+		return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
+	}
+	if profileFolder(results) {
+		return errProfileFolder(results)
+	}
+	for _, profile := range experiments.ProfileNames() {
+		if profileFolder(filepath.Join(results, profile)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
+}
+
+// errProfileFolder says that the folder of one profile was named in place of that of all results.
+func errProfileFolder(folder string) error {
+	return fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", folder)
 }
 
 // Check plans all runs of the studies, and returns an error if one of them cannot be trained. It downloads and compiles nothing.
@@ -212,23 +241,48 @@ func (s *Session) Machine() experiments.Machine {
 // Folder of the profile's results.
 func (s *Session) Folder() string { return filepath.Join(s.Results, s.Profile) }
 
-// Runner returns the runner on images of a kind, whose data set it finds or downloads first.
+// Runner returns the runner on images of a kind, whose data set it finds or downloads first. If CIFAR-10 cannot be had, MNIST stands in for
+// it, but not in a shard, since all shards must train on the same data.
 func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train.Runner, error) {
 	if runner, ok := s.runners[images]; ok {
 		return runner, nil
 	}
-	set, err := dataset.Find(ctx, images, s.Data, s.Out)
+	find := dataset.FindOrStandIn
+	if s.Shard.Count > 0 {
+		find = dataset.Find
+	}
+	set, err := find(ctx, images, s.Data, s.Out)
 	if err != nil {
 		return nil, err
 	}
-	if s.Shard.Count > 0 && dataset.StandsIn(set.Name) {
-		return nil, errors.New("CIFAR-10 is not here, and all shards must train on the same data: name its folder with --data")
+	s.runners[images] = s.newRunner(set)
+	return s.runners[images], nil
+}
+
+// RunnerOf returns the runner on the images that a recorded run was trained on, or on a copy of them.
+func (s *Session) RunnerOf(ctx context.Context, images experiments.Images, recorded experiments.Dataset) (runner *train.Runner, err error) {
+	var set *dataset.Set
+	if dataset.StandsIn(recorded.Name) {
+		set, err = dataset.StandIn(ctx, s.Data, s.Out)
+	} else {
+		set, err = dataset.Find(ctx, images, s.Data, s.Out)
 	}
-	// Several progress bars would write over one another.
-	runner := &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Origin: s.origin(),
-		Places: map[string]train.Place{}}
-	s.runners[images] = runner
+	if err != nil {
+		return nil, err
+	}
+	runner = s.newRunner(set)
+	if runner.Dataset() != recorded && !dataset.Copies(set.Name, recorded.Name) {
+		return nil, fmt.Errorf("the run was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
+			recorded.Name, recorded.SHA256, set.Name, set.SHA256)
+	}
 	return runner, nil
+}
+
+// newRunner makes the runner on a data set.
+func (s *Session) newRunner(set *dataset.Set) *train.Runner {
+	// Several progress bars would write over one another.
+	return &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Origin: s.origin(),
+		Places: map[string]train.Place{}}
 }
 
 // Plan returns the runs of an experiment of a study, one a seed.

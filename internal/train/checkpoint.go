@@ -102,7 +102,7 @@ func replaceCheckpoint(path, previous string, write func(io.Writer) error) error
 	}
 	defer pending.Cleanup()
 	if err := write(pending); err != nil {
-		return fmt.Errorf("saving a checkpoint: %w; make room, then run it again", err)
+		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	if err := os.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keeping a checkpoint: %w", err)

@@ -148,31 +148,30 @@ func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int)
 	return nil, nil, errors.New("there are no test images")
 }
 
-// Classify preprocesses pictures as the run's images were, and computes their class scores with a trained network. images are the
-// preprocessed pictures [N, H, W, C].
-func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model.Store, pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error) {
+// Classifier returns a function that preprocesses pictures as the run's images were, to images [N, H, W, C], and computes their class scores
+// with a trained network. release frees it.
+func (r *Runner) Classifier(ctx context.Context, run experiments.Run, store *model.Store) (
+	classify func(pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error), release func(), err error) {
 	preprocess, err := r.preprocessing(ctx, run)
 	if err != nil {
-		return nil, nil, err
-	}
-	if images, err = preprocess(pictures); err != nil {
 		return nil, nil, err
 	}
 	evaluator, err := newEvaluator(r.Backend, store, run.Network)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer evaluator.exec.Finalize()
-	scores, _, err = evaluator.score(images)
-	return images, scores, err
+	return func(pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error) {
+		if images, err = preprocess(pictures); err != nil {
+			return nil, nil, err
+		}
+		scores, _, err = evaluator.score(images)
+		return images, scores, err
+	}, evaluator.exec.Finalize, nil
 }
 
 // Export writes a trained network as in [Networks], and with it the first 64 preprocessed test images ("images" [64, H, W, C]), their
 // labels ("labels" [64]) and the model's class scores ("logits" [64, Y]).
 func (r *Runner) Export(ctx context.Context, run experiments.Run, store *model.Store, file string) error {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file: name another one with --out", file)
-	}
 	content := run.Network.Variables(store)
 	images, classes, err := r.TestImages(ctx, run, exportedImages)
 	if err != nil {

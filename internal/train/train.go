@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -48,6 +49,7 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, 
 	}
 	defer unlock()
 	if recorded, err := record.Load(record.Path(records, s.id)); err == nil {
+		s.say("recorded on %s, and not trained again", recorded.Finished.Format(time.DateOnly))
 		return recorded, s.removeCheckpoints()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return record.Record{}, err
@@ -60,18 +62,29 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, 
 		return record.Record{}, err
 	}
 	defer release()
+	if ctx.Err() != nil { // while they were preprocessed; what follows compiles
+		return record.Record{}, context.Cause(ctx)
+	}
 	s.images = images
 	finished, err := s.execute()
 	if err == nil && complete != nil {
 		err = complete(ctx, &finished)
 	}
 	if err != nil {
-		return record.Record{}, fmt.Errorf("%s: %w", s.id, err)
+		return record.Record{}, fullDisk(fmt.Errorf("%s: %w", s.id, err))
 	}
 	if finished, err = finished.Write(records); err != nil {
-		return record.Record{}, err
+		return record.Record{}, fullDisk(err)
 	}
 	return finished, s.removeCheckpoints()
+}
+
+// fullDisk adds what to do to an error of a full disk.
+func fullDisk(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
+	}
+	return err
 }
 
 // trainingRun is a run in training.
@@ -129,7 +142,7 @@ func (s *trainingRun) lock() (unlock func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
 	}
-	file := flock.New(path)
+	file := flock.New(path, flock.SetPermissions(0o644))
 	ok, err := file.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w; give another folder with --results", path, err)

@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
@@ -25,6 +27,7 @@ import (
 	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/cache/cachetest"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
@@ -149,7 +152,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	again, err := runner.Train(context.Background(), run, folder, nil)
 	require.NoError(t, err)
 	require.Equal(t, trained, again)
-	require.Empty(t, log.String(), "a recorded run is not trained again")
+	require.Equal(t, fmt.Sprintf("%s: recorded on %s, and not trained again\n", run.ID(), trained.Finished.Format(time.DateOnly)), log.String())
 
 	file := filepath.Join(t.TempDir(), "model.npz")
 	network, err := train.LoadModel(run, folder)
@@ -173,13 +176,28 @@ func TestTrainEndToEnd(t *testing.T) {
 	for i, class := range train.Scores(logits).Predictions() {
 		require.Equal(t, trained.Predictions[i], '0'+class)
 	}
-	for _, special := range []string{os.DevNull, t.TempDir()} {
-		require.ErrorContains(t, runner.Export(context.Background(), run, network, special), "is no regular file: name another one with --out")
-	}
-	info, err := os.Stat(os.DevNull)
-	require.NoError(t, err)
-	require.False(t, info.Mode().IsRegular(), "the device is still a device")
 	t.Run("NumPy", func(t *testing.T) { requireNumPyScores(t, file) })
+}
+
+// A full disk says what to do, and the run goes on from its checkpoint once there is room.
+func TestFullDisk(t *testing.T) {
+	disk := cachetest.Disk(t, 4096)
+	set := madeSet(40, 20)
+	run := plan(t, experiments.Table[0], set, 2)
+	var log bytes.Buffer
+	runner := &train.Runner{Backend: xla, Set: set, Log: &log}
+	_, err := runner.Train(t.Context(), run, disk, func(context.Context, *record.Record) error {
+		cachetest.Fill(t, disk)
+		return nil
+	})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.ErrorContains(t, err, "make room, then run it again")
+	require.NotContains(t, err.Error(), "\n")
+	cachetest.Empty(t, disk)
+	log.Reset()
+	_, err = runner.Train(t.Context(), run, disk, nil)
+	require.NoError(t, err)
+	require.NotContains(t, log.String(), "epoch", "all epochs were in the checkpoint")
 }
 
 // requireNumPyScores requires that docs/scores.py computes the scores in an export.

@@ -73,7 +73,7 @@ type (
 // Data returns the data set of a kind: from the folder that $EBSSC_DATA names, the cache or a download. If CIFAR-10 cannot be
 // had, MNIST padded to its size replaces it.
 func Data(which experiments.Images) *Set {
-	return Must(dataset.Find(context.Background(), which, "", os.Stdout))
+	return Must(dataset.FindOrStandIn(context.Background(), which, "", os.Stdout))
 }
 
 // DatasetTitle is the name of a data set for readers.
