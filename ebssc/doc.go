@@ -2,9 +2,9 @@
 //
 // All the maths of the paper lives here. Read the files in this order:
 //
-//	shrink.go    asymmetric shrinkage and the split code             Eq. (asym_shrink)
-//	code.go      drive, projection onto the sphere, energy           Eqs. (ebm_direction), (ebm_projection), (energy_fn2)
-//	block.go     one coding block; each row of the table switches parts of it off
+//	shrink.go    asymmetric shrinkage and the split code             Eqs. (asym_shrink), (ebm_direction)
+//	code.go      projection onto the sphere, energy                  Eqs. (ebm_projection), (energy_fn2)
+//	block.go     one coding block: its drive and code; each row of the table switches parts of it off
 //	infer.go     inference in a stack of blocks: the bottom-up pass and sweeps of block-coordinate ascent   Sec. 3.1.1
 //	hypotheses.go   class energies of a few hypotheses at a time, rematerialised in the backward pass
 //	network.go   networks as data: a list of blocks and pools, and the forward pass

@@ -68,9 +68,10 @@ func TestDeclarations(t *testing.T) {
 // A mistake in a declaration is one line that names the study.
 func TestSuiteValidate(t *testing.T) {
 	require.NoError(t, suite.Validate())
-	study := experiments.Study{Name: "mine", Experiments: experiments.Table[:2]}
+	study := experiments.Study{Name: "mine", Images: experiments.CIFAR10, Report: experiments.Rows, Experiments: experiments.Table[:2]}
+	decodings := experiments.Study{Name: "mine", Images: experiments.CIFAR10, Report: experiments.Decodings, Experiments: experiments.Table[:2]}
 	require.NoError(t, experiments.Suite{study}.Validate())
-	twice, base, claim, block := study, study, study, study
+	twice, base, claim, block := study, study, study, decodings
 	twice.Experiments = append(twice.Experiments[:1:1], study.Experiments[0])
 	base.Experiments = []experiments.Experiment{{Name: "a", Base: "b", Architecture: experiments.SevenBlocks{Body: ebssc.SSC}}}
 	claim.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{experiments.Lower(experiments.TestErr, "crelu-lc7", "vgg")}}}
@@ -78,26 +79,30 @@ func TestSuiteValidate(t *testing.T) {
 		return []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{e}}}
 	}
 	block.Claims = expects(experiments.Expectation{Quantity: experiments.Cosine, Subject: experiments.Source{Experiment: "crelu-lc7", Block: "pool1"}})
-	whole, part, misspelt, order, untraced, grid := study, study, study, study, study, study
+	whole, part, misspelt, order, untraced, grid := decodings, study, study, study, study, study
+	rows, word, empty, images, report := study, study, study, study, study
+	rows.Claims = expects(experiments.Expectation{Quantity: experiments.Cosine, Subject: experiments.Source{Experiment: "crelu-lc7", Block: "conv1"}})
+	word.Grid = experiments.Grid{{Setting: "optimizer", Values: []any{"adam"}}}
+	empty.Experiments, images.Images, report.Report = nil, "cifar100", ""
 	whole.Claims = expects(experiments.Expectation{Quantity: experiments.Cosine, Subject: experiments.Source{Experiment: "crelu-lc7"}})
 	part.Claims = expects(experiments.Expectation{Quantity: experiments.TestErr, Subject: experiments.Source{Experiment: "crelu-lc7", Block: "conv1"}})
 	misspelt.Claims = expects(experiments.Expectation{Quantity: "test eror", Subject: experiments.Source{Experiment: "crelu-lc7"}})
 	order.Claims = expects(experiments.Between(experiments.TestErr, "crelu-lc7", "relu-lc7", 1, 0))
 	untraced.Report = experiments.Sweeps
 	grid.Grid = experiments.Grid{{Setting: "learning_rate", Values: []any{1}}}
-	nothing, nobody, half := study, study, study
+	nothing, nobody, half := study, study, decodings
 	nothing.Claims = []experiments.Claim{{Name: "c"}}
 	nobody.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{{Quantity: experiments.TestErr, Baseline: experiments.Source{Experiment: "crelu-lc7"}}}}}
 	half.Claims = []experiments.Claim{{Name: "c", Expect: []experiments.Expectation{
 		{Quantity: experiments.Cosine, Subject: experiments.Source{Experiment: "crelu-lc7", Block: "conv1"}, Baseline: experiments.Source{Experiment: "relu-lc7"}},
 	}}}
 	reference, sweeps, again, across := study, study, study, study
-	reference.Report, reference.Reference = experiments.Rows, slices.Clone(experiments.Table[2:4])
+	reference.Reference = slices.Clone(experiments.Table[2:4])
 	reference.Reference[0].Base = ""
 	require.NoError(t, experiments.Suite{reference}.Validate())
 	sweeps.Reference, sweeps.Report = reference.Reference, experiments.Sweeps
-	again.Reference, again.Report = study.Experiments[:1], experiments.Rows
-	across.Reference, across.Report = experiments.Table[2:3], experiments.Rows // its base is one of the study's own
+	again.Reference = study.Experiments[:1]
+	across.Reference = experiments.Table[2:3] // its base is one of the study's own
 	named := func(name, base string, ebc int) experiments.Study {
 		study := study
 		study.Experiments = []experiments.Experiment{{Name: name, Base: base, Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBC: ebc}}}
@@ -114,11 +119,17 @@ func TestSuiteValidate(t *testing.T) {
 		"slash": named("sn/ebc7", "", 7), "dots": named("..", "", 7), "capitals": named("SN-EBC", "", 7), "no name": named("", "", 7),
 		"own base": named("a", "a", 0), "no block": named("a", "", -3), "block 8": named("a", "", 8),
 		"sweeps": sweeps, "again": again, "across": across,
+		"rows": rows, "word": word, "empty": empty, "images": images, "report": report,
 		"twice": twice, "base": base, "claim": claim, "block": block, "nothing": nothing, "nobody": nobody, "half": half,
 	} {
 		err := experiments.Suite{bad}.Validate()
 		require.ErrorContains(t, err, "study mine: ", name)
 		require.NotContains(t, err.Error(), "\n", name)
+	}
+	for _, name := range []string{"all", "claims", "my study", "../x", ""} {
+		other := study
+		other.Name = name
+		require.ErrorContains(t, experiments.Suite{other}.Validate(), "choose another name")
 	}
 	require.ErrorContains(t, experiments.Suite{study, study}.Validate(), "study mine is declared twice")
 	other := study

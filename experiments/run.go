@@ -76,6 +76,20 @@ func (m Machine) String() string {
 	return m.Backend
 }
 
+// Flags are those of the command line that name the machine, such as " --backend cpu". ok is false for a plugin of unknown kind, which is a
+// file that they cannot name.
+func (m Machine) Flags() (flags string, ok bool) {
+	backend, ok := backendFlags[m.Backend]
+	if !ok {
+		return "", false
+	}
+	flags = " --backend " + backend
+	if m.Devices > 1 {
+		flags += fmt.Sprintf(" --devices %d", m.Devices)
+	}
+	return flags, true
+}
+
 // OnCPU says whether the CPU computes.
 func (m Machine) OnCPU() bool { return m.Backend == XLACPU || m.Backend == "go" }
 
@@ -193,7 +207,13 @@ func (s Suite) declared(r Run) (study Study, e Experiment, scale Scale, run Run,
 	return study, e, scale, plans[0], nil
 }
 
-// backendFlags are what --backend takes for the backends of machines. Other plugins are files that a command cannot name.
+// Whitens says whether the run's images are whitened.
+func (r Run) Whitens() bool {
+	whiten, _ := r.Settings[ParamWhiten].(bool)
+	return whiten
+}
+
+// backendFlags are what --backend takes for the backends of machines.
 var backendFlags = map[string]string{XLACPU: "cpu", "xla-cuda": "cuda", "xla-cuda-float32": "xla:cuda,tf32=false", "go": "go"}
 
 // Command is the command line that plans the run, with the seeds below its own: "ebssc run table --only ssc-lc7 --profile quick …". It is empty where none
@@ -227,14 +247,11 @@ func (s Suite) Command(r Run) string {
 	if len(set) > 0 {
 		command += fmt.Sprintf(" --set %q", strings.Join(set, ";"))
 	}
-	backend, ok := backendFlags[r.Machine.Backend]
+	flags, ok := r.Machine.Flags()
 	if !ok {
 		return ""
 	}
-	command += " --backend " + backend
-	if r.Machine.Devices > 1 {
-		command += fmt.Sprintf(" --devices %d", r.Machine.Devices)
-	}
+	command += flags
 	planned, err := Plan(e, r.Profile, scale, r.Dataset, r.Machine, o)
 	if err != nil || planned[len(planned)-1].ID() != r.ID() {
 		return ""

@@ -65,6 +65,9 @@ var Studies = Suite{
 // experimentNames are names that can stand in those of files and on command lines.
 var experimentNames = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
 
+// reserved are names that a study cannot have: "all" stands for all studies on the command line, the others name files or folders of results.
+var reserved = []string{"all", "claims", "trials", "scans", "grid", "runs", "figures", "networks", "checkpoints", "report"}
+
 // Rows are the experiments that the study's report shows: its own, and the reference rows.
 func (s Study) Rows() []Experiment { return slices.Concat(s.Experiments, s.Reference) }
 
@@ -116,10 +119,21 @@ func (s Suite) Validate() error {
 	return nil
 }
 
-// validate returns an error where an experiment's name is not of small letters, digits, dots and hyphens, or is used twice, where no graph
-// can be built from a network, or it does not read the study's images, for wrong settings, where a base or a claim names an experiment or a block that the study
-// does not have, where a claim expects nothing or what cannot be measured, and where learning curves are reported and not traced.
+// validate returns an error where a name is not of small letters, digits, dots and hyphens, or is used twice, for an unknown kind of images or
+// of report, where no graph can be built from a network, or it does not read the study's images, for wrong settings, where a base or a claim
+// names an experiment or a block that the study does not have, where a claim expects nothing or what cannot be measured, and where learning
+// curves are reported and not traced.
 func (s Study) validate() error {
+	switch {
+	case !experimentNames.MatchString(s.Name) || slices.Contains(reserved, s.Name):
+		return fmt.Errorf("choose another name of small letters, digits, dots and hyphens, and none of %v", reserved)
+	case len(s.Experiments) == 0:
+		return errors.New("it has no experiments")
+	case s.Images != CIFAR10 && s.Images != MNIST:
+		return fmt.Errorf("its images are %q: choose %q or %q", s.Images, CIFAR10, MNIST)
+	case s.Report != Rows && s.Report != Sweeps && s.Report != Decodings:
+		return fmt.Errorf("its report is %q: choose %q, %q or %q", s.Report, Rows, Sweeps, Decodings)
+	}
 	names := map[string]bool{}
 	for _, e := range s.Rows() {
 		if !experimentNames.MatchString(e.Name) {
@@ -151,6 +165,9 @@ func (s Study) validate() error {
 	}
 	for _, axis := range s.Grid {
 		for _, value := range axis.Values {
+			if _, ok := (Settings{axis.Setting: value}).Number(axis.Setting); !ok {
+				return fmt.Errorf("its grid has %s=%v: choose numbers", axis.Setting, value)
+			}
 			if err := Recipe.With(Settings{axis.Setting: value}).Validate(); err != nil {
 				return fmt.Errorf("its grid: %w", err)
 			}
@@ -191,6 +208,8 @@ func (s Study) validateClaim(claim Claim) error {
 		switch {
 		case !known:
 			return fmt.Errorf("measures %q: choose from %v", expectation.Quantity, slices.Sorted(maps.Keys(inBlock)))
+		case block && s.Report != Decodings:
+			return fmt.Errorf("measures the %s of %s, which only studies that report decodings do", expectation.Quantity, subject)
 		case block && subject.Block == "":
 			return fmt.Errorf("measures the %s of %s: name one of its blocks", expectation.Quantity, subject)
 		case !block && subject.Block != "":

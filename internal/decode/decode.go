@@ -19,6 +19,8 @@ type Model struct {
 	Backend compute.Backend
 	Network ebssc.Network
 	Store   *model.Store
+	// Ink says that positive pixels are ink: digits that are not whitened.
+	Ink bool
 	// Batch is the number of images that are decoded at a time: the codes of all hypotheses take memory, and one program serves
 	// all calls. 0 decodes all images of a call at once.
 	Batch int

@@ -49,7 +49,7 @@ func newModel(t *testing.T, n ebssc.Network) *decode.Model {
 		return n.Forward(scope, images).Scores
 	}, digits(n, 1))
 	require.NoError(t, err)
-	m := &decode.Model{Backend: xla, Network: n, Store: store, Batch: 25}
+	m := &decode.Model{Backend: xla, Network: n, Store: store, Batch: 25, Ink: n.Channels == 1}
 	t.Cleanup(m.Close)
 	return m
 }

@@ -22,12 +22,11 @@ type Fidelity struct {
 	// code does not depend on the hypothesis.
 	Difference, DifferenceStd *float64
 	// InkShare is the fraction of that squared distance on the digit's ink, the pixels brighter than the background, and
-	// InkArea is the fraction of pixels with ink. Both are nil for colour images, and if Difference is nil.
+	// InkArea is the fraction of pixels with ink. Both are nil for images without ink, see [Model], and if Difference is nil.
 	InkShare, InkArea *float64
 }
 
 // Measure decodes preprocessed images [N, H, W, C] from every block. If ctx ends, Measure returns its cause.
-// Images of one channel must not be whitened: positive pixels are ink.
 func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) ([]Fidelity, error) {
 	blocks := m.Network.Blocks()
 	values := make([][][]float64, len(blocks)) // of each block, each measure and each image
@@ -95,7 +94,7 @@ func (m *Model) fidelity(images *Node, l level) *Node {
 	if l.features.Rank() > images.Rank() {
 		spread := Square(Sub(l.features, ReduceAndKeep(l.features, ReduceMean, 1)))
 		difference = ratio(ReduceSum(spread, 1, 2, 3, 4), ReduceSum(Square(l.features), 1, 2, 3, 4))
-		if m.Network.Channels == 1 {
+		if m.Ink {
 			ink := ConvertDType(IsPositive(images), images.DType())
 			inkShare = ratio(ReduceSum(Mul(spread, InsertAxes(ink, 1)), 1, 2, 3, 4), ReduceSum(spread, 1, 2, 3, 4))
 			inkArea = ReduceMean(ink, 1, 2, 3)

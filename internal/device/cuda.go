@@ -25,6 +25,19 @@ const (
 // CUDA reports whether an NVIDIA GPU computes.
 func (c Choice) CUDA() bool { return c.Name == nameCUDA || c.Name == nameCUDAFloat32 }
 
+// GPU is the name of the GPU that computes, as nvidia-smi gives it; empty if none does, or if nvidia-smi fails.
+func (c Choice) GPU() string {
+	if !c.CUDA() {
+		return ""
+	}
+	names, err := ask(context.Background(), "nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(names, "\n")
+	return first
+}
+
 // cudaName is the name of a CUDA plugin with GoMLX's options, among them "tf32=false" and "notf32".
 func cudaName(options string) string {
 	for option := range strings.SplitSeq(options, ",") {

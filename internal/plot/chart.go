@@ -18,7 +18,7 @@ type Chart struct {
 	Title, X, Y string
 	// Log makes the vertical axis logarithmic, LogX the horizontal one: all values must be positive.
 	Log, LogX bool
-	// Curves, 1 to 8: there are 8 distinct colours.
+	// Curves, 1 to [MaxCurves].
 	Curves []Curve
 }
 

@@ -4,6 +4,7 @@
 package record
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -56,7 +57,12 @@ type Origin struct {
 	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores that the run could use.
 	System, CPU string
 	Cores       int
+	// GPU is the name of the device that computed, if it was one.
+	GPU string `json:",omitempty"`
 }
+
+// Processor is the name of what computed: the GPU, or else the CPU.
+func (o Origin) Processor() string { return cmp.Or(o.GPU, o.CPU) }
 
 // Then is the origin of a run that a program and a computer began and others went on with: both names where they differ, and the cores of
 // the latter.
@@ -69,7 +75,7 @@ func (o Origin) Then(next Origin) Origin {
 	}
 	return Origin{
 		Commit: both(o.Commit, next.Commit), Go: both(o.Go, next.Go), GoMLX: both(o.GoMLX, next.GoMLX), Plugin: both(o.Plugin, next.Plugin),
-		System: both(o.System, next.System), CPU: both(o.CPU, next.CPU), Cores: next.Cores,
+		System: both(o.System, next.System), CPU: both(o.CPU, next.CPU), Cores: next.Cores, GPU: both(o.GPU, next.GPU),
 	}
 }
 

@@ -93,7 +93,10 @@ func curvesChart(c plot.Chart, title string, u unit) chart {
 	if c.LogX {
 		logarithmic(x, at[0], at[len(at)-1], slices.Compact(at))
 	} else {
-		x["min"], x["max"], x["minInterval"] = at[0], at[len(at)-1], 1
+		x["min"], x["max"] = at[0], at[len(at)-1]
+		if at[len(at)-1]-at[0] >= 1 { // epochs and sweeps have no fractions
+			x["minInterval"] = 1
+		}
 	}
 	y := object{"type": "value", "name": c.Y, "nameTextStyle": object{"align": "left"}, "scale": true, "unit": u.tick}
 	if c.Log {

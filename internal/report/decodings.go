@@ -22,10 +22,11 @@ type decodedBlock struct {
 	Group // the run alone
 	decode.Fidelity
 	trained bool
+	differs string // the settings in which a trial differs from its profile
 }
 
 // decodingColumns are those of decoding.csv: a line a block of a network, as trained and before training (trained is true or
-// false), of all the study's seeds and of the first seeds of trials at other widths, in means over the first test images, see
+// false), of all seeds, of trials at other widths, too, in means over the first test images, see
 // [decode.Fidelity]. seconds are those of the measurement.
 var decodingColumns = slices.Concat(
 	Columns[decodedBlock]{
@@ -36,6 +37,7 @@ var decodingColumns = slices.Concat(
 	},
 	placeColumns[decodedBlock](),
 	Columns[decodedBlock]{
+		{Name: "differs", Cell: func(d decodedBlock) string { return d.differs }},
 		of[decodedBlock]("seed", func(r record.Record) string { return strconv.Itoa(r.Run.Seed) }), epochsColumn[decodedBlock](),
 		of[decodedBlock]("train_images", func(r record.Record) string { return strconv.Itoa(r.Run.TrainImages) }),
 		of[decodedBlock]("images", func(r record.Record) string { return strconv.Itoa(r.Decodings.Images) }),
@@ -108,6 +110,7 @@ func (g Group) decoded() Group {
 
 // reportDecodings adds the pictures of a study of decodings, and returns its report for reading and its lines of decoding.csv.
 func (p *Profile) reportDecodings(out output, study experiments.Study, settings []Setting) (d document, lines []decodedBlock, err error) {
+	drawn := 0 // figures of widths
 	d = document{name: study.Name, title: fmt.Sprintf("Decodings at profile `%s`: %s", p.Name, study.About), heading: study.About}
 	for _, setting := range settings {
 		for _, e := range study.Experiments {
@@ -120,7 +123,7 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 				return d, nil, err
 			}
 			for _, r := range decoded {
-				lines = append(lines, decodedBlocks(r)...)
+				lines = append(lines, p.decodedBlocks(r)...)
 			}
 			r := decoded[0] // the others' pictures are not shown
 			columns := fidelityColumns
@@ -140,14 +143,15 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 				return d, nil, err
 			}
 			d.blocks = append(d.blocks, b)
-			widths, err := p.reportWidths(out, study, e, setting)
+			widths, err := p.reportWidths(out, study, e, setting, drawn)
 			if err != nil {
 				return d, nil, err
 			}
+			drawn += len(widths)
 			d.blocks = append(d.blocks, widths...)
-			for _, other := range slices.Concat(p.decodedWidths(e.Name, setting)...) {
+			for _, other := range slices.Concat(slices.Concat(p.decodedWidths(e.Name, setting)...)...) {
 				if !slices.ContainsFunc(decoded, func(r record.Record) bool { return r.ID == other.ID }) {
-					lines = append(lines, decodedBlocks(other)...)
+					lines = append(lines, p.decodedBlocks(other)...)
 				}
 			}
 		}
@@ -156,12 +160,13 @@ func (p *Profile) reportDecodings(out output, study experiments.Study, settings 
 }
 
 // decodedBlocks are a record's lines of decoding.csv.
-func decodedBlocks(r record.Record) (lines []decodedBlock) {
+func (p *Profile) decodedBlocks(r record.Record) (lines []decodedBlock) {
+	differs := p.otherSettings(r.Run, "")
 	for _, f := range r.Decodings.Trained {
-		lines = append(lines, decodedBlock{Group{r}, f, true})
+		lines = append(lines, decodedBlock{Group{r}, f, true, differs})
 	}
 	for _, f := range r.Decodings.Untrained {
-		lines = append(lines, decodedBlock{Group{r}, f, false})
+		lines = append(lines, decodedBlock{Group{r}, f, false, differs})
 	}
 	return lines
 }

@@ -46,7 +46,12 @@ func (g Group) Commits() string { return g.distinct(func(o record.Origin) string
 
 // processors that the group's runs were trained on.
 func (g Group) processors() string {
-	return g.distinct(func(o record.Origin) string { return fmt.Sprintf("%s (%s)", o.CPU, plural(o.Cores, "core")) })
+	return g.distinct(func(o record.Origin) string {
+		if o.GPU != "" {
+			return o.GPU
+		}
+		return fmt.Sprintf("%s (%s)", o.CPU, plural(o.Cores, "core"))
+	})
 }
 
 // distinct are the different origins of the group's runs.

@@ -124,9 +124,13 @@ func (c *ClaimRow) combineVerdicts() {
 // regimeWords are the verdicts in the paper's regime.
 var regimeWords = map[string]string{Agrees: Reproduced, Disagrees: Contradicted}
 
+// leastDegrees is the number of degrees of freedom from which a pooled variance is taken before that of a smaller profile: with fewer an
+// interval is over 1.4 times as wide as with many.
+const leastDegrees = 4
+
 // pool pools the variance of a quantity between seeds over the study's rows, on the data set and the machine of a run: at this profile, or
-// else at the next smaller one that has rows with several seeds. at is the name of that profile. Where no row has several seeds the variance
-// is not known. A row whose networks have not learned does not count, nor one that another row's runs equal but for their name.
+// else at the next smaller one that has leastDegrees, or else at the one that has most. at is the name of that profile. Where no row has
+// several seeds the variance is not known. A row whose networks have not learned does not count, nor one that another row's runs equal but for their name.
 func (p *Profile) pool(study experiments.Study, run experiments.Run, quantity func(record.Record) float64) (all stats.Pool, at string, err error) {
 	index := slices.IndexFunc(experiments.Profiles, func(profile experiments.Profile) bool { return profile.Name == p.Name })
 	for ; index >= 0 && !experiments.Profiles[index].Demo; index-- {
@@ -134,7 +138,7 @@ func (p *Profile) pool(study experiments.Study, run experiments.Run, quantity fu
 		if err != nil {
 			return stats.Pool{}, "", err
 		}
-		all = stats.Pool{}
+		var own stats.Pool
 		for _, setting := range other.settings[study.Name] {
 			if !setting.has(run) {
 				continue
@@ -149,15 +153,18 @@ func (p *Profile) pool(study experiments.Study, run experiments.Run, quantity fu
 				nameless.Experiment = ""
 				if same := withoutSeed(nameless); !counted[same] {
 					counted[same] = true
-					all.Add(group.Sample(quantity))
+					own.Add(group.Sample(quantity))
 				}
 			}
 		}
-		if all.Known() {
-			return all, other.Name, nil
+		if own.Known() && own.Degrees() > all.Degrees() {
+			all, at = own, other.Name
+		}
+		if all.Degrees() >= leastDegrees {
+			break
 		}
 	}
-	return stats.Pool{}, "", nil
+	return all, at, nil
 }
 
 // smaller is the profile of that name in the same folder of results. It is loaded once.

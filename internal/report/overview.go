@@ -157,7 +157,7 @@ func errorsCharts(suite experiments.Suite, rows []RunsRow) (charts []plot.Chart)
 		for _, row := range own {
 			trained = append(trained, row.Group...)
 		}
-		if strings.Contains(trained.distinct(func(o record.Origin) string { return o.CPU }), "+") {
+		if strings.Contains(trained.distinct(record.Origin.Processor), "+") {
 			hours += ", of processors that differ"
 		}
 		chart := plot.Chart{

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/palette/brewer"
 
 	"ebsscgo/internal/plot"
@@ -130,19 +129,19 @@ func (p *page) addScripts() {
 // hueStyle is the style with the colours of rows: those of the figures, and lighter ones of the same hues in the dark.
 func hueStyle() string {
 	var light, dark []string
-	for i, hue := range darkHues.Colors() {
-		light, dark = append(light, cssColour(plot.Hue(i))), append(dark, cssColour(hue))
+	for i := range plot.MaxCurves {
+		light, dark = append(light, cssColour(plot.Hue(i))), append(dark, cssColour(darkHues[i]))
 	}
 	return fmt.Sprintf(":root { --hues: %s; }\n@media (prefers-color-scheme: dark) { :root { --hues: %s; } }\n", strings.Join(light, " "), strings.Join(dark, " "))
 }
 
-// darkHues are the colours of rows in the dark.
-var darkHues = func() palette.Palette {
-	hues, err := brewer.GetPalette(brewer.TypeQualitative, "Set2", 8)
+// darkHues are the colours of rows in the dark: ColorBrewer's lighter ones, and white.
+var darkHues = func() []color.Color {
+	hues, err := brewer.GetPalette(brewer.TypeQualitative, "Set2", plot.MaxCurves-1)
 	if err != nil {
 		panic(err) // it is one of brewer's
 	}
-	return hues
+	return append(hues.Colors(), color.White)
 }()
 
 // cssColour is a colour as style sheets write it.

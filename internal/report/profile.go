@@ -179,12 +179,16 @@ func (p *Profile) Missing() (missing []Missing) {
 	return missing
 }
 
-// command trains a study, or one of its experiments.
+// command trains a study, or one of its experiments, on the machine of the study's first setting: runs on others make a setting of their own.
 func (p *Profile) command(study experiments.Study, only string) string {
 	if only != "" {
 		only = " --only " + only
 	}
-	return fmt.Sprintf("ebssc run %s%s --profile %s", study.Name, only, p.Name)
+	machine := ""
+	if settings := p.settings[study.Name]; len(settings) > 0 {
+		machine, _ = settings[0].Machine.Flags()
+	}
+	return fmt.Sprintf("ebssc run %s%s --profile %s%s", study.Name, only, p.Name, machine)
 }
 
 // title of an experiment as the paper writes it.

@@ -244,7 +244,7 @@ ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849
 	markdown := read(t, results, "table.md")
 	for _, text := range []string{
 		"| ReLU+LC₇ | 21.00 ± 1.41 | 21.00 ± 1.41 | – | – | 2460 | 1.20 | 11.40 | 1.3M |",
-		"| CReLU(SN)+LC₇: base not trained: `ebssc run table --only crelu-sn-lc7 --profile smoke` | – |",
+		"| CReLU(SN)+LC₇: base not trained: `ebssc run table --only crelu-sn-lc7 --profile smoke --backend cpu` | – |",
 		"| SSC+LC₇ | −2.00 (−2.91 to −1.09) |",
 		"CIFAR-10 (JPEG copy) (SHA-256 cifar10-jpeg…), profile `smoke`, 4 epochs of 1000 images, 2 seeds, backend xla-cpu on made (2 cores), commit 0123456789ab: ReLU+LC₇ in 10 s a run.",
 		" 1 seed,", "figures/table_curves.svg", "figures/table_differences.svg",
@@ -253,8 +253,8 @@ ssc-ebc67,cifar10-jpeg,cifar10-jpeg-0123456789,smoke,xla-cpu,1,4,1000,1000,30849
 	}
 	require.Contains(t, read(t, results, "curves/relu-lc7-2.csv"), "epoch,step,batch_loss,batch_err,seconds\n1,31,2.00000,80.000,3.00\n")
 	require.Equal(t, []string{
-		"crelu-lc7, seed 1: ebssc run table --only crelu-lc7 --profile smoke",
-		"crelu-sn-lc7, seed 1: ebssc run table --only crelu-sn-lc7 --profile smoke",
+		"crelu-lc7, seed 1: ebssc run table --only crelu-lc7 --profile smoke --backend cpu",
+		"crelu-sn-lc7, seed 1: ebssc run table --only crelu-sn-lc7 --profile smoke --backend cpu",
 	}, []string{p.Missing()[0].String(), p.Missing()[1].String()})
 	require.Len(t, p.Missing(), 2)
 }
@@ -567,9 +567,9 @@ func TestDecodings(t *testing.T) {
 	write(t, results)
 	lines := strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n")
 	require.Len(t, lines, 1+2*2*7)
-	require.Equal(t, "experiment,trained,block,width,dataset,dataset_sha256,profile,backend,seed,epochs,train_images,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,cpu,commit", lines[0])
+	require.Equal(t, "experiment,trained,block,width,dataset,dataset_sha256,profile,backend,differs,seed,epochs,train_images,images,cosine,cosine_std,error,difference,difference_std,ink_share,ink_area,seconds,cpu,commit", lines[0])
 	require.Contains(t, lines[1], "ssc-ebc17,true,conv1,4,cifar10-made,")
-	require.Contains(t, lines[1], ",smoke,xla-cpu,1,2,200,1000,0.9000,0.0500,0.4000,0.010000,0.005000,,,3,made (2 cores),0123456789ab")
+	require.Contains(t, lines[1], ",smoke,xla-cpu,,1,2,200,1000,0.9000,0.0500,0.4000,0.010000,0.005000,,,3,made (2 cores),0123456789ab")
 	require.Contains(t, lines[16], "ssc-ebc17-mnist,true,conv2,4,mnist,")
 	require.Contains(t, lines[16], ",0.020000,0.005000,0.5000,0.2000,")
 	text := read(t, results, "decoding.md")
@@ -634,18 +634,18 @@ func TestDecodingsByWidth(t *testing.T) {
 	_, text, found := strings.Cut(text, "## SSC+EBC₁₋₇ by width, 2 epochs of 200 images\n")
 	require.True(t, found)
 	require.Contains(t, text, `
-| Network | test err. % | conv1 | conv2 | conv3 | conv4 | conv5 | conv6 | conv7 |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|
-| width 4, untrained | – | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 |
-| width 8, untrained | – | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 |
-| width 12, untrained | – | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 |
-| width 4, trained | 40.00 | 0.900 | 0.800 | 0.700 | 0.600 | 0.500 | 0.400 | 0.300 |
-| width 8, trained | 20.00 | 0.900 | 0.800 | 0.700 | 0.600 | 0.500 | 0.400 | 0.300 |
+| Network | seeds | test err. % | conv1 | conv2 | conv3 | conv4 | conv5 | conv6 | conv7 |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| width 4, untrained | 1 | – | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 |
+| width 8, untrained | 2 | – | 0.300 ± 0.000 | 0.300 ± 0.000 | 0.300 ± 0.000 | 0.300 ± 0.000 | 0.300 ± 0.000 | 0.300 ± 0.000 | 0.300 ± 0.000 |
+| width 12, untrained | 1 | – | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 | 0.300 |
+| width 4, trained | 1 | 40.00 | 0.900 | 0.800 | 0.700 | 0.600 | 0.500 | 0.400 | 0.300 |
+| width 8, trained | 2 | 18.00 ± 2.83 | 0.890 ± 0.014 | 0.790 ± 0.014 | 0.690 ± 0.014 | 0.590 ± 0.014 | 0.490 ± 0.014 | 0.390 ± 0.014 | 0.290 ± 0.014 |
 `)
 	require.NotContains(t, text, "by width, 1 epoch", "one width was trained so")
 	require.FileExists(t, filepath.Join(results, "smoke", "figures", "decoding_widths.svg"))
 	lines := strings.Split(strings.TrimSpace(read(t, results, "decoding.csv")), "\n")
-	require.Len(t, lines, 1+3*2*7, "the study's line comes first, then other widths")
+	require.Len(t, lines, 1+4*2*7, "the study's line comes first, then other widths")
 	require.Contains(t, lines[15], "ssc-ebc17,true,conv1,8,")
 
 	trial(1, experiments.Overrides{Epochs: 1, Width: 8}, errs(11))

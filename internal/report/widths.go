@@ -14,18 +14,23 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// decodedNetwork is a network in the comparison of decodings by width, as trained or before training.
+// decodedNetwork is a network in the comparison of decodings by width, as trained or before training; its group has a run a seed.
 type decodedNetwork struct {
-	Group   // the run alone
+	Group
 	trained bool
 }
 
-// blocks are the network's decodings, from the lowest block up.
-func (d decodedNetwork) blocks() []decode.Fidelity {
+// blocks are the decodings of a seed's network, from the lowest block up.
+func (d decodedNetwork) blocks(r record.Record) []decode.Fidelity {
 	if d.trained {
-		return d.Group[0].Decodings.Trained
+		return r.Decodings.Trained
 	}
-	return d.Group[0].Decodings.Untrained
+	return r.Decodings.Untrained
+}
+
+// cosine is that of the i-th block; ok says whether the network has as many blocks.
+func (d decodedNetwork) cosine(i int) (of func(record.Record) float64, ok bool) {
+	return func(r record.Record) float64 { return d.blocks(r)[i].Cosine }, i < len(d.blocks(d.Group[0]))
 }
 
 // name says which network it is.
@@ -36,10 +41,10 @@ func (d decodedNetwork) name() string {
 	return fmt.Sprintf("width %d, untrained", d.Group[0].Run.Width())
 }
 
-// decodedWidths finds the decoded runs of an experiment in a setting that differ in their width alone, among trials, too: a list a
-// training, sorted by width. A width stands there with its first seed.
-func (p *Profile) decodedWidths(experiment string, setting Setting) (all [][]record.Record) {
-	byWidth := map[string]map[int]record.Record{} // by what the runs share
+// decodedWidths finds the decoded runs of an experiment in a setting that differ in their width and seeds alone, among trials, too: a list a
+// training, with a group a width, sorted by width and seed.
+func (p *Profile) decodedWidths(experiment string, setting Setting) (all [][]Group) {
+	byWidth := map[string]map[int]Group{} // by what the runs share
 	for _, r := range p.Records {
 		if r.Run.Experiment != experiment || r.Decodings == nil || !setting.has(r.Run) {
 			continue
@@ -48,54 +53,63 @@ func (p *Profile) decodedWidths(experiment string, setting Setting) (all [][]rec
 		shared.Network = ebssc.Network{}
 		key := withoutSeed(shared)
 		if byWidth[key] == nil {
-			byWidth[key] = map[int]record.Record{}
+			byWidth[key] = map[int]Group{}
 		}
-		if other, ok := byWidth[key][width]; !ok || r.Run.Seed < other.Run.Seed {
-			byWidth[key][width] = r
-		}
+		byWidth[key][width] = append(byWidth[key][width], r)
 	}
 	for _, key := range slices.Sorted(maps.Keys(byWidth)) {
-		if runs := byWidth[key]; len(runs) > 1 {
-			var sorted []record.Record
-			for _, width := range slices.Sorted(maps.Keys(runs)) {
-				sorted = append(sorted, runs[width])
+		if groups := byWidth[key]; len(groups) > 1 {
+			var sorted []Group
+			for _, width := range slices.Sorted(maps.Keys(groups)) {
+				slices.SortFunc(groups[width], func(a, b record.Record) int { return cmp.Compare(a.Run.Seed, b.Run.Seed) })
+				sorted = append(sorted, groups[width])
 			}
 			all = append(all, sorted)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b []record.Record) int { return cmp.Compare(b[0].Run.ImagesShown(), a[0].Run.ImagesShown()) })
+	slices.SortStableFunc(all, func(a, b []Group) int { return cmp.Compare(b[0][0].Run.ImagesShown(), a[0][0].Run.ImagesShown()) })
 	return all
 }
 
-// reportWidths adds a figure for each training that an experiment's decoded networks of several widths had, and returns a block for each.
-func (p *Profile) reportWidths(out output, study experiments.Study, e experiments.Experiment, setting Setting) (blocks []block, err error) {
-	for i, runs := range p.decodedWidths(e.Name, setting) {
+// reportWidths adds a figure for each training that an experiment's decoded networks of several widths had, and returns a block for each. before
+// is the number of such figures that the study has already.
+func (p *Profile) reportWidths(out output, study experiments.Study, e experiments.Experiment, setting Setting, before int) (blocks []block, err error) {
+	for i, groups := range p.decodedWidths(e.Name, setting) {
 		var networks []decodedNetwork
 		var sources []provenance
-		for _, r := range runs {
-			if _, err := p.fidelityPairs(study, Group{r}); err != nil {
+		for _, group := range groups {
+			if _, err := p.fidelityPairs(study, group); err != nil {
 				return nil, err
 			}
-			networks = append(networks, decodedNetwork{Group{r}, false})
-			sources = append(sources, provenance{Group{r}, 1, fmt.Sprintf("width %d", r.Run.Width())})
+			networks = append(networks, decodedNetwork{group, false})
+			sources = append(sources, provenance{group, len(group), fmt.Sprintf("width %d", group[0].Run.Width())})
 		}
-		for _, r := range runs {
-			if learned(r) {
-				networks = append(networks, decodedNetwork{Group{r}, true})
+		for _, group := range groups {
+			if !slices.ContainsFunc(group, func(r record.Record) bool { return !learned(r) }) {
+				networks = append(networks, decodedNetwork{group, true})
 			}
 		}
 		title := e.Title + " by width, before training"
 		if slices.ContainsFunc(networks, func(n decodedNetwork) bool { return n.trained }) {
-			title = fmt.Sprintf("%s by width, %s of %d images", e.Title, plural(runs[0].Run.Epochs, "epoch"), runs[0].Run.TrainImages)
+			run := groups[0][0].Run
+			title = fmt.Sprintf("%s by width, %s of %d images", e.Title, plural(run.Epochs, "epoch"), run.TrainImages)
 		}
-		chart := widthsChart(title+"\n"+p.subtitle(setting, nil, ""), networks)
+		if differs := p.otherSettings(groups[0][0].Run, ""); differs != "" {
+			title += " with " + differs
+		}
+		subtitle := p.subtitle(setting, nil, "")
+		if slices.ContainsFunc(networks, func(n decodedNetwork) bool { return len(n.Group) > 1 }) {
+			subtitle += ", mean over seeds" + seedsBand
+		}
+		chart := widthsChart(title+"\n"+subtitle, networks)
 		drawn, err := chart.First().Draw()
 		if err != nil {
 			return nil, fmt.Errorf("drawing the decodings of %s by width: %w", e.Name, err)
 		}
-		b := block{setting: setting, title: title, table: widthsColumns(networks[0].blocks()).table(networks), notes: append(provenanceNotes(sources),
-			"Cosines between a preprocessed image and its reconstruction from a block's code, as above. A network at chance is shown untrained alone.")}
-		if b.figures, err = out.draw(nil, study, widthsSuffix(i), title, drawn, curvesChart(chart, title, cosines)); err != nil {
+		b := block{setting: setting, title: title, table: widthsColumns(networks[0].blocks(groups[0][0])).table(networks), notes: append(provenanceNotes(sources),
+			"Cosines between a preprocessed image and its reconstruction from a block's code, as above: the mean over the seeds, ± their standard "+
+				"deviation. Networks at chance are shown untrained alone.")}
+		if b.figures, err = out.draw(nil, study, widthsSuffix(before+i), title, drawn, curvesChart(chart, title, cosines)); err != nil {
 			return nil, err
 		}
 		blocks = append(blocks, b)
@@ -115,19 +129,21 @@ func widthsSuffix(i int) string {
 func widthsColumns(blocks []decode.Fidelity) Columns[decodedNetwork] {
 	columns := Columns[decodedNetwork]{
 		{Heading: "Network", Cell: decodedNetwork.name},
+		{Heading: "seeds", Number: true, Cell: func(d decodedNetwork) string { return strconv.Itoa(len(d.Group)) }},
 		{Heading: "test err. %", Number: true, Cell: func(d decodedNetwork) string {
 			if !d.trained {
 				return ""
 			}
-			return percent(d.Group[0].TestErr)
+			return d.Sample(testErr).Text(2)
 		}},
 	}
 	for i, f := range blocks {
 		columns = append(columns, Column[decodedNetwork]{Heading: f.Block, Number: true, Cell: func(d decodedNetwork) string {
-			if i >= len(d.blocks()) {
+			cosine, ok := d.cosine(i)
+			if !ok {
 				return ""
 			}
-			return decimals(d.blocks()[i].Cosine, 3)
+			return d.Sample(cosine).Text(3)
 		}})
 	}
 	return columns
@@ -138,8 +154,9 @@ func widthsChart(title string, networks []decodedNetwork) plot.Chart {
 	chart := plot.Chart{Title: title, X: "block", Y: "cosine of image and reconstruction"}
 	for _, network := range networks {
 		curve := plot.Curve{Name: network.name()}
-		for i, f := range network.blocks() {
-			curve.Points = append(curve.Points, plot.At(float64(i+1), f.Cosine))
+		for i := range network.blocks(network.Group[0]) {
+			cosine, _ := network.cosine(i)
+			curve.Points = append(curve.Points, network.point(float64(i+1), cosine))
 		}
 		chart.Curves = append(chart.Curves, curve)
 	}

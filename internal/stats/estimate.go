@@ -93,19 +93,28 @@ func (p *Pool) Add(s Sample) {
 // apart at the level [Significance].
 func (p Pool) Known() bool { return p.degrees > 0 && p.squares > 0 && p.Bartlett() >= Significance }
 
-// Bartlett is the p value of Bartlett's test that all samples have the same variance; 1 for a single sample.
+// Degrees are those of freedom of the pooled variance.
+func (p Pool) Degrees() float64 { return p.degrees }
+
+// Bartlett is the p value of Bartlett's test that all samples have the same variance; 1 for a single sample. Samples whose values are the same
+// do not take part: errors are counts of images, so few of them may well be equal, and the test takes them to be continuous.
 func (p Pool) Bartlett() float64 {
-	others := float64(len(p.samples) - 1)
+	var squares, degrees, logarithms, inverses float64
+	others := -1.0
+	for _, s := range p.samples {
+		if s.Std == 0 {
+			continue
+		}
+		own := float64(s.N - 1)
+		squares, degrees, others = squares+own*s.Std*s.Std, degrees+own, others+1
+		logarithms += own * math.Log(s.Std*s.Std)
+		inverses += 1 / own
+	}
 	if others < 1 {
 		return 1
 	}
-	statistic, inverses := p.degrees*math.Log(p.squares/p.degrees), -1/p.degrees
-	for _, s := range p.samples {
-		degrees := float64(s.N - 1)
-		statistic -= degrees * math.Log(s.Std*s.Std)
-		inverses += 1 / degrees
-	}
-	return distuv.ChiSquared{K: others}.Survival(statistic / (1 + inverses/(3*others)))
+	statistic := degrees*math.Log(squares/degrees) - logarithms
+	return distuv.ChiSquared{K: others}.Survival(statistic / (1 + (inverses-1/degrees)/(3*others)))
 }
 
 // Difference estimates b's mean minus a's, with the pooled variance in place of their own.

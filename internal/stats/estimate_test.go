@@ -76,6 +76,10 @@ func TestBartlett(t *testing.T) {
 	}
 	require.InDelta(t, 0.010356329513884247, apart.Bartlett(), 1e-9)
 	require.False(t, apart.Known())
+	alike.Add(stats.SampleOf([]float64{4, 4}))
+	require.InDelta(t, 0.4735752053287443, alike.Bartlett(), 1e-9, "a tie says nothing")
+	require.True(t, alike.Known())
+	require.Equal(t, 7.0, alike.Degrees(), "but it counts in the pool")
 	var one stats.Pool
 	one.Add(stats.SampleOf([]float64{1, 2, 3}))
 	require.Equal(t, 1.0, one.Bartlett())

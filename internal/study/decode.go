@@ -104,7 +104,7 @@ func (s *Session) Classify(ctx context.Context, runner *train.Runner, run experi
 			return
 		}
 		d := &decoder{session: s, runner: runner, run: run}
-		d.model = decode.Model{Backend: runner.Backend, Network: run.Network, Store: store}
+		d.model = modelOf(runner, run, store)
 		defer d.model.Close()
 		classify, release, err := runner.Classifier(ctx, run, store)
 		if err != nil {
@@ -149,6 +149,12 @@ func (d *decoder) hypotheses(ctx context.Context, c *Classified, image *tensors.
 	return nil
 }
 
+// modelOf is the trained network of a run.
+func modelOf(runner *train.Runner, run experiments.Run, store *model.Store) decode.Model {
+	return decode.Model{Backend: runner.Backend, Network: run.Network, Store: store,
+		Ink: run.Network.Channels == 1 && !run.Whitens()}
+}
+
 // load reads the trained network and prepares images.
 func (d *decoder) load(ctx context.Context, run experiments.Run, images int) error {
 	d.run = run
@@ -156,7 +162,7 @@ func (d *decoder) load(ctx context.Context, run experiments.Run, images int) err
 	if err != nil {
 		return err
 	}
-	d.model = decode.Model{Backend: d.runner.Backend, Network: run.Network, Store: store}
+	d.model = modelOf(d.runner, run, store)
 	d.images, d.labels, err = d.runner.TestImages(ctx, run, images)
 	return err
 }
@@ -191,7 +197,11 @@ func (d *decoder) levels(ctx context.Context, image int) (title string, figure p
 	if err != nil {
 		return "", figure, err
 	}
-	title = fmt.Sprintf("Test image %d (%s) decoded from each level, and class biases\n%s", image, classes[d.labels[image]], d.subtitle())
+	kind := "Test"
+	if d.run.HeldOut > 0 {
+		kind = "Held-out"
+	}
+	title = fmt.Sprintf("%s image %d (%s) decoded from each level, and class biases\n%s", kind, image, classes[d.labels[image]], d.subtitle())
 	return title, decode.Reconstructions(title, classes, shown, levels), nil
 }
 

@@ -24,6 +24,7 @@ func originOf(choice device.Choice) record.Origin {
 	return record.Origin{
 		Commit: Commit(), Go: runtime.Version(), GoMLX: device.GoMLXVersion(), Plugin: plugin(choice.Plugin),
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(),
+		GPU: choice.GPU(),
 	}
 }
 

@@ -73,7 +73,7 @@ type prepared struct {
 func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, release func(), err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, whitens(run)}
+	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, run.Whitens()}
 	p, ok := r.prepared[key]
 	if !ok {
 		for other, idle := range r.prepared {
@@ -135,16 +135,10 @@ func (r *Runner) prepare(ctx context.Context, run experiments.Run) (*prepared, e
 	return p, nil
 }
 
-// whitens says whether a run's images are whitened.
-func whitens(run experiments.Run) bool {
-	whiten, _ := run.Settings[experiments.ParamWhiten].(bool)
-	return whiten
-}
-
 // preprocessing returns the function that whitens images, fitted on exactly the images that the run trains on, or scales them.
 func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (func(dataset.Images) (*tensors.Tensor, error), error) {
 	train := r.Set.Train.Slice(0, run.TrainImages)
-	if !whitens(run) {
+	if !run.Whitens() {
 		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil
 	}
 	fmt.Fprintf(r.Log, "whitening %d images (fitting takes up to a minute, once)\n", train.Len())
