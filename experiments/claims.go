@@ -1,6 +1,9 @@
 package experiments
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Claim is a statement of the paper about its results, with the measurements that it predicts.
 type Claim struct {
@@ -57,8 +60,24 @@ const (
 	ClassDifference Quantity = "class difference"
 )
 
-// inBlock says of each quantity whether it is measured in a block of the network, or else of the whole.
-var inBlock = map[Quantity]bool{TestErr: false, TrainErr: false, TrainLoss: false, Cosine: true, ClassDifference: true}
+// quantities declares them all: whether each is measured in a block of the network, or else of the whole, its unit behind a number, and the
+// digits that it is printed with.
+var quantities = map[Quantity]struct {
+	inBlock      bool
+	unit, format string
+}{
+	TestErr:         {unit: " points", format: "%.2f"},
+	TrainErr:        {unit: " points", format: "%.2f"},
+	TrainLoss:       {unit: " nats", format: "%.4f"},
+	Cosine:          {inBlock: true, format: "%.3f"},
+	ClassDifference: {inBlock: true, format: "%.3g"},
+}
+
+// Unit is what stands behind a number of the quantity, or of a difference of it; empty where it has no unit.
+func (q Quantity) Unit() string { return quantities[q].unit }
+
+// Format prints a number of the quantity with as many digits as it has.
+func (q Quantity) Format(value float64) string { return fmt.Sprintf(quantities[q].format, value) }
 
 // Between predicts that a quantity of one experiment minus that of its baseline lies between two bounds.
 func Between(quantity Quantity, subject, baseline string, low, high float64) Expectation {

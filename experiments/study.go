@@ -204,10 +204,11 @@ func (s Study) validateClaim(claim Claim) error {
 	}
 	for _, expectation := range claim.Expect {
 		subject, baseline := expectation.Subject, expectation.Baseline
-		block, known := inBlock[expectation.Quantity]
+		declared, known := quantities[expectation.Quantity]
+		block := declared.inBlock
 		switch {
 		case !known:
-			return fmt.Errorf("measures %q: choose from %v", expectation.Quantity, slices.Sorted(maps.Keys(inBlock)))
+			return fmt.Errorf("measures %q: choose from %v", expectation.Quantity, slices.Sorted(maps.Keys(quantities)))
 		case block && s.Report != Decodings:
 			return fmt.Errorf("measures the %s of %s, which only studies that report decodings do", expectation.Quantity, subject)
 		case block && subject.Block == "":
@@ -253,6 +254,14 @@ func (s Suite) Experiment(name string) (Study, Experiment, error) {
 		}
 	}
 	return Study{}, Experiment{}, unknown("experiment", name, known)
+}
+
+// Title is an experiment's as the paper writes it, or its name if it is not declared.
+func (s Suite) Title(experiment string) string {
+	if _, e, err := s.Experiment(experiment); err == nil {
+		return e.Title
+	}
+	return experiment
 }
 
 // Only returns the studies with the named experiments alone, in their order. Without names it returns all.

@@ -29,7 +29,8 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 		Short: "Classify pictures with a trained network, and draw them decoded under each hypothesis",
 		Long: "Classify pictures (PNG, JPEG, GIF) with a trained network. The square in the middle of each is scaled to the\n" +
 			"network's images and preprocessed like them, which takes the training images. Networks with class-specific codes\n" +
-			"also write <out>/<picture>_hypotheses.png: the picture decoded from each level under each class hypothesis.",
+			"also write <out>/<picture>_hypotheses.png: the picture decoded from each level under each class hypothesis.\n\n" +
+			"Turn photos upright first: the orientation tag of a JPEG is not read.",
 		Args:    cobra.MinimumNArgs(1),
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {

@@ -164,11 +164,15 @@ func TestDivergedRunDoesNotStopOthers(t *testing.T) {
 	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 	require.Regexp(t, `^ebssc: relu-lc7-1-\w+ diverged: the loss is NaN after step \d+ with .*; try smaller rates with --set\n$`, stderr)
 	require.Contains(t, stdout, "going on with the other runs\n")
+	require.Contains(t, stdout, "\nall runs, trials too: ebssc runs ", "what was trained is shown")
 	records, err := record.LoadAll(filepath.Join(results, "smoke", record.Folder))
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	require.Equal(t, "unroll-0", records[0].Run.Experiment)
 	require.FileExists(t, filepath.Join(results, "smoke", "trials.csv"), "reports are written")
+	status, _, stderr = ebssc("runs", "--profile", "paper", "--results", results)
+	require.Equal(t, []any{1, "ebssc: no runs are recorded at profile paper in " + results + ": ebssc run table --profile paper --results " + results + "\n"},
+		[]any{status, stderr})
 }
 
 // interruptAt sends the process SIGINT when a text is written.
@@ -244,6 +248,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --set whiten=maybe", "whiten=maybe: choose true or false"},
 		{"run table --set batch_size=64.5", "batch_size=64.5: choose a whole number"},
 		{"run table --only ,", "unknown experiment"},
+		{"run table --only unroll-1", "unroll-1 is an experiment of study unroll: ebssc run unroll --only unroll-1"},
+		{"run all --only ssc-lc7-raw", "ssc-lc7-raw is an experiment of study ablations: ebssc run ablations --only ssc-lc7-raw"},
 		{"run table --only=", "--only names no experiment"},
 		{"run table --images 60000 --data DATA", "--images 60000: there are"},
 		{"run table --seeds -1", "out of range"},

@@ -71,6 +71,9 @@ func runsCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(p.Records) == 0 {
+				return fmt.Errorf("no runs are recorded at profile %s in %s: ebssc run table --profile %[1]s --results %[2]s", profile, results)
+			}
 			if csv {
 				_, err = stdout.Write(p.RunsCSV())
 				return err

@@ -107,6 +107,11 @@ func run(ctx context.Context, stdout io.Writer, studies experiments.Suite, flags
 	if flags.Shard, err = study.ParseShard(flags.shard); err != nil {
 		return err
 	}
+	for _, name := range flags.only {
+		if owner, _, err := study.Suite.Experiment(name); err == nil && !slices.ContainsFunc(studies, func(s experiments.Study) bool { return s.Name == owner.Name }) {
+			return fmt.Errorf("%s is an experiment of study %s: ebssc run %[2]s --only %[1]s", name, owner.Name)
+		}
+	}
 	if studies, err = studies.Only(flags.only); err != nil {
 		return err
 	}
@@ -118,13 +123,11 @@ func run(ctx context.Context, stdout io.Writer, studies experiments.Suite, flags
 		return err
 	}
 	defer session.Close()
-	if err := session.Run(ctx, studies); err != nil {
-		return err
+	diverged, err := session.Run(ctx, studies)
+	if err != nil || flags.Shard.Count > 0 {
+		return errors.Join(diverged, err)
 	}
-	if flags.Shard.Count > 0 {
-		return nil
-	}
-	return show(stdout, flags.Results, flags.Profile, studies)
+	return errors.Join(diverged, show(stdout, flags.Results, flags.Profile, studies))
 }
 
 // profileNames lists the profiles in a sentence.

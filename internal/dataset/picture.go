@@ -14,7 +14,7 @@ import (
 )
 
 // ReadPictures reads PNG, JPEG and GIF files as images of a network's size. Of each it takes the square in the middle, which it
-// scales. Images of one channel are grey. Labels are 0.
+// scales. Transparent pictures stand on white. A JPEG's orientation tag is not read. Images of one channel are grey. Labels are 0.
 func ReadPictures(paths []string, height, width, channels int) (Images, error) {
 	images := Images{Height: height, Width: width, Channels: channels, Labels: make([]uint8, len(paths))}
 	for _, path := range paths {
@@ -26,6 +26,7 @@ func ReadPictures(paths []string, height, width, channels int) (Images, error) {
 		side := min(bounds.Dx(), bounds.Dy())
 		square := image.Rect(0, 0, side, side).Add(bounds.Min).Add(image.Pt((bounds.Dx()-side)/2, (bounds.Dy()-side)/2))
 		scaled := image.NewRGBA(image.Rect(0, 0, width, height))
+		draw.Draw(scaled, scaled.Bounds(), image.White, image.Point{}, draw.Src) // what is transparent is seen on paper
 		draw.CatmullRom.Scale(scaled, scaled.Bounds(), picture, square, draw.Over, nil)
 		for y := range height {
 			for x := range width {

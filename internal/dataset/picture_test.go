@@ -41,6 +41,17 @@ func TestReadPictures(t *testing.T) {
 	level := color.GrayModel.Convert(color.NRGBA{B: 200, A: 255}).(color.Gray).Y
 	require.Equal(t, []uint8{level, level, level, level}, grey.Pixels)
 
+	ink := image.NewNRGBA(image.Rect(0, 0, 4, 4)) // black on nothing
+	ink.Set(0, 0, color.NRGBA{A: 255})
+	path = filepath.Join(t.TempDir(), "ink.png")
+	file, err = os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, png.Encode(file, ink))
+	require.NoError(t, file.Close())
+	images, err = dataset.ReadPictures([]string{path}, 4, 4, 1)
+	require.NoError(t, err)
+	require.Equal(t, []uint8{0, 255}, []uint8{images.Pixels[0], images.Pixels[15]}, "what is transparent is white")
+
 	require.NoError(t, os.WriteFile(path, []byte("no picture"), 0o600))
 	_, err = dataset.ReadPictures([]string{path}, 4, 4, 3)
 	require.ErrorContains(t, err, "reading "+path)

@@ -61,11 +61,17 @@ const legendTop = 40
 // Hue returns colour i of a palette of [MaxCurves] distinct colours; it repeats from there on.
 func Hue(i int) color.Color { return hues[i%len(hues)] }
 
+// DarkHue returns the lighter colour of the same hue as [Hue], for curves and dots on a dark ground.
+func DarkHue(i int) color.Color { return darkHues[i%len(darkHues)] }
+
 // MaxCurves is the number of distinct colours, and so of curves in a chart.
 const MaxCurves = 9
 
 // hues is the palette of curves and dots: ColorBrewer's largest dark one, and black.
 var hues = append(palette("Dark2", MaxCurves-1), color.Black)
+
+// darkHues are ColorBrewer's lighter colours of the same hues, and white.
+var darkHues = append(palette("Set2", MaxCurves-1), color.White)
 
 // palette returns the colours of a ColorBrewer palette. It panics if the name or size is unknown.
 func palette(name string, count int) []color.Color {

@@ -128,7 +128,7 @@ func (f *Finding) measureDecodings(subject, baseline Group, compared bool) {
 		if !ok {
 			continue
 		}
-		value := of.Mean
+		value, records := of.Mean, Group{r}
 		if compared {
 			i := slices.IndexFunc(baseline, func(b record.Record) bool { return b.Run.Seed == r.Run.Seed })
 			if i < 0 {
@@ -139,9 +139,12 @@ func (f *Finding) measureDecodings(subject, baseline Group, compared bool) {
 				continue
 			}
 			value, otherImages = value-other.Mean, &other
+			if baseline[i].ID != r.ID { // else both are blocks of one network
+				records = append(records, baseline[i])
+			}
 		}
 		images, values = of, append(values, value)
-		f.Group, f.Images = append(f.Group, r), r.Decodings.Images
+		f.Group, f.Images = append(f.Group, records...), r.Decodings.Images
 	}
 	f.Seeds = len(values)
 	switch f.Seeds {

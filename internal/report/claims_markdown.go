@@ -22,7 +22,7 @@ func (p *Profile) reportClaims(out output) (d document, err error) {
 	measured := false
 	for _, claim := range claims {
 		for _, finding := range claim.Findings {
-			lines = append(lines, ledgerRow{finding, claim, p.title})
+			lines = append(lines, ledgerRow{finding, claim, p.suite.Title})
 			measured = measured || finding.measured()
 		}
 	}
@@ -38,7 +38,7 @@ func (p *Profile) claimsDocument(claims []ClaimRow, lines []ledgerRow) document 
 	summary := Columns[ClaimRow]{
 		{Heading: "No.", Number: true, Cell: func(c ClaimRow) string { return strconv.Itoa(c.Number) }},
 		{Heading: "The paper says", Cell: func(c ClaimRow) string { return fmt.Sprintf("%s (%s)", c.Says, c.Where) }},
-		{Heading: "Measured here", Cell: func(c ClaimRow) string { return c.sum(p.title) }},
+		{Heading: "Measured here", Cell: func(c ClaimRow) string { return c.sum(p.suite.Title) }},
 		{Heading: "Verdict", Cell: func(c ClaimRow) string { return c.Verdict }},
 	}
 	heading := "What the paper claims, and what was measured"
@@ -223,26 +223,17 @@ func (r ledgerRow) sources() string {
 	return name(r.Subject) + " minus " + name(r.Baseline)
 }
 
-// units are those of the quantities that have one.
-var units = map[experiments.Quantity]string{experiments.TestErr: " points", experiments.TrainErr: " points", experiments.TrainLoss: " nats"}
-
 // withInterval is the measured value with its interval, where one is known.
 func (r ledgerRow) withInterval() string {
 	m := r.Measured
 	if !m.measured() {
 		return ""
 	}
-	text := r.inUnit(m.Value) + units[r.Quantity]
+	text := r.inUnit(m.Value) + r.Quantity.Unit()
 	if m.Interval.Known() {
 		text += " (" + r.inUnit(m.Interval.Low) + " to " + r.inUnit(m.Interval.High) + ")"
 	}
 	return text
-}
-
-// formats print as many digits of a quantity as it has.
-var formats = map[experiments.Quantity]string{
-	experiments.TestErr: "%.2f", experiments.TrainErr: "%.2f", experiments.TrainLoss: "%.4f", experiments.Cosine: "%.3f",
-	experiments.ClassDifference: "%.3g",
 }
 
 // inUnit prints a value of the line's quantity, and nothing for NaN.
@@ -253,7 +244,7 @@ func (r ledgerRow) inUnit(value float64) string {
 	case value == 0:
 		return "0"
 	default:
-		return minus(fmt.Sprintf(formats[r.Quantity], value))
+		return minus(r.Quantity.Format(value))
 	}
 }
 

@@ -2,6 +2,8 @@ package report_test
 
 import (
 	"math"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -314,6 +316,35 @@ func TestClaimsOnDecodings(t *testing.T) {
 	require.InDelta(t, 0.0001, f.Measured.Error*math.Sqrt(3), 1e-9)
 	require.Equal(t, []string{report.Open, report.Open}, []string{row.Findings[1].Verdict, row.Verdict}, "equal differences decide nothing")
 	require.Equal(t, "ebssc run decoding --profile quick", claimAt(t, results, "quick", "reconstructions").Findings[0].ToDecide)
+}
+
+// A comparison of two decoded networks is judged only if both have learned.
+func TestClaimsOnDecodingsOfTwoNetworks(t *testing.T) {
+	i := slices.IndexFunc(suite, func(s experiments.Study) bool { return s.Name == "decoding" })
+	study := suite[i]
+	other := study.Experiments[0]
+	other.Name, other.Settings = "other", experiments.Settings{experiments.ParamCrop: 2}
+	study.Experiments = append(slices.Clone(study.Experiments), other)
+	study.Claims = []experiments.Claim{{Name: "mine", Where: "here", Expect: []experiments.Expectation{{Quantity: experiments.Cosine,
+		Subject: experiments.Source{Experiment: "ssc-ebc17", Block: "conv1"}, Baseline: experiments.Source{Experiment: "other", Block: "conv1"}, Low: 0, High: 1}}}}
+	both := experiments.Suite{study}
+	results := t.TempDir()
+	for seed := 1; seed <= 3; seed++ {
+		for name, errors := range map[string]int{"ssc-ebc17": 200, "other": 900} {
+			r := recordtest.New(t, both, name, "quick", seed, experiments.Overrides{})
+			for _, change := range []change{images("cifar10-jpeg"), wrong(errors), decodings(0)} {
+				change(&r)
+			}
+			if name == "other" {
+				r.Decodings.Trained[0].Cosine = 0.1 * float64(seed)
+			}
+			_, err := r.Write(filepath.Join(results, "quick", record.Folder))
+			require.NoError(t, err)
+		}
+	}
+	f := claimOf(t, results, "quick", "mine", both).Findings[0]
+	require.Equal(t, []any{report.Open, 3, 6}, []any{f.Verdict, f.Seeds, len(f.Group)})
+	require.Contains(t, f.Why, "SSC+EBC₁₋₇ has not learned: test error 90.0 %")
 }
 
 // A claim about an experiment alone is judged over its seeds.

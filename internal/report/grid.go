@@ -157,7 +157,7 @@ func (p *Profile) gridChart(axis experiments.Axis, byExperiment [][]gridPoint) p
 			dataset.Title(first.Group[0].Run.Dataset.Name), plural(first.Group[0].Run.Epochs, "epoch")),
 	}
 	for _, points := range byExperiment {
-		curve := plot.Curve{Name: p.title(points[0].Group[0].Run.Experiment)}
+		curve := plot.Curve{Name: p.suite.Title(points[0].Group[0].Run.Experiment)}
 		best := map[float64]plot.Point{}
 		for _, point := range points {
 			x, _ := point.point.Number(axis.Setting)

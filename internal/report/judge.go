@@ -74,7 +74,7 @@ func (p *Profile) whyNotJudged(study experiments.Study, f Finding) (decide, why 
 	}
 	for _, r := range f.Group {
 		if !learned(r) {
-			return "longer training", fmt.Sprintf("%s has not learned: test error %.1f %%", p.title(r.Run.Experiment), r.TestErr)
+			return "longer training", fmt.Sprintf("%s has not learned: test error %.1f %%", p.suite.Title(r.Run.Experiment), r.TestErr)
 		}
 	}
 	needed := p.declared.Scale(study).VerdictSeeds

@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot/palette/brewer"
-
 	"ebsscgo/internal/plot"
 )
 
@@ -130,19 +128,10 @@ func (p *page) addScripts() {
 func hueStyle() string {
 	var light, dark []string
 	for i := range plot.MaxCurves {
-		light, dark = append(light, cssColour(plot.Hue(i))), append(dark, cssColour(darkHues[i]))
+		light, dark = append(light, cssColour(plot.Hue(i))), append(dark, cssColour(plot.DarkHue(i)))
 	}
 	return fmt.Sprintf(":root { --hues: %s; }\n@media (prefers-color-scheme: dark) { :root { --hues: %s; } }\n", strings.Join(light, " "), strings.Join(dark, " "))
 }
-
-// darkHues are the colours of rows in the dark: ColorBrewer's lighter ones, and white.
-var darkHues = func() []color.Color {
-	hues, err := brewer.GetPalette(brewer.TypeQualitative, "Set2", plot.MaxCurves-1)
-	if err != nil {
-		panic(err) // it is one of brewer's
-	}
-	return append(hues.Colors(), color.White)
-}()
 
 // cssColour is a colour as style sheets write it.
 func cssColour(c color.Color) string {

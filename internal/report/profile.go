@@ -38,6 +38,11 @@ type Setting struct {
 // Group holds the records of an experiment that differ in their seed alone, sorted by seed.
 type Group []record.Record
 
+// sort puts the records in the order of their seeds.
+func (g Group) sort() {
+	slices.SortFunc(g, func(a, b record.Record) int { return cmp.Compare(a.Run.Seed, b.Run.Seed) })
+}
+
 // Load reads and verifies the records of a profile in a folder of results. Reports show the profile's own runs, those that have
 // no [experiments.Suite.Differences]. The others are trials, which [Profile.Runs] lists. A folder that does not exist has no
 // records.
@@ -83,7 +88,7 @@ func sortIntoSettings(suite experiments.Suite, records []record.Record, own func
 	for _, all := range settings {
 		for _, setting := range all {
 			for _, group := range setting.Groups {
-				slices.SortFunc(group, func(a, b record.Record) int { return a.Run.Seed - b.Run.Seed })
+				group.sort()
 			}
 		}
 		slices.SortFunc(all, compareSettings)
@@ -189,12 +194,4 @@ func (p *Profile) command(study experiments.Study, only string) string {
 		machine, _ = settings[0].Machine.Flags()
 	}
 	return fmt.Sprintf("ebssc run %s%s --profile %s%s", study.Name, only, p.Name, machine)
-}
-
-// title of an experiment as the paper writes it.
-func (p *Profile) title(experiment string) string {
-	if _, e, err := p.suite.Experiment(experiment); err == nil {
-		return e.Title
-	}
-	return experiment
 }

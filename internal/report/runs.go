@@ -79,8 +79,8 @@ func (p *Profile) Runs() (rows []RunsRow) {
 		rows[i].Group = append(rows[i].Group, r)
 	}
 	for i, row := range rows {
-		last := slices.MaxFunc(row.Group, func(a, b record.Record) int { return a.Run.Seed - b.Run.Seed })
-		rows[i].command = p.suite.Command(last.Run)
+		row.Group.sort()
+		rows[i].command = p.suite.Command(row.Group[len(row.Group)-1].Run)
 	}
 	slices.SortFunc(rows, func(a, b RunsRow) int {
 		x, y := a.Group[0].Run, b.Group[0].Run

@@ -126,7 +126,10 @@ func (p *Profile) SweepsCharts(study experiments.Study) ([]plot.Chart, error) {
 	}
 	setting := p.settings[study.Name][0]
 	rows, err := p.Rows(study, setting)
-	return p.sweepsCharts(study, setting, rows), err
+	if err != nil {
+		return nil, err
+	}
+	return p.sweepsCharts(study, setting, rows), nil
 }
 
 // sweepsCharts are the charts of a setting's rows, one for each of sweepsFigures.

@@ -61,7 +61,7 @@ func (p *Profile) decodedWidths(experiment string, setting Setting) (all [][]Gro
 		if groups := byWidth[key]; len(groups) > 1 {
 			var sorted []Group
 			for _, width := range slices.Sorted(maps.Keys(groups)) {
-				slices.SortFunc(groups[width], func(a, b record.Record) int { return cmp.Compare(a.Run.Seed, b.Run.Seed) })
+				groups[width].sort()
 				sorted = append(sorted, groups[width])
 			}
 			all = append(all, sorted)

@@ -186,7 +186,7 @@ func (d *decoder) measure(ctx context.Context, initial *model.Store) (measured *
 
 // subtitle says which network a figure shows.
 func (d *decoder) subtitle() string {
-	return fmt.Sprintf("%s, %s, profile %s", experimentTitle(d.run), dataset.Title(d.run.Dataset.Name), d.run.Profile)
+	return fmt.Sprintf("%s, %s, profile %s", Suite.Title(d.run.Experiment), dataset.Title(d.run.Dataset.Name), d.run.Profile)
 }
 
 // levels draws a test image decoded from every level.

@@ -81,8 +81,8 @@ func (o Options) Validate() error {
 
 // profileFolder says whether a folder is that of one profile: it has records.
 func profileFolder(results string) bool {
-	_, err := os.Stat(filepath.Join(results, record.Folder))
-	return err == nil
+	records, _ := filepath.Glob(filepath.Join(results, record.Folder, "*.json")) // a name that is no pattern has none
+	return len(records) > 0
 }
 
 // ResultsExist returns an error if the folder is not one of results with records.
@@ -308,8 +308,9 @@ func (s *Session) planAll(study experiments.Study, e experiments.Experiment, set
 }
 
 // Run trains the studies' runs that are not recorded yet, decodes where a study asks for it, and writes the reports after each study: of all
-// profiles, as one takes the deviation between seeds from another. A shard writes records alone.
-func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
+// profiles, as one takes the deviation between seeds from another. A shard writes records alone. Where runs diverged, diverged names them; the
+// others were trained all the same.
+func (s *Session) Run(ctx context.Context, studies experiments.Suite) (diverged, err error) {
 	// A damaged record or a lost picture would be refused after hours of training.
 	for _, profile := range experiments.Profiles {
 		p, err := report.Load(s.Results, profile.Name, Suite)
@@ -317,33 +318,32 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) error {
 			err = p.CheckPictures()
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	plans, err := s.plan(ctx, studies)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.origin().Commit == unknownCommit {
 		fmt.Fprintln(s.Out, "warning: records will not name the commit: run ebssc in the folder of its sources, or build it there with -buildvcs=true")
 	}
-	var diverged error
 	for _, p := range plans {
 		fmt.Fprintf(s.Out, "%s: %s on %s (%s), profile %s, runs: %d, results in %s\n", p.study.Name, dataset.Title(p.runner.Set.Name),
 			s.Machine(), s.Choice.Why, s.Profile, len(p.runs), s.Folder())
 		diverging, err := s.train(ctx, p)
 		diverged = errors.Join(diverged, diverging)
 		if err != nil {
-			return errors.Join(diverged, err)
+			return diverged, err
 		}
 		if s.Shard.Count > 0 {
 			continue
 		}
 		if _, err := report.WriteAll(ctx, s.Results, Suite); err != nil {
-			return errors.Join(diverged, err)
+			return diverged, err
 		}
 	}
-	return diverged
+	return diverged, nil
 }
 
 // plan holds the runs of a study that belong to the shard, and their runner.
@@ -493,21 +493,17 @@ func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner 
 	if err != nil {
 		return err
 	}
+	if complete != nil && finished.Decodings == nil {
+		return fmt.Errorf("record %s has no decodings: remove its file, and run the same command again",
+			record.Path(filepath.Join(s.Folder(), record.Folder), finished.ID))
+	}
 	fmt.Fprintln(s.Out, summary(finished))
 	return nil
 }
 
-// experimentTitle is the title of a run's experiment, or its name if it is not declared.
-func experimentTitle(run experiments.Run) string {
-	if _, e, err := Suite.Experiment(run.Experiment); err == nil {
-		return e.Title
-	}
-	return run.Experiment
-}
-
 // title names a run in a sentence: "CReLU+LC₇, seed 1".
 func title(run experiments.Run) string {
-	return fmt.Sprintf("%s, seed %d", experimentTitle(run), run.Seed)
+	return fmt.Sprintf("%s, seed %d", Suite.Title(run.Experiment), run.Seed)
 }
 
 // summary is a line about a finished run.
