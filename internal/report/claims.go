@@ -44,6 +44,8 @@ type Finding struct {
 	P, Holm float64
 	// Verdict about the expectation. Where it is open, Why says why nothing is judged, if so, and ToDecide what would decide it.
 	Verdict, Why, ToDecide string
+	// seedsToDecide is the number of seeds in ToDecide; more than [stats.MostSeeds] where no number is known.
+	seedsToDecide int
 }
 
 // PaperWithin says whether what the paper measured lies within the interval: "yes", "no", or "" where one of them is not known.

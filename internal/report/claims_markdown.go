@@ -33,7 +33,7 @@ func (p *Profile) reportClaims(out output) (d document, err error) {
 	return p.claimsDocument(claims, lines), nil
 }
 
-// claimsDocument is the ledger for reading: first claim by claim, then each measurement.
+// claimsDocument is the ledger for reading: first claim by claim, then each measurement of the claims that were measured.
 func (p *Profile) claimsDocument(claims []ClaimRow, lines []ledgerRow) document {
 	summary := Columns[ClaimRow]{
 		{Heading: "No.", Number: true, Cell: func(c ClaimRow) string { return strconv.Itoa(c.Number) }},
@@ -41,11 +41,13 @@ func (p *Profile) claimsDocument(claims []ClaimRow, lines []ledgerRow) document 
 		{Heading: "Measured here", Cell: func(c ClaimRow) string { return c.sum(p.suite.Title) }},
 		{Heading: "Verdict", Cell: func(c ClaimRow) string { return c.Verdict }},
 	}
+	unmeasured := func(c ClaimRow) bool { return !slices.ContainsFunc(c.Findings, Finding.measured) }
+	lines = slices.DeleteFunc(slices.Clone(lines), func(l ledgerRow) bool { return unmeasured(l.claim) })
 	heading := "What the paper claims, and what was measured"
 	return document{
 		name: strings.TrimSuffix(ClaimsFile, ".md"), title: fmt.Sprintf("%s at profile `%s`", heading, p.Name), heading: heading, score: Score(claims),
 		blocks: []block{{table: summary.table(claims)}, {title: "Each measurement", table: ledgerColumns.table(lines),
-			notes: slices.Concat(readings(claims), claimsNotes, claimsProvenance(lines))}},
+			notes: slices.Concat(readings(slices.DeleteFunc(slices.Clone(claims), unmeasured)), claimsNotes, claimsProvenance(lines))}},
 	}
 }
 
@@ -74,7 +76,7 @@ func Score(claims []ClaimRow) string {
 		return fmt.Sprintf("%s; %s %s measured in the paper's regime.", score, verb(len(inRegime), "claim", "claims"),
 			strings.Join(inRegime, ", ")+verb(len(inRegime), " was", " were"))
 	}
-	return score + ", which is outside of the paper's regime."
+	return fmt.Sprintf("%s, none of them in the paper's regime (its width, %d seeds, training errors like its own).", score, leastSeeds)
 }
 
 // sum sums up what was measured for a claim: how many of its expectations hold, and the one that decides.
@@ -111,15 +113,33 @@ func (c ClaimRow) sum(title func(string) string) string {
 	}
 	if deciding.Verdict == Open {
 		text += "; " + deciding.open()
+		if deciding.Why == "" && deciding.outside() > 0 {
+			text += ", against the claim"
+		}
 	}
 	return text
 }
 
 // deciding is the finding that the claim's verdict hangs on most: of those with this verdict, one that was measured, and farthest from what
-// is claimed.
+// is claimed. An open claim is decided by the first prediction whose opposite is confirmed, or else by the last one that is confirmed.
 func (c ClaimRow) deciding() Finding {
-	same := slices.DeleteFunc(slices.Clone(c.Findings), func(f Finding) bool { return f.Verdict != c.Verdict })
-	return slices.MaxFunc(same, func(a, b Finding) int { return cmp.Compare(a.outside(), b.outside()) })
+	same := c.findings(func(f Finding) bool { return f.Verdict == c.Verdict })
+	bySeeds := func(a, b Finding) int { return cmp.Compare(a.seedsToDecide, b.seedsToDecide) }
+	judged := c.findings(func(f Finding) bool { return f.Verdict == Open && f.Why == "" })
+	against := c.findings(func(f Finding) bool { return f.Verdict == Open && f.Why == "" && f.outside() > 0 })
+	switch {
+	case c.Verdict == Open && len(against) > 0:
+		return slices.MinFunc(against, bySeeds)
+	case c.Verdict == Open && len(judged) > 0:
+		return slices.MaxFunc(judged, bySeeds)
+	default:
+		return slices.MaxFunc(same, func(a, b Finding) int { return cmp.Compare(a.outside(), b.outside()) })
+	}
+}
+
+// findings are those of the claim of which something is true.
+func (c ClaimRow) findings(is func(Finding) bool) []Finding {
+	return slices.DeleteFunc(slices.Clone(c.Findings), func(f Finding) bool { return !is(f) })
 }
 
 // outside is how far the measured value lies on the wrong side of a claimed bound: negative between the bounds, −∞ where nothing was
@@ -158,18 +178,18 @@ func verb(number int, one, several string) string {
 // claimsNotes say how verdicts come about.
 var claimsNotes = []string{
 	"A claim agrees if each of its predictions is confirmed with p below 0.05, after Holm's correction for all comparisons that claims declare, " +
-		"measured or not. It disagrees if the opposite of one is. Else it is open. These words are about the direction at this scale. The words " +
+		"measured or not. It disagrees if the opposite of any prediction is confirmed. Otherwise it is open. These words are about the direction at this scale. The words " +
 		fmt.Sprintf("reproduced and contradicted are for the paper's regime: each network that a claim rests on has the paper's width, %d seeds and a "+
 			"training error of the paper's order (at most %d %%, on MNIST %d %%). The paper describes neither the network nor the images of its sweeps, "+
 			"so claims about them never get these words.", leastSeeds, experiments.CIFARRegime, experiments.MNISTRegime),
-	"p is over seeds. A profile sets their least number: a row that has fewer is not judged yet. Who adds seeds until a verdict suits makes p too small. " +
+	"p is over seeds. Adding seeds until a verdict suits makes p too small, so a profile sets their least number, and rows with fewer are not judged. " +
 		fmt.Sprintf("From %d seeds on the test is Welch's. Where a profile has one seed, the deviation is pooled over the rows that have several, at this "+
 			"scale or the next smaller one, as the method says: that takes all these rows to vary as much. Where there are none, or Bartlett's test "+
 			"tells their deviations apart, nothing is judged. "+
 			"Decodings are judged over seeds of the network. Seeds share image orders (docs/studies.md, Records), so they may vary less than they should.",
 			leastSeeds),
-	"Judged is on CIFAR-10, also after JPEG, and on MNIST, where a network has learned (its error is at most half of that of guessing); at profile " +
-		"smoke nothing is.",
+	"Only results on CIFAR-10 (official images or the JPEG copy) and MNIST are judged, and only of networks that have learned: their errors are at " +
+		"most half of chance. At profile smoke nothing is judged.",
 	"Intervals are at 95 %, without the correction. Over seeds they, and p, are for these images and leave out how much others would vary. " +
 		"Over images they leave out how much seeds vary: of test errors that is Bonett and Price's interval, of train errors " +
 		"Newcombe's, of decodings Student's or Welch's. The number of seeds that would decide " +
@@ -180,7 +200,7 @@ var claimsNotes = []string{
 func readings(claims []ClaimRow) (notes []string) {
 	for _, claim := range claims {
 		if claim.Reading != "" {
-			notes = append(notes, fmt.Sprintf("%d is read as: %s.", claim.Number, claim.Reading))
+			notes = append(notes, fmt.Sprintf("Claim %d is read as: %s.", claim.Number, claim.Reading))
 		}
 	}
 	return notes

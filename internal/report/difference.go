@@ -193,13 +193,13 @@ func overImages(subject stats.Sample, baseline *stats.Sample) Measured {
 }
 
 // toDecide says how many seeds of each side would decide at the level 1 − alpha whether the true value lies beyond a bound at that distance.
-func (m Measured) toDecide(distance, alpha float64) string {
+func (m Measured) toDecide(distance, alpha float64) (seeds int, text string) {
 	if distance < 1e-6 { // the value is the bound itself
-		return "no number of seeds"
+		return stats.MostSeeds + 1, "no number of seeds"
 	}
 	seeds, ok := m.SeedsToDecide(distance, alpha)
 	if !ok {
-		return fmt.Sprintf("more than %d seeds", stats.MostSeeds)
+		return stats.MostSeeds + 1, fmt.Sprintf("more than %d seeds", stats.MostSeeds)
 	}
-	return fmt.Sprintf("about %d seeds", seeds)
+	return seeds, fmt.Sprintf("about %d seeds", seeds)
 }

@@ -54,7 +54,7 @@ func (p *Profile) judgeFindings(rows []ClaimRow) {
 			continue
 		}
 		// Where both bounds lie within the interval, the nearer one is the harder to decide.
-		f.ToDecide = f.Measured.toDecide(min(math.Abs(f.Measured.Value-f.Low), math.Abs(f.Measured.Value-f.High)), stats.Significance/float64(declared))
+		f.seedsToDecide, f.ToDecide = f.Measured.toDecide(min(math.Abs(f.Measured.Value-f.Low), math.Abs(f.Measured.Value-f.High)), stats.Significance/float64(declared))
 	}
 	for i := range rows {
 		rows[i].combineVerdicts()

@@ -33,9 +33,9 @@ var sweepsColumns = slices.Concat(
 	meanStd[Row]("train_loss", 5, trainLoss), meanStd[Row]("train_err", 2, trainErr), meanStd[Row]("test_err", 2, testErr),
 	Columns[Row]{
 		{Name: "paper_test_err", Heading: "paper: test err. %", Number: true, Cell: func(r Row) string { return percent(known(r.Paper.TestErr)) }},
-		ofPaired("fixed", "fixed", func(p stats.Paired) string { return strconv.Itoa(p.Fixed) }),
-		ofPaired("broken", "broken", func(p stats.Paired) string { return strconv.Itoa(p.Broken) }),
-		ofDelta("mcnemar_p", "p of images alone", func(r Row) string { return r.Delta.pValue() }),
+		ofPaired("fixed", "newly right", func(p stats.Paired) string { return strconv.Itoa(p.Fixed) }),
+		ofPaired("broken", "newly wrong", func(p stats.Paired) string { return strconv.Itoa(p.Broken) }),
+		ofDelta("mcnemar_p", "McNemar p", func(r Row) string { return r.Delta.pValue() }),
 		{Heading: "test err. minus that of T − 1 (95 % interval)", Cell: Row.deltaText},
 	},
 	deltaColumns,
@@ -167,10 +167,10 @@ func sweepsNotes(_ string, rows []Row) []string {
 	}
 	slices.Sort(alphas)
 	notes := append([]string{
-		fmt.Sprintf("The training loss is the mean log-loss in nats: the objective of Eq. (train_obj2) without its penalty (α = %s). It and the errors "+
+		fmt.Sprintf("The training loss is the mean log-loss in nats: the objective of Eq. 16 without its penalty (α = %s). It and the errors "+
 			"are of all images, without dropout, after the last epoch; the figures' training loss is of the first training images.",
 			strings.Join(slices.Compact(alphas), " or ")),
-		"Fixed are the test images on which fewer seeds err than with one sweep less, broken those on which more do; p is of McNemar's exact " +
+		"Newly right are the test images on which fewer seeds err than with one sweep less, newly wrong those on which more do; p is of McNemar's exact " +
 			"test of the two counts. It knows the test images and not how much seeds vary, so the interval beside it decides.",
 	}, intervalNotes(rows)...)
 	if hasPaper(rows) {

@@ -108,7 +108,10 @@ func (p *Profile) reportWidths(out output, study experiments.Study, e experiment
 		}
 		b := block{setting: setting, title: title, table: widthsColumns(networks[0].blocks(groups[0][0])).table(networks), notes: append(provenanceNotes(sources),
 			"Cosines between a preprocessed image and its reconstruction from a block's code, as above: the mean over the seeds, ± their standard "+
-				"deviation. Networks at chance are shown untrained alone.")}
+				"deviation. Of runs that were trained too briefly to leave chance only the networks before training are shown.")}
+		if groups[0][0].Run.Whitens() {
+			b.notes = append(b.notes, "The whitening is fitted on a run's own training images, so runs with more of them have other cosines.")
+		}
 		if b.figures, err = out.draw(nil, study, widthsSuffix(before+i), title, drawn, curvesChart(chart, title, cosines)); err != nil {
 			return nil, err
 		}
