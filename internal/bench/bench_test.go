@@ -86,6 +86,8 @@ func TestPlanCommand(t *testing.T) {
 	require.FileExists(t, command[1])
 	linear, energies := ebssc.Network{Classifier: ebssc.Linear}, ebssc.Network{Classifier: ebssc.EnergySum}
 	require.Greater(t, Plan{GPU: true}.tolerance(jaxPeer, linear), Plan{}.tolerance(jaxPeer, linear))
+	require.Greater(t, Plan{GPU: true}.tolerance(jaxPeer, energies), Plan{GPU: true}.tolerance(jaxPeer, linear))
+	require.Equal(t, []string{plainProgram}, Plan{GPU: true}.own(), "training has plain operations on a GPU")
 	require.Greater(t, Plan{}.tolerance(torchBF16Peer, linear), Plan{}.tolerance(torchPeer, linear))
 	require.Greater(t, Plan{}.tolerance(torchBF16Peer, energies), Plan{}.tolerance(torchBF16Peer, linear))
 	require.Equal(t, Plan{}.tolerance(torchPeer, linear), Plan{}.tolerance(torchPeer, energies))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -109,7 +110,7 @@ func (o *own) close() {
 }
 
 // Serve makes this process one of the measured programs, with fast operations or plain ones, for the case in folder. Like the
-// others it speaks the protocol of peers/peer.py until its input ends. With fast operations it also writes the initial variables.
+// others it speaks the protocol of peers/peer.py until its input ends. It writes the initial variables, unless they are in the folder.
 func Serve(backend compute.Backend, folder string, plain bool, in io.Reader, out io.Writer) (err error) {
 	c, err := readCase(folder)
 	if err != nil {
@@ -118,6 +119,12 @@ func Serve(backend compute.Backend, folder string, plain bool, in io.Reader, out
 	// Graph building panics; here is the one place where that becomes an error.
 	panicked := exceptions.TryCatch[error](func() { err = serve(backend, c, folder, plain, in, out) })
 	return errors.Join(panicked, err)
+}
+
+// exists says whether there is a file of that name.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func serve(backend compute.Backend, c testCase, folder string, plain bool, in io.Reader, out io.Writer) error {
@@ -130,10 +137,13 @@ func serve(backend compute.Backend, c testCase, folder string, plain bool, in io
 	if err != nil {
 		return err
 	}
-	name := plainProgram
-	if !plain {
-		name = fastProgram
-		if err := numpy.ToNpzFile(c.Network.Variables(o.store), filepath.Join(folder, variablesFile)); err != nil {
+	name := fastProgram
+	if plain {
+		name = plainProgram
+	}
+	// The first program writes the variables with which the others start.
+	if variables := filepath.Join(folder, variablesFile); !exists(variables) {
+		if err := numpy.ToNpzFile(c.Network.Variables(o.store), variables); err != nil {
 			return err
 		}
 	}

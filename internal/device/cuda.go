@@ -74,14 +74,14 @@ func prepareCUDA(ctx context.Context, choice Choice) (warning string, err error)
 
 // setCUDAFolder tells XLA, by a flag, where pip installed the CUDA tools and device library: site-packages/nvidia/cu13 for
 // site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so. go-xla does this for plugins in its own folder only, and warns about
-// others. The user's flags take precedence.
+// others. XLA finds tools that pip has not installed in other places by itself. The user's flags take precedence.
 func setCUDAFolder(plugin string) error {
 	if filepath.Base(plugin) != wheelPlugin {
 		return nil
 	}
 	for _, tools := range []string{"cu13", "cuda_nvcc"} {
 		folder := filepath.Join(nvidiaFolder(plugin), tools)
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		if !isFile(filepath.Join(folder, "bin", "ptxas")) || !isFile(filepath.Join(folder, "nvvm", "libdevice", "libdevice.10.bc")) {
 			continue
 		}
 		if err := addFlags("--xla_gpu_cuda_data_dir=" + folder); err != nil {
@@ -119,7 +119,6 @@ func setCUDACache(ctx context.Context, plugin string) error {
 	flags := []string{
 		"--xla_gpu_per_fusion_autotune_cache_dir=" + fastest,
 		"--xla_gpu_kernel_cache_file=" + filepath.Join(folder, "kernels"),
-		"--xla_gpu_enable_llvm_module_compilation_parallelism=true", // else XLA has no separate kernels to cache
 	}
 	content, err := os.ReadFile(plugin)
 	if err != nil {
@@ -127,11 +126,21 @@ func setCUDACache(ctx context.Context, plugin string) error {
 	}
 	for _, flag := range flags {
 		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
-		if !bytes.Contains(content, []byte(name)) { // XLA ends the program at a flag that it does not know
+		if !hasFlag(content, name) { // XLA ends the program at a flag that it does not know
 			return fmt.Errorf("%s has no flag %s; install a newer one", plugin, name)
 		}
 	}
 	return addFlags(flags...)
+}
+
+// hasFlag says whether a plugin has a flag of that name: its name as a C string. Flags that XLA has given up are still in a plugin, among the
+// reserved names of its options, but not as C strings.
+func hasFlag(plugin []byte, name string) bool { return bytes.Contains(plugin, append([]byte(name), 0)) }
+
+// isFile says whether a file, or a link to one, is there.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // addFlags adds flags, each "--name=value", to XLA's, except those that are set already.
@@ -165,8 +174,9 @@ var needed = []string{"libcudart.so", "libcublas.so", "libcublasLt.so", "libcudn
 // install them; both are empty if nothing is missing. XLA reports them one at a time, some only when it compiles a network.
 func missingLibraries(ctx context.Context, plugin string) (missing, do string) {
 	linker, _ := ask(ctx, "/sbin/ldconfig", "-p") // empty on a system without it: $LD_LIBRARY_PATH counts then
-	folders := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
-	for _, root := range []string{nvidiaFolder(plugin), filepath.Join(nvidiaFolder(plugin), "*"), "/usr/local/cuda*"} {
+	// XLA looks for ptxas in the folders of $PATH, too.
+	folders := slices.Concat(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")), filepath.SplitList(os.Getenv("PATH")))
+	for _, root := range []string{nvidiaFolder(plugin), filepath.Join(nvidiaFolder(plugin), "*"), "/usr/local/cuda*", "/opt/cuda"} {
 		for _, below := range []string{"lib", "bin", "nvvm/libdevice"} {
 			folders = append(folders, filepath.Join(root, below))
 		}
