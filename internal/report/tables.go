@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
@@ -123,9 +124,15 @@ func intervalNotes(rows []Row) (notes []string) {
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.Delta.Method == MethodPaired }) {
 		notes = append(notes, "The interval of a single seed is over the test images (Bonett and Price, paired); it leaves out how much seeds vary.")
 	}
-	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Delta.Method.Pooled != "" }); i >= 0 {
-		notes = append(notes, fmt.Sprintf("Where a row has fewer than %d seeds, the interval takes the deviation between seeds of rows at `%s` for its own.",
-			leastSeeds, rows[i].Delta.Method.Pooled))
+	var pooled []string
+	for _, r := range rows {
+		if at := "`" + r.Delta.Method.Pooled + "`"; at != "``" && !slices.Contains(pooled, at) {
+			pooled = append(pooled, at)
+		}
+	}
+	if len(pooled) > 0 {
+		notes = append(notes, fmt.Sprintf("Where a row has fewer than %d seeds, the interval takes the deviation between seeds of rows at %s for its own.",
+			leastSeeds, strings.Join(pooled, " or ")))
 	}
 	return notes
 }

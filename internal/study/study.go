@@ -255,8 +255,10 @@ func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train
 	if err != nil {
 		return nil, err
 	}
-	s.runners[images] = s.newRunner(set)
-	return s.runners[images], nil
+	runner := s.newRunner(set)
+	runner.Origin = s.origin() // for records; it hashes the plugin, so who trains nothing does without
+	s.runners[images] = runner
+	return runner, nil
 }
 
 // RunnerOf returns the runner on the images that a recorded run was trained on, or on a copy of them.
@@ -281,8 +283,7 @@ func (s *Session) RunnerOf(ctx context.Context, images experiments.Images, recor
 // newRunner makes the runner on a data set.
 func (s *Session) newRunner(set *dataset.Set) *train.Runner {
 	// Several progress bars would write over one another.
-	return &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Origin: s.origin(),
-		Places: map[string]train.Place{}}
+	return &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Places: map[string]train.Place{}}
 }
 
 // Plan returns the runs of an experiment of a study, one a seed.
