@@ -11,7 +11,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/floats"
 
@@ -67,15 +66,9 @@ func classifyCommand(stdout io.Writer) *cobra.Command {
 				if c.Hypotheses == nil {
 					continue
 				}
-				picture, err := c.Hypotheses.PNG()
-				if err != nil {
+				if err := writePicture(stdout, *c.Hypotheses, flags.drawing(c.Path)); err != nil {
 					return err
 				}
-				name := flags.drawing(c.Path)
-				if err := renameio.WriteFile(name, picture, 0o644); err != nil {
-					return fmt.Errorf("writing %s: %w", name, err)
-				}
-				fmt.Fprintln(stdout, name)
 			}
 			return nil
 		},

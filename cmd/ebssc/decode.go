@@ -14,6 +14,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
@@ -170,18 +171,23 @@ func decodeCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			picture, err := figure.PNG()
-			if err != nil {
-				return err
-			}
-			if err := renameio.WriteFile(flags.out, picture, 0o644); err != nil {
-				return fmt.Errorf("writing %s: %w", flags.out, err)
-			}
-			fmt.Fprintln(stdout, flags.out)
-			return nil
+			return writePicture(stdout, figure, flags.out)
 		},
 	}
 	flags.add(cmd, theRun, "the .png file to write")
 	cmd.Flags().IntVar(&image, "image", 0, "number of the test image, from 0")
 	return cmd
+}
+
+// writePicture writes a figure to a .png file, and prints the file's name.
+func writePicture(stdout io.Writer, figure plot.Figure, name string) error {
+	picture, err := figure.PNG()
+	if err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(name, picture, 0o644); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	fmt.Fprintln(stdout, name)
+	return nil
 }
