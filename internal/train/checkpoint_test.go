@@ -41,12 +41,15 @@ func withMuon(run experiments.Run, row experiments.Experiment) experiments.Run {
 	return run
 }
 
-// looks is a context that ends when it is looked at once too often. Training looks at its start, after each step and after
+// looks is a context that ends when it is looked at once too often. Training looks beforeSteps times at its start, after each step and after
 // each batch that it evaluates.
 type looks struct {
 	context.Context
 	left int
 }
+
+// beforeSteps is how often training looks before its first step: before it prepares the images, and after that.
+const beforeSteps = 2
 
 func (l *looks) Err() error {
 	if l.left--; l.left < 0 {
@@ -89,9 +92,9 @@ func TestResumeIsBitForBit(t *testing.T) {
 	require.Equal(t, runner.Origin, want.Origin)
 
 	for _, stop := range []struct{ looks, step int }{
-		{1 + 2, 3},     // two steps of epoch 1, and stopped by the third
-		{1 + 2 + 1, 5}, // the other two, half of what is measured, and no point of the curve
-		{1 + 2 + 1, 7}, // what is measured, and two steps of epoch 2
+		{beforeSteps + 2, 3},     // two steps of epoch 1, and stopped by the third
+		{beforeSteps + 2 + 1, 5}, // the other two, half of what is measured, and no point of the curve
+		{beforeSteps + 2 + 1, 7}, // what is measured, and two steps of epoch 2
 	} {
 		_, log, err := execute(&looks{context.Background(), stop.looks}, stopped)
 		require.ErrorIs(t, err, context.Canceled)
@@ -136,7 +139,7 @@ func stoppedRun(t *testing.T) (run experiments.Run, runs string) {
 	set := madeSet(100, 50)
 	run, runs = small(t, experiments.Table[0], set, 3), t.TempDir()
 	runner := &train.Runner{Backend: xla, Set: set, Log: io.Discard}
-	_, err := runner.Train(&looks{context.Background(), 1 + 5 + 1}, run, runs, nil)
+	_, err := runner.Train(&looks{context.Background(), beforeSteps + 5 + 1}, run, runs, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	return run, runs
 }
@@ -393,7 +396,7 @@ func TestSameBitsAgain(t *testing.T) {
 		for i := range trained {
 			runs := t.TempDir()
 			// Stopped by the last step: what is measured then, TestResumeIsBitForBit compares.
-			_, err := runner.Train(&looks{context.Background(), 1 + 4}, run, runs, nil)
+			_, err := runner.Train(&looks{context.Background(), beforeSteps + 4}, run, runs, nil)
 			require.ErrorIs(t, err, context.Canceled)
 			trained[i] = train.Variables(t, newest(run, runs))
 		}

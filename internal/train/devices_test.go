@@ -128,7 +128,7 @@ func TestDevicesResumeBitForBit(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, want.TestErr, 85.0)
 
-	_, err = runner.Train(&looks{context.Background(), 1 + 2}, run, stopped, nil)
+	_, err = runner.Train(&looks{context.Background(), beforeSteps + 2}, run, stopped, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	step, err := train.Restore(run, stopped, io.Discard)
 	require.NoError(t, err)

@@ -79,9 +79,12 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, 
 	return finished, s.removeCheckpoints()
 }
 
-// fullDisk adds what to do to an error of a full disk.
+// fullDisk adds what to do to an error of a full disk. Of one that names its file it leaves out who wrote the file.
 func fullDisk(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		if file := (*fs.PathError)(nil); errors.As(err, &file) {
+			err = file
+		}
 		return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
 	}
 	return err
