@@ -81,8 +81,8 @@ func (o Options) Validate() error {
 
 // profileFolder says whether a folder is that of one profile: it has records.
 func profileFolder(results string) bool {
-	records, _ := filepath.Glob(filepath.Join(results, record.Folder, "*.json")) // a name that is no pattern has none
-	return len(records) > 0
+	files, _ := os.ReadDir(filepath.Join(results, record.Folder)) // a folder that is not there has none
+	return slices.ContainsFunc(files, func(file os.DirEntry) bool { return filepath.Ext(file.Name()) == ".json" })
 }
 
 // ResultsExist returns an error if the folder is not one of results with records.
