@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -635,6 +636,14 @@ func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
 	linear, energies := rowNamed(t, "crelu-lc7"), rowNamed(t, "ssc-ebc67")
 	require.Equal(t, dictionary(linear, 1), dictionary(energies, 1))
 	require.NotEqual(t, dictionary(linear, 1), dictionary(linear, 2))
+	top := func(n ebssc.Network) []float32 {
+		store := initialStore(n, dtypes.Float32, experiments.Settings{model.ParamInitialSeed: int64(1)})
+		return tensors.MustCopyFlatData[float32](store.GetVariable("/conv7/dictionary").MustValue())
+	}
+	all := tiny(linear, 2)
+	fewer := all
+	fewer.Layers = slices.Delete(slices.Clone(all.Layers), 1, 2)
+	require.Equal(t, top(all), top(fewer))
 }
 
 // A network that cannot be built is refused before anything is compiled.

@@ -100,7 +100,8 @@ func TestSuiteValidate(t *testing.T) {
 	reference.Reference = slices.Clone(experiments.Table[2:4])
 	reference.Reference[0].Base = ""
 	require.NoError(t, experiments.Suite{reference}.Validate())
-	sweeps.Reference, sweeps.Report = reference.Reference, experiments.Sweeps
+	sweeps = decodings // not traced rows, which are refused earlier
+	sweeps.Reference = reference.Reference
 	again.Reference = study.Experiments[:1]
 	across.Reference = experiments.Table[2:3] // its base is one of the study's own
 	named := func(name, base string, ebc int) experiments.Study {
@@ -131,6 +132,7 @@ func TestSuiteValidate(t *testing.T) {
 		other.Name = name
 		require.ErrorContains(t, experiments.Suite{other}.Validate(), "choose another name")
 	}
+	require.ErrorContains(t, experiments.Suite{sweeps}.Validate(), "reference rows")
 	require.ErrorContains(t, experiments.Suite{study, study}.Validate(), "study mine is declared twice")
 	other := study
 	other.Name = "other"
@@ -299,6 +301,11 @@ func TestParseSettings(t *testing.T) {
 		ebssc.ParamBeta: 0.01, experiments.ParamBatch: 1000, ebssc.ParamPlainOps: true, ebssc.ParamBFloat16: true,
 		experiments.ParamOptimizer: experiments.Adam,
 	}, settings)
+	for _, text := range []string{"beta=.5", "beta=+0.5", "beta=5e-1", "beta=0_0.5"} {
+		settings, err := experiments.ParseSettings(text)
+		require.NoError(t, err)
+		require.Equal(t, experiments.Settings{ebssc.ParamBeta: 0.5}, settings)
+	}
 	for _, bad := range []string{"beat=1", "beta", "beta=x", "batch_size=1.5", "beta=1;beta=2", "file:/dev/zero", "file:/nowhere"} {
 		_, err := experiments.ParseSettings(bad)
 		require.ErrorContains(t, err, "--set", bad)

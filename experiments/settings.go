@@ -11,9 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/support/fsutil"
-	"github.com/gomlx/gomlx/ui/commandline"
 
 	"ebsscgo/ebssc"
 )
@@ -157,50 +155,41 @@ func ParseSettings(text string) (Settings, error) {
 		}
 		all = append(all, lines...)
 	}
-	for _, setting := range all {
+	changed := Settings{}
+	for _, setting := range slices.DeleteFunc(all, func(setting string) bool { return setting == "" }) {
 		name, value, ok := strings.Cut(setting, "=")
 		if !ok {
-			continue
+			return nil, fmt.Errorf("--set: %q: write key=value;key=value", setting)
 		}
-		if Recipe[name] == nil {
+		declared := Recipe[name]
+		if declared == nil {
 			return nil, fmt.Errorf("--set: %w", unknown("setting", name, slices.Sorted(maps.Keys(Recipe))))
 		}
-		if kind, ok := readsAs(Recipe[name], value); !ok {
-			return nil, fmt.Errorf("--set: %s: choose %s", setting, kind)
-		}
-	}
-	store := model.NewStore()
-	store.SetParams(Recipe)
-	names, err := commandline.ParseSettings(store, strings.Join(all, ";"))
-	if err != nil {
-		return nil, fmt.Errorf("--set: %w: write key=value;key=value", err)
-	}
-	changed := Settings{}
-	for _, name := range names {
-		name = strings.TrimPrefix(name, model.RootScopePath)
 		if _, twice := changed[name]; twice {
 			return nil, fmt.Errorf("--set gives %s twice: give it once", name)
 		}
-		changed[name], _ = store.GetParam(name)
+		var kind string
+		if changed[name], kind, ok = readAs(declared, value); !ok {
+			return nil, fmt.Errorf("--set: %s: choose %s", setting, kind)
+		}
 	}
 	return changed, nil
 }
 
-// readsAs says whether a text is a value of the same type as another, and what that type is called.
-func readsAs(other any, text string) (kind string, ok bool) {
-	text = strings.ReplaceAll(text, "_", "") // as in 20_000
+// readAs reads a text as a value of the same type as another. kind is what that type is called, and ok is false where the text has none.
+func readAs(other any, text string) (value any, kind string, ok bool) {
 	var err error
 	switch other.(type) {
 	case float64:
-		_, err = strconv.ParseFloat(text, 64)
-		return "a number", err == nil
+		value, err = strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+		return value, "a number", err == nil
 	case int:
-		_, err = strconv.Atoi(text)
-		return "a whole number", err == nil
+		value, err = strconv.Atoi(strings.ReplaceAll(text, "_", "")) // as in 20_000
+		return value, "a whole number", err == nil
 	case bool:
-		return "true or false", text == "true" || text == "false"
+		return text == "true", "true or false", text == "true" || text == "false"
 	default:
-		return "a word", true
+		return text, "a word", true
 	}
 }
 

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,13 +29,15 @@ func reportCommand(stdout io.Writer) *cobra.Command {
 				return err
 			}
 			profiles, err := report.WriteAll(cmd.Context(), results, study.Suite)
+			var text strings.Builder
 			for _, p := range profiles {
-				sayMissing(stdout, p, results)
+				sayMissing(&text, p, results)
 				if page, ok := pageOf(results, p.Name); ok {
-					fmt.Fprintln(stdout, page)
+					fmt.Fprintln(&text, page)
 				}
 			}
-			return err
+			_, unsaid := io.WriteString(stdout, text.String())
+			return errors.Join(err, unsaid)
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "results", "folder of the results")

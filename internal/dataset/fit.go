@@ -122,7 +122,7 @@ func moments(ctx context.Context, backend compute.Backend, train Images) (mean, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		added, err := exec.Exec(sums[0], sums[1], pixels)
+		added, err := exec.Call(sums[0], sums[1], pixels)
 		if err != nil {
 			return err
 		}

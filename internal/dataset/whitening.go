@@ -132,7 +132,7 @@ func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tens
 	matrix := tensors.FromFlatDataAndDimensions(w.matrix, size, size)
 	flat := make([]float32, 0, images.Len()*size)
 	err = eachChunk(images, func(pixels *tensors.Tensor) error {
-		whitened, err := exec.Exec1(pixels, mean, matrix)
+		whitened, err := exec.Call1(pixels, mean, matrix)
 		if err != nil {
 			return err
 		}

@@ -120,7 +120,7 @@ func TestContrastNormalization(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		images := drawImages(t, 2, 3, 3, 5)
 		copy(images.Pixels, make([]byte, images.Size())) // the first has no contrast
-		got, err := exec.Exec1(tensors.FromFlatDataAndDimensions(images.Pixels, images.Len(), images.Size()))
+		got, err := exec.Call1(tensors.FromFlatDataAndDimensions(images.Pixels, images.Len(), images.Size()))
 		require.NoError(t, err)
 		x := mat.NewDense(images.Len(), images.Size(), tensors.MustCopyFlatData[float64](got))
 		requireClose(t, contrastNormalized(images), x, 1e-10, "GCN")

@@ -39,7 +39,7 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 		{"(a)  -β- < 0 < β+", 1, 0.5}, {"(b)  0 < -β- < β+", 1.5, -0.5},
 		{"(c)  -β- < β+ < 0", -0.5, 1.5}, {"(d)  β+ < 0 < -β-: improper", -0.8, -0.8},
 	} {
-		above, below, err := exec.Exec2(drive, c.plus, c.minus)
+		above, below, err := exec.Call2(drive, c.plus, c.minus)
 		if err != nil {
 			return plot.Figure{}, fmt.Errorf("computing the shrinkage: %w", err)
 		}

@@ -122,7 +122,7 @@ func TestEditsAreNamed(t *testing.T) {
 		require.NotEqual(t, string(text), changed, old)
 		require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
 		_, err := record.Load(path)
-		require.Error(t, err, old)
+		require.ErrorContains(t, err, "refused: ID:", old)
 	}
 	// Spaces that JSON does not mind.
 	changed = strings.Replace(string(text), `"Seconds": `, `"Seconds":  `, 1)

@@ -128,8 +128,8 @@ func (r RunsRow) onlyScaled() bool {
 	})
 }
 
-// ownWidth says whether the runs have another width than the profile.
-func (r RunsRow) ownWidth() bool {
+// otherWidth says whether the runs have another width than the profile.
+func (r RunsRow) otherWidth() bool {
 	return slices.ContainsFunc(r.Differences, func(difference string) bool { return differenceIn(difference) == "width" })
 }
 
@@ -171,7 +171,7 @@ func errorsCharts(suite experiments.Suite, rows []RunsRow) (charts []plot.Chart)
 					continue
 				}
 				name := e.Title
-				if row.ownWidth() {
+				if row.otherWidth() {
 					name = fmt.Sprintf("%s, width %d", e.Title, of(row).Width())
 				}
 				// Without a band: it would narrow to nothing towards a point of one seed.

@@ -104,7 +104,7 @@ func (s *Session) Classify(ctx context.Context, runner *train.Runner, run experi
 			return
 		}
 		d := &decoder{session: s, runner: runner, run: run}
-		d.model = modelOf(runner, run, store)
+		d.model = Decoder(runner, run, store)
 		defer d.model.Close()
 		classify, release, err := runner.Classifier(ctx, run, store)
 		if err != nil {
@@ -149,8 +149,8 @@ func (d *decoder) hypotheses(ctx context.Context, c *Classified, image *tensors.
 	return nil
 }
 
-// modelOf is the trained network of a run.
-func modelOf(runner *train.Runner, run experiments.Run, store *model.Store) decode.Model {
+// Decoder decodes with the trained network of a run, whose variables are in store.
+func Decoder(runner *train.Runner, run experiments.Run, store *model.Store) decode.Model {
 	return decode.Model{Backend: runner.Backend, Network: run.Network, Store: store,
 		Ink: run.Network.Channels == 1 && !run.Whitens()}
 }
@@ -162,7 +162,7 @@ func (d *decoder) load(ctx context.Context, run experiments.Run, images int) err
 	if err != nil {
 		return err
 	}
-	d.model = modelOf(d.runner, run, store)
+	d.model = Decoder(d.runner, run, store)
 	d.images, d.labels, err = d.runner.TestImages(ctx, run, images)
 	return err
 }

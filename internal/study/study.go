@@ -420,13 +420,13 @@ func longestFirst(runs []experiments.Run) error {
 
 // train executes the runs of a study, several at a time if asked for. One that diverges does not stop the others.
 func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
-	queue, diverged, failed := make(chan experiments.Run, len(p.runs)), make(chan error, len(p.runs)), make(chan error, s.Jobs)
+	count := min(s.Jobs, max(1, p.missing)) // one run left gets all cores
+	queue, diverged, failed := make(chan experiments.Run, len(p.runs)), make(chan error, len(p.runs)), make(chan error, count)
 	var all []error
 	for _, run := range p.runs {
 		queue <- run
 	}
 	close(queue)
-	count := min(s.Jobs, max(1, p.missing)) // one run left gets all cores
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
 		jobs.Go(func() error {

@@ -455,6 +455,9 @@ func (s *trainingRun) measure() (record.Record, error) {
 	if err != nil {
 		return record.Record{}, err
 	}
+	if last := s.curve[len(s.curve)-1].Trace; last != nil {
+		last.TestErr = test.errorRate // of the same model: a computer that the run goes on with after its last epoch rounds otherwise
+	}
 	r.TrainErr, r.TestErr, r.TrainObjective, r.TestObjective, r.Penalty = train.errorRate, test.errorRate, train.objective, test.objective, new(test.penalty)
 	r.Predictions, r.Labels = digits(test.scores.Predictions()), digits(s.images.testLabels)
 	r.Seconds = s.seconds() + time.Since(began).Seconds()

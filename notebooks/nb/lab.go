@@ -123,7 +123,7 @@ func (l *Lab) Model(e experiments.Experiment) (Record, *model.Store) {
 
 // Decoder returns the decoder of a trained network.
 func (l *Lab) Decoder(r Record, store *model.Store) *Decoder {
-	return &Decoder{Backend: l.Backend, Network: r.Run.Network, Store: store}
+	return new(study.Decoder(l.Runner, r.Run, store))
 }
 
 // FirstImages returns the first test images as the network of a record sees them [N, H, W, C], and their labels: as many as count,
