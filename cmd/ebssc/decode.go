@@ -185,7 +185,7 @@ func writePicture(stdout io.Writer, figure plot.Figure, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(name, picture, 0o644); err != nil {
+	if err := renameio.WriteFile(name, picture, 0o644, renameio.WithTempDir(filepath.Dir(name))); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	fmt.Fprintln(stdout, name)

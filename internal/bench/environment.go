@@ -38,9 +38,14 @@ func environment(ctx context.Context, out io.Writer) (python string, err error) 
 	python = filepath.Join(folder, "bin", "python")
 	complete := filepath.Join(folder, "complete")
 	if _, err := os.Stat(complete); err == nil {
-		return python, nil
+		if _, err := output(ctx, python, "-c", ""); err == nil { // it breaks when its Python is upgraded
+			return python, nil
+		}
 	}
-	if err := os.RemoveAll(folder); err != nil { // an interrupted installation
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(folder); err != nil { // an interrupted installation, or a broken one
 		return "", err
 	}
 	fmt.Fprintf(out, "installing %s in %s, once; several GB …\n", strings.Join(requirements, ", "), folder)

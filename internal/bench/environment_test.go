@@ -19,7 +19,7 @@ if [ "$2" = venv ]; then
 elif [ -n "$FAKE_PIP_FAILS" ]; then
 	printf 'WARNING: Retrying\nERROR: No matching distribution found for torch\n' >&2
 	exit 1
-else
+elif [ "$2" = pip ]; then
 	echo "$@" >>"$FAKE_PIP_LOG"
 fi
 `
@@ -38,8 +38,9 @@ func TestEnvironment(t *testing.T) {
 	require.EqualError(t, err, "installing the peers (without them: --peers=): ERROR: No matching distribution found for torch")
 
 	t.Setenv("FAKE_PIP_FAILS", "")
+	var python string
 	for range 2 {
-		python, err := environment(t.Context(), &out)
+		python, err = environment(t.Context(), &out)
 		require.NoError(t, err)
 		require.FileExists(t, python)
 		require.True(t, strings.HasPrefix(python, folder))
@@ -48,6 +49,12 @@ func TestEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(asked), "\n"), "after a failure it is installed, once")
 	require.Equal(t, 2, strings.Count(out.String(), "installing"))
+
+	require.NoError(t, os.Remove(python)) // as an upgrade of Python leaves it
+	python, err = environment(t.Context(), &out)
+	require.NoError(t, err)
+	require.FileExists(t, python)
+	require.Equal(t, 3, strings.Count(out.String(), "installing"))
 }
 
 // Results name the peers' versions, so these are pinned.

@@ -89,6 +89,9 @@ func openRecord(file string, plan Plan, peak float64) (*record, error) {
 	if _, err := r.read(); err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // now, not after minutes of measuring
+		return nil, err
+	}
 	for _, pair := range [][2]string{
 		{"date", time.Now().UTC().Format(time.RFC3339)}, {"commit", plan.Commit}, {"goos", runtime.GOOS}, {"goarch", runtime.GOARCH},
 		{"cpu", cpuid.CPU.BrandName}, {"cpu-features", cpuFeatures()}, {"backend", plan.Backend}, {"peak", fmt.Sprintf("%.1f GFLOP/s", peak)},
@@ -138,10 +141,7 @@ func (r *record) add(results []result) error {
 			}
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(r.file), 0o755); err != nil {
-		return err
-	}
-	return renameio.WriteFile(r.file, added.Bytes(), 0o644)
+	return renameio.WriteFile(r.file, added.Bytes(), 0o644, renameio.WithTempDir(filepath.Dir(r.file)))
 }
 
 // significant rounds to five significant digits, more than any clock here is worth.

@@ -214,7 +214,7 @@ func (s source) fill(ctx context.Context, dir string) (*Set, error) {
 		return nil, cache.Explain(err)
 	}
 	for _, f := range files {
-		if err := renameio.WriteFile(filepath.Join(dir, f.name), f.bytes, 0o644); err != nil {
+		if err := renameio.WriteFile(filepath.Join(dir, f.name), f.bytes, 0o644, renameio.WithTempDir(dir)); err != nil {
 			return nil, cache.Explain(err)
 		}
 	}

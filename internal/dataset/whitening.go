@@ -90,7 +90,7 @@ func (w *Whitening) save(file string) error {
 		return err
 	}
 	sum := sha256.Sum256(values.Bytes())
-	return renameio.WriteFile(file, append(sum[:], values.Bytes()...), 0o644)
+	return renameio.WriteFile(file, append(sum[:], values.Bytes()...), 0o644, renameio.WithTempDir(filepath.Dir(file)))
 }
 
 // loadWhitening reads what save wrote for images of the size of train's. It returns nil if the file is missing or damaged.

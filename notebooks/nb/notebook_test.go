@@ -57,6 +57,7 @@ func TestLabTrainsAndFinds(t *testing.T) {
 	found, store := lab.Model(e)
 	require.Equal(t, first, found)
 	require.Contains(t, found.Run.Network.Variables(store), "conv1/thresholds")
+	require.True(t, lab.Decoder(found, store).Ink, "digits that are not whitened have ink")
 }
 
 // The profile's recorded run comes first, if its network is here; else a small network is trained apart from the profile's runs.
