@@ -125,6 +125,28 @@ func TestResumeIsBitForBit(t *testing.T) {
 	require.Equal(t, withoutSeconds(want.Curve), withoutSeconds(result.Curve))
 }
 
+// A computer that measures a run which another one trained rounds otherwise. The last point of the curve takes the error that it measures.
+func TestMeasuredElsewhere(t *testing.T) {
+	set := madeSet(100, 50)
+	row := experiments.Table[0]
+	row.Traced = true
+	run, runs := small(t, row, set, 2), t.TempDir()
+	runner := &train.Runner{Backend: xla, Set: set, Log: io.Discard}
+	failing := errors.New("no disk")
+	_, err := runner.Train(context.Background(), run, runs, func(context.Context, *record.Record) error {
+		return failing // after the last epoch, whose checkpoint stays
+	})
+	require.ErrorIs(t, err, failing)
+	require.NoError(t, train.Rewrite(newest(run, runs), func(_ map[string]*tensors.Tensor, progress map[string]any) {
+		curve := progress["Curve"].([]any)
+		trace := curve[len(curve)-1].(map[string]any)["Trace"].(map[string]any)
+		trace["TestErr"] = trace["TestErr"].(float64) + 2 // one image of 50
+	}))
+	r, err := runner.Train(context.Background(), run, runs, nil)
+	require.NoError(t, err)
+	require.Equal(t, r.TestErr, r.Curve[1].Trace.TestErr)
+}
+
 // withoutSeconds is a learning curve as it does not depend on the machine's speed.
 func withoutSeconds(curve []record.Epoch) (points []record.Epoch) {
 	for _, point := range curve {
