@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
@@ -185,7 +185,7 @@ func writePicture(stdout io.Writer, figure plot.Figure, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(name, picture, 0o644, renameio.WithTempDir(filepath.Dir(name))); err != nil {
+	if err := atomicfile.Write(name, picture); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	fmt.Fprintln(stdout, name)

@@ -15,10 +15,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/perf/benchfmt"
 
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/stats"
 )
 
@@ -141,7 +141,7 @@ func (r *record) add(results []result) error {
 			}
 		}
 	}
-	return renameio.WriteFile(r.file, added.Bytes(), 0o644, renameio.WithTempDir(filepath.Dir(r.file)))
+	return atomicfile.Write(r.file, added.Bytes())
 }
 
 // significant rounds to five significant digits, more than any clock here is worth.

@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"ebsscgo/experiments"
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/cache"
 )
 
@@ -214,7 +213,7 @@ func (s source) fill(ctx context.Context, dir string) (*Set, error) {
 		return nil, cache.Explain(err)
 	}
 	for _, f := range files {
-		if err := renameio.WriteFile(filepath.Join(dir, f.name), f.bytes, 0o644, renameio.WithTempDir(dir)); err != nil {
+		if err := atomicfile.Write(filepath.Join(dir, f.name), f.bytes); err != nil {
 			return nil, cache.Explain(err)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/google/renameio/v2"
 
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/cache"
 )
 
@@ -90,7 +90,7 @@ func (w *Whitening) save(file string) error {
 		return err
 	}
 	sum := sha256.Sum256(values.Bytes())
-	return renameio.WriteFile(file, append(sum[:], values.Bytes()...), 0o644, renameio.WithTempDir(filepath.Dir(file)))
+	return atomicfile.Write(file, append(sum[:], values.Bytes()...))
 }
 
 // loadWhitening reads what save wrote for images of the size of train's. It returns nil if the file is missing or damaged.

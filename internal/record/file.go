@@ -13,7 +13,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"ebsscgo/internal/atomicfile"
 )
 
 // Folders in a profile's results: of records, and of the figures that records and reports name.
@@ -49,29 +49,10 @@ func (r Record) Write(folder string) (Record, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return Record{}, fmt.Errorf("a folder for records: %w", err)
 	}
-	if err := renameio.WriteFile(path, text, 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+	if err := atomicfile.Write(path, text); err != nil {
 		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
 	}
 	return r, nil
-}
-
-// RemoveUnfinished removes what a kill left in a folder of files whose names begin so: renameio writes them there (WithTempDir), under hidden
-// names that end in digits. A folder that does not exist has none.
-func RemoveUnfinished(folder, prefix string) error {
-	entries, err := os.ReadDir(folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("looking for unfinished files: %w", err)
-	}
-	for _, entry := range entries {
-		name := entry.Name()
-		if !strings.HasPrefix(name, "."+prefix) || !strings.ContainsAny(name[len(name)-1:], "0123456789") {
-			continue
-		}
-		if err := os.Remove(filepath.Join(folder, name)); err != nil {
-			return fmt.Errorf("removing an unfinished file: %w", err)
-		}
-	}
-	return nil
 }
 
 // Load reads and verifies a record. The error is fs.ErrNotExist where the run has none, else one line that names the file and the

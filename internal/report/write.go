@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/google/renameio/v2"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/plot"
@@ -185,7 +185,7 @@ func (o output) add(path string, drawn plot.Figure) (err error) {
 func (o output) write(folder string) error {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		path := filepath.Join(folder, filepath.FromSlash(name))
-		if err := record.RemoveUnfinished(filepath.Split(path)); err != nil {
+		if err := atomicfile.RemoveUnfinished(filepath.Split(path)); err != nil {
 			return err
 		}
 		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, o[name]) {
@@ -194,7 +194,7 @@ func (o output) write(folder string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return fmt.Errorf("a folder for %s: %w", path, err)
 		}
-		if err := renameio.WriteFile(path, o[name], 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+		if err := atomicfile.Write(path, o[name]); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/google/renameio/v2"
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/plot"
@@ -263,7 +263,7 @@ func (d *decoder) write(suffix, title string, figure plot.Figure) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("a folder for figures: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(folder, name), picture, 0o644, renameio.WithTempDir(folder)); err != nil {
+	if err := atomicfile.Write(filepath.Join(folder, name), picture); err != nil {
 		return fmt.Errorf("writing a figure: %w", err)
 	}
 	sum := sha256.Sum256(picture)

@@ -21,9 +21,9 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train/metric"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
-	"github.com/google/renameio/v2"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 )
@@ -96,7 +96,7 @@ func nameOf(path string) string { return strings.TrimPrefix(path, model.RootScop
 
 // replaceCheckpoint writes a file in one step, after moving the present one to `previous`. A kill in between leaves the previous one.
 func replaceCheckpoint(path, previous string, write func(io.Writer) error) error {
-	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
+	pending, err := atomicfile.Create(path)
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}

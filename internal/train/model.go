@@ -19,9 +19,9 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/google/renameio/v2"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/dataset"
 )
 
@@ -56,7 +56,7 @@ func writeArrays(path string, run experiments.Run, arrays map[string]*tensors.Te
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	arrays[runName] = tensors.FromValue(text)
-	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithTempDir(filepath.Dir(path)))
+	pending, err := atomicfile.Create(path)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/gomlx/gomlx/ui/commandline"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/record"
 )
 
@@ -154,7 +155,7 @@ func (s *trainingRun) lock() (unlock func() error, err error) {
 		return nil, fmt.Errorf("another process is training %s in %s: wait for it, or give another folder with --results", s.id, s.folder)
 	}
 	for _, folder := range []string{Checkpoints, Networks, record.Folder, record.FiguresFolder} {
-		if err := record.RemoveUnfinished(filepath.Join(s.folder, folder), s.id); err != nil {
+		if err := atomicfile.RemoveUnfinished(filepath.Join(s.folder, folder), s.id); err != nil {
 			return nil, errors.Join(err, file.Unlock())
 		}
 	}
