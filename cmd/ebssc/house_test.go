@@ -12,7 +12,7 @@ import (
 // storeys are the packages from the top of the house to its foundation. A package imports lower ones alone, as CONTRIBUTING.md says.
 var storeys = []string{
 	"cmd/ebssc", "notebooks/nb", "internal/study", "internal/bench", "internal/report", "internal/stats", "internal/train", "internal/record", "internal/decode",
-	"internal/dataset", "internal/device", "internal/plot", "internal/device/quiet", "internal/cache", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
+	"internal/dataset", "internal/device", "internal/plot", "internal/device/quiet", "internal/cache", "internal/atomicfile", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 
 // Imports run down the house and never up.
