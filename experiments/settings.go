@@ -179,12 +179,13 @@ func ParseSettings(text string) (Settings, error) {
 // readAs reads a text as a value of the same type as another. kind is what that type is called, and ok is false where the text has none.
 func readAs(other any, text string) (value any, kind string, ok bool) {
 	var err error
+	number := strings.ReplaceAll(text, "_", "") // as in 20_000
 	switch other.(type) {
 	case float64:
-		value, err = strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+		value, err = strconv.ParseFloat(number, 64)
 		return value, "a number", err == nil
 	case int:
-		value, err = strconv.Atoi(strings.ReplaceAll(text, "_", "")) // as in 20_000
+		value, err = strconv.Atoi(number)
 		return value, "a whole number", err == nil
 	case bool:
 		return text == "true", "true or false", text == "true" || text == "false"

@@ -71,7 +71,7 @@ func output(ctx context.Context, command ...string) (string, error) {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case errors.As(err, &failed) && len(failed.Stderr) > 0:
-		err = errors.New(lastLine(failed.Stderr))
+		err = errors.New(cache.LastLine(string(failed.Stderr)))
 	}
 	return string(text), err
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
+
+	"ebsscgo/internal/cache"
 )
 
 const (
@@ -130,16 +132,10 @@ func (p *peer) answer() (string, error) {
 		return strings.TrimSpace(line), nil
 	}
 	err = p.cmd.Wait()
-	if last := lastLine(p.stderr.Bytes()); last != "" {
+	if last := cache.LastLine(p.stderr.String()); last != "" {
 		return "", fmt.Errorf("%s failed: %s", p.name, last)
 	}
 	return "", fmt.Errorf("%s ended before its turn was over (%v)", p.name, err)
-}
-
-// lastLine of what a process wrote to its standard error: the error, after warnings and traces.
-func lastLine(stderr []byte) string {
-	text := strings.TrimSpace(string(stderr))
-	return text[strings.LastIndex(text, "\n")+1:]
 }
 
 // turn takes steps of training or inference and returns what one costs on average.

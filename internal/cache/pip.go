@@ -86,6 +86,11 @@ func lastError(stderr string) string {
 	if found := errorLine.FindAllStringSubmatch(stderr, -1); found != nil {
 		return found[len(found)-1][1]
 	}
+	return LastLine(stderr)
+}
+
+// LastLine is the last line of what a process wrote to its standard error: the error, after warnings and traces.
+func LastLine(stderr string) string {
 	stderr = strings.TrimSpace(stderr)
 	return stderr[strings.LastIndex(stderr, "\n")+1:]
 }

@@ -86,9 +86,7 @@ func ask(ctx context.Context, program string, args ...string) (string, error) {
 func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
-		message := lines[len(lines)-1] // Python's own is the last, after its traceback
-		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, message)
+		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, cache.LastLine(string(exit.Stderr)))
 	}
 	return strings.TrimSpace(string(out)), err
 }
