@@ -44,6 +44,10 @@ const (
 	// ParamWhiten says that images are normalised and whitened (GCN and ZCA, fitted on the training images); else their
 	// pixels are numbers from 0 to 1 and nothing more (bool).
 	ParamWhiten = "whiten"
+	// ParamZCAEpsilon is what ZCA adds to every eigenvalue (float64); 0 for contrast normalisation (GCN) without ZCA.
+	ParamZCAEpsilon = "zca_epsilon"
+	// ParamMuonKeepNorm says that Muon keeps each dictionary's Frobenius norm at its initial value (bool).
+	ParamMuonKeepNorm = "muon_keep_norm"
 )
 
 // Optimizers, for ParamOptimizer.
@@ -76,6 +80,8 @@ var hyperparameters = []struct {
 	{ParamFlip, 0.5, 0, 1, "probability of a horizontal flip"},
 	{ParamLabelSmoothing, 0.0, 0, 0.95, "share of a label that training spreads over all classes"},
 	{ParamWhiten, true, 0, 0, "GCN and ZCA of the images"},
+	{ParamZCAEpsilon, 0.1, 0, 1e6, "added to every eigenvalue in ZCA; 0: GCN alone"},
+	{ParamMuonKeepNorm, false, 0, 0, "Muon keeps each dictionary's norm"},
 	{ebssc.ParamDropout, 0.3, 0, 0.95, "dropout before every convolution but the first"},
 	{ebssc.ParamBeta, 0.001, 0, 10, "initial thresholds β"},
 	{ebssc.ParamBetaStep, 1.0, 0, 1e6, "factor on the steps of β; 0 fixes it"},
@@ -116,7 +122,7 @@ func DescribeSettings() string {
 
 // addedLater are settings that came after the first records, with the value that all runs had until then. At that value a description
 // leaves them out, so that those records keep their IDs.
-var addedLater = Settings{ParamMuonDecay: 0.0, ParamMuonMomentum: 0.95, ParamCutout: 0, ParamLabelSmoothing: 0.0}
+var addedLater = Settings{ParamMuonDecay: 0.0, ParamMuonMomentum: 0.95, ParamCutout: 0, ParamLabelSmoothing: 0.0, ParamZCAEpsilon: 0.1, ParamMuonKeepNorm: false}
 
 // With returns a copy of the settings in which the others replace those of the same names.
 func (s Settings) With(others ...Settings) Settings {

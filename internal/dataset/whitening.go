@@ -56,13 +56,21 @@ type Whitening struct {
 
 // Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, so the cache keeps the result for the
 // next time that everything which decides it is the same.
-func Fit(ctx context.Context, backend compute.Backend, train Images) (*Whitening, error) {
+func Fit(ctx context.Context, backend compute.Backend, train Images, bias float64) (*Whitening, error) {
 	if train.Len() == 0 {
 		return nil, errors.New("no images to fit a whitening on")
 	}
+	if bias == 0 {
+		w := &Whitening{height: train.Height, width: train.Width, channels: train.Channels,
+			mean: make([]float32, train.Size()), matrix: make([]float32, train.Size()*train.Size())}
+		for i := range train.Size() {
+			w.matrix[i*train.Size()+i] = 1
+		}
+		return w, nil
+	}
 	load := func(file string) *Whitening { return loadWhitening(file, train) }
-	return loadOrMake(ctx, "whitening", whiteningKey(backend, train, ZCABias), load, func(file string) (*Whitening, error) {
-		w, err := fit(ctx, backend, train, ZCABias)
+	return loadOrMake(ctx, "whitening", whiteningKey(backend, train, bias), load, func(file string) (*Whitening, error) {
+		w, err := fit(ctx, backend, train, bias)
 		if err != nil {
 			return nil, err
 		}

@@ -244,7 +244,7 @@ func TestWhiteningIsCached(t *testing.T) {
 	engine := testBackend(t)
 	t.Setenv("EBSSC_CACHE", t.TempDir())
 	images := cloudImages(60)
-	fresh, err := Fit(t.Context(), engine, images)
+	fresh, err := Fit(t.Context(), engine, images, ZCABias)
 	require.NoError(t, err)
 	direct, err := fit(t.Context(), engine, images, ZCABias)
 	require.NoError(t, err)
@@ -262,7 +262,7 @@ func TestWhiteningIsCached(t *testing.T) {
 	other := *fresh
 	other.mean = append([]float32{42}, fresh.mean[1:]...)
 	require.NoError(t, other.save(file))
-	got, err := Fit(t.Context(), engine, images)
+	got, err := Fit(t.Context(), engine, images, ZCABias)
 	require.NoError(t, err)
 	require.Equal(t, &other, got)
 
@@ -271,7 +271,7 @@ func TestWhiteningIsCached(t *testing.T) {
 		"a changed value": changed(stored, 100, stored[100]^1), "a changed sum": changed(stored, 3, stored[3]^1),
 	} {
 		require.NoError(t, os.WriteFile(file, broken, 0o644))
-		got, err := Fit(t.Context(), engine, images)
+		got, err := Fit(t.Context(), engine, images, ZCABias)
 		require.NoError(t, err, name)
 		require.Equal(t, fresh, got, name)
 		again, err := os.ReadFile(file)
@@ -307,9 +307,9 @@ func TestFitStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, n := range []int{20, 60} {
-		_, err := Fit(ctx, engine, cloudImages(n))
+		_, err := Fit(ctx, engine, cloudImages(n), ZCABias)
 		require.ErrorIs(t, err, context.Canceled)
 	}
-	_, err := Fit(t.Context(), engine, cloudImages(0))
+	_, err := Fit(t.Context(), engine, cloudImages(0), ZCABias)
 	requireOneLine(t, err, "no images")
 }

@@ -118,7 +118,13 @@ func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, ra
 	direction = MulScalar(direction, math.Sqrt(max(1, float64(filters)/float64(pixels))))
 	rate = ConvertDType(rate, shape.DType)
 	kept := Mul(dictionary.NodeValue(g), OneMinus(MulScalar(rate, decay)))
-	dictionary.SetNodeValue(Sub(kept, Mul(rate, direction)))
+	moved := Sub(kept, Mul(rate, direction))
+	if model.GetParamOr(scope, experiments.ParamMuonKeepNorm, false) {
+		// Orthonormal filters or rows times √2: the initial squared norm is 2·min(pixels, filters).
+		norm := math.Sqrt(2 * float64(min(pixels, filters)))
+		moved = MulScalar(Div(moved, MaxScalar(Sqrt(ReduceAllSum(Square(moved))), 1e-30)), norm)
+	}
+	dictionary.SetNodeValue(moved)
 }
 
 // lerp is from + share·(to − from).

@@ -60,6 +60,7 @@ func (r *Runner) Dataset() experiments.Dataset {
 type preparation struct {
 	train, test, heldOut int
 	whiten               bool
+	epsilon              float64
 }
 
 // prepared holds preprocessed images on the device, and the number of runs that use them.
@@ -73,7 +74,8 @@ type prepared struct {
 func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, release func(), err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, run.Whitens()}
+	epsilon, _ := run.Settings.Number(experiments.ParamZCAEpsilon)
+	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, run.Whitens(), epsilon}
 	p, ok := r.prepared[key]
 	if !ok {
 		for other, idle := range r.prepared {
@@ -142,7 +144,8 @@ func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (func(d
 		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil
 	}
 	fmt.Fprintf(r.Log, "whitening %d images (fitting takes up to a minute, once)\n", train.Len())
-	whitening, err := dataset.Fit(ctx, r.Backend, train)
+	epsilon, _ := run.Settings.Number(experiments.ParamZCAEpsilon)
+	whitening, err := dataset.Fit(ctx, r.Backend, train, epsilon)
 	if err != nil {
 		return nil, fmt.Errorf("whitening the training images: %w", err)
 	}
