@@ -16,8 +16,6 @@ const (
 	Zero Thresholds = "zero"
 	// Beta is one learned threshold β ≥ 0 for the whole block and both signs (spherical sparse coding).
 	Beta Thresholds = "beta"
-	// BetaFilter is one learned threshold β_k ≥ 0 for each filter and both signs [K].
-	BetaFilter Thresholds = "beta-filter"
 	// ClassSpecific thresholds ŵ_y ≥ 0 are learned for each hypothesis, position, filter and sign: [Y, H, W, 2K].
 	ClassSpecific Thresholds = "class"
 )
@@ -30,10 +28,6 @@ type Coding struct {
 	Rectified bool
 	// Spherical blocks project the code onto the unit sphere.
 	Spherical bool
-	// Local blocks normalise the code at each position separately. Requires Spherical.
-	Local bool `json:",omitempty"`
-	// Signed blocks pass z⁺ − z⁻ up, K channels, instead of both halves. Excludes Rectified.
-	Signed bool `json:",omitempty"`
 }
 
 // The codings of the paper's rows.
@@ -64,8 +58,6 @@ type signal struct {
 	// rms is the root mean square of a code's entries, the scale of offsets and thresholds in the block above: 1/√n in a code of
 	// n entries and unit norm; 1 in one that is not normalised.
 	rms float64
-	// local marks a code that is normalised at each position separately.
-	local bool
 }
 
 // batchAxes counts the leading axes that index signals: images and, if the signal depends on them, hypotheses.
@@ -74,14 +66,6 @@ func (s signal) batchAxes() int {
 		return 2
 	}
 	return 1
-}
-
-// sphereAxes counts the leading axes that index vectors of unit norm: codes or, if local, their positions.
-func (s signal) sphereAxes() int {
-	if s.local {
-		return s.batchAxes() + 2
-	}
-	return s.batchAxes()
 }
 
 // foldHypotheses folds the hypothesis axis into the batch axis: convolutions take one batch axis.
@@ -110,10 +94,10 @@ func (s signal) withHypothesisAxis() *Node {
 	return InsertAxes(s.values, 1)
 }
 
-// sphereRMS is 1/√n, the root mean square of the n entries of a vector of unit norm.
+// sphereRMS is 1/√n, the root mean square of the n entries of a signal of unit norm.
 func (s signal) sphereRMS() float64 {
 	n := 1
-	for _, dim := range s.values.Shape().Dimensions[s.sphereAxes():] {
+	for _, dim := range s.values.Shape().Dimensions[s.batchAxes():] {
 		n *= dim
 	}
 	return 1 / math.Sqrt(float64(n))

@@ -14,7 +14,7 @@ const (
 	// Linear is LC: a 1×1 convolution of the top code to Y channels, averaged over the positions.
 	Linear Classifier = "LC"
 	// EnergySum is EBC: the sum of the energies of all blocks whose codes depend on the hypothesis, Eqs. (energy_fn), (train_obj2),
-	// minus its mean over the classes, times ParamEnergyScale.
+	// minus its mean over the classes, times [Hyper.EnergyScale].
 	EnergySum Classifier = "EBC"
 	// EnergyTop scores by the energy of the top block instead of the sum.
 	EnergyTop Classifier = "EBC-top"
@@ -24,13 +24,13 @@ const (
 //
 // The weights that meet a unit-norm code of n entries are near √n, several hundred times a dictionary's, and so are their steps.
 // The variable is the weights over that factor: beside numbers of its own size float32 would round a small step away.
-func linear(scope *model.Scope, top signal, classes int) *Node {
+func linear(scope *model.Scope, h Hyper, top signal, classes int) *Node {
 	g := top.values.Graph()
-	top = newDropout(scope, g).apply(top)
+	top = newDropout(scope, h, g).apply(top)
 	// Both steps are linear: averaging first gives the same scores at less cost.
 	pooled := ReduceMean(top.values, 1, 2)
 	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes)
-	scale := model.GetParamOr(scope, ParamClassifierScale, 1.0) / top.rms
+	scale := h.ClassifierScale / top.rms
 	return Dot(MulScalar(pooled, scale), weights.NodeValue(g)).Product()
 }
 

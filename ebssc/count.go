@@ -30,8 +30,6 @@ func (n Network) Count() (Count, error) {
 		switch block.Coding.Thresholds {
 		case Beta:
 			count.Offsets++
-		case BetaFilter:
-			count.Offsets += block.Filters
 		case ClassSpecific:
 			count.Classifier += n.Classes * above.height * above.width * 2 * block.Filters
 		}
@@ -40,6 +38,33 @@ func (n Network) Count() (Count, error) {
 		count.Classifier += sizes[len(sizes)-1].channels * n.Classes
 	}
 	return count, nil
+}
+
+// Shapes are the dimensions of all variables of the network, by name: "conv1/dictionary" [k, k, C, K]. It builds no graph.
+func (n Network) Shapes() (map[string][]int, error) {
+	sizes, err := n.sizes()
+	if err != nil {
+		return nil, err
+	}
+	shapes := map[string][]int{}
+	for i, layer := range n.Layers {
+		if layer.Block == nil {
+			continue
+		}
+		below, above, block := sizes[i], sizes[i+1], layer.Block
+		shapes[layer.Name+"/dictionary"] = []int{block.Kernel, block.Kernel, below.channels, block.Filters}
+		shapes[layer.Name+"/offset"] = []int{block.Filters}
+		switch block.Coding.Thresholds {
+		case Beta:
+			shapes[layer.Name+"/thresholds"] = []int{}
+		case ClassSpecific:
+			shapes[layer.Name+"/thresholds"] = []int{n.Classes, above.height, above.width, 2 * block.Filters}
+		}
+	}
+	if n.Classifier == Linear {
+		shapes[classifierScope+"/weights"] = []int{sizes[len(sizes)-1].channels, n.Classes}
+	}
+	return shapes, nil
 }
 
 // TrainingFLOP counts the floating-point operations of the convolutions in a training step, for one image; each product and

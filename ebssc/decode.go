@@ -19,9 +19,61 @@ type Decoding struct {
 	Biases []*Node
 }
 
-// WithoutThresholds returns the network with all thresholds zero. It shares n's dictionaries and offsets. It has no class
-// scores; use it for Decode.
-func (n Network) WithoutThresholds() Network {
+// Reconstruction holds images that are reconstructed from the codes of one block with all thresholds zero (Sec. 4.2): signed images
+// [N, H, W, C] in the units of preprocessed images with an arbitrary norm.
+type Reconstruction struct {
+	// Linear is decoded by transposed convolutions and nothing else. Rectified sets the negative entries of each lower code to 0 on the
+	// way down: z⁺ and z⁻ are magnitudes, so it stays among valid codes.
+	Linear, Rectified *Node
+	// LinearControl and RectifiedControl are decoded likewise from the code of another image, the next one of the batch (of the last image: the
+	// first one), with the image's own maxima in max pools. They show what an image looks like that is reconstructed from its maxima alone.
+	LinearControl, RectifiedControl *Node
+}
+
+// Decode infers the codes of images [N, H, W, C] as Forward does and decodes each to the image by transposed convolutions,
+// block by block. A max pool passes a value to the position of its window's maximum, an average pool to all positions.
+// It panics if the graph cannot be built, as Forward does.
+func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) {
+	s := n.infer(scope, h, images)
+	for i, l := range s.levels {
+		kept := l.code
+		d.Codes = append(d.Codes, s.decode(i, kept, false))
+		kept.values = l.features()
+		d.Features = append(d.Features, s.decode(i, kept, false))
+		if l.block.Coding.Thresholds != ClassSpecific {
+			d.Biases = append(d.Biases, nil)
+			continue
+		}
+		kept.values = BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
+		d.Biases = append(d.Biases, s.decode(i, kept, false))
+	}
+	return d
+}
+
+// Reconstruct infers the codes of images [N, H, W, C] with all thresholds zero, so that they do not depend on a hypothesis, and decodes each
+// to the image as Decode does, and with rectification. It returns an element for each block, bottom first.
+// It panics if the graph cannot be built, as Forward does.
+func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []Reconstruction) {
+	s := n.withoutThresholds().infer(scope, h, images)
+	for i, l := range s.levels {
+		z := l.code.values
+		next := SliceAxis(Concatenate([]*Node{z, z}, 0), 0, AxisRange(1, 1+z.Shape().Dim(0)))
+		// Both codes take the places of two hypotheses, which are decoded with the maxima of one image.
+		both := signal{values: Stack([]*Node{z, next}, 1), classes: 2}
+		decode := func(rectified bool) (own, control *Node) {
+			decoded := s.decode(i, both, rectified)
+			return Squeeze(SliceAxis(decoded, 1, AxisElem(0)), 1), Squeeze(SliceAxis(decoded, 1, AxisElem(1)), 1)
+		}
+		var r Reconstruction
+		r.Linear, r.LinearControl = decode(false)
+		r.Rectified, r.RectifiedControl = decode(true)
+		all = append(all, r)
+	}
+	return all
+}
+
+// withoutThresholds returns the network with all thresholds zero. It shares n's dictionaries and offsets. It has no class scores.
+func (n Network) withoutThresholds() Network {
 	layers := n.Layers
 	n.Layers = nil
 	for _, layer := range layers {
@@ -35,42 +87,27 @@ func (n Network) WithoutThresholds() Network {
 	return n
 }
 
-// Decode infers the codes of images [N, H, W, C] as Forward does and decodes each to the image by transposed convolutions,
-// block by block. A max pool passes a value to the position of its window's maximum, an average pool to all positions.
-func (n Network) Decode(scope *model.Scope, images *Node) (d Decoding) {
-	s := n.infer(scope, images)
-	for i, l := range s.levels {
-		kept := l.code
-		d.Codes = append(d.Codes, s.decode(i, kept))
-		kept.values = l.features()
-		d.Features = append(d.Features, s.decode(i, kept))
-		if l.block.Coding.Thresholds != ClassSpecific {
-			d.Biases = append(d.Biases, nil)
-			continue
-		}
-		kept.values = BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
-		d.Biases = append(d.Biases, s.decode(i, kept))
-	}
-	return d
-}
-
 // features returns the code with ŵ added to its active entries.
 func (l *level) features() *Node {
 	z := l.code.values
 	if l.thresholds == nil {
 		return z
 	}
-	thresholds := BroadcastToDims(l.expandThresholds(z), z.Shape().Dimensions...)
+	thresholds := BroadcastToDims(l.thresholds, z.Shape().Dimensions...)
 	if l.norm != nil {
 		thresholds = l.path.kernels.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
 	}
 	return Add(z, Where(IsPositive(z), thresholds, ZerosLike(z)))
 }
 
-// decode back-projects a signal shaped as the code of block i (from 0) to the image.
-func (s *stack) decode(i int, from signal) *Node {
+// decode back-projects a signal shaped as the code of block i (from 0) to the image; rectified, the signals shaped as codes on the way
+// are rectified.
+func (s *stack) decode(i int, from signal, rectified bool) *Node {
 	for ; i >= 0; i-- {
 		from = s.levels[i].backProject(from, s.below(i))
+		if rectified && i > 0 {
+			from.values = rectify(from.values)
+		}
 	}
 	return from.values
 }

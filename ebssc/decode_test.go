@@ -2,80 +2,51 @@ package ebssc_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ebssc"
 )
 
-// One linear block of 1×1 filters: the code is u = Dᵀx + b in two halves, and its decoding D(Dᵀx + b) at each position.
-func TestDecodeLinearBlock(t *testing.T) {
-	n := twoBlocks(0)
-	n.Height, n.Width, n.Channels = 3, 2, 4
-	n.Layers = []ebssc.Layer{{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 1, Stride: 1, Coding: ebssc.CReLU}}}
-	n.Classifier = ebssc.Linear
-	store, images := randomModel(t, n, nil, 8), randomImages(n, 8)
-	decoded := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
-		return n.Decode(scope, images).Codes
-	})[0]
-	x := tensors.MustCopyFlatData[float64](images)
-	d := tensors.MustCopyFlatData[float64](store.GetVariable("/conv1/dictionary").MustValue())
-	b := tensors.MustCopyFlatData[float64](store.GetVariable("/conv1/offset").MustValue())
-	for position := 0; position < len(x); position += 4 {
-		for channel := range 4 {
-			want := 0.0
-			for filter := range 3 {
-				u := b[filter]
-				for c := range 4 {
-					u += d[c*3+filter] * x[position+c]
-				}
-				want += d[channel*3+filter] * u
-			}
-			require.InDelta(t, want, decoded[position+channel], 1e-12)
+// reconstruction is an ebssc.Reconstruction outside of the graph.
+type reconstruction struct{ linear, rectified, linearControl, rectifiedControl []float64 }
+
+// reconstructions are a network's, of each block.
+func reconstructions(t *testing.T, store *model.Store, n ebssc.Network, images *tensors.Tensor) (all []reconstruction) {
+	flat := outputs(t, store, images, func(scope *model.Scope, images *Node) (nodes []*Node) {
+		for _, r := range n.Reconstruct(scope, hyper(), images) {
+			nodes = append(nodes, r.Linear, r.Rectified, r.LinearControl, r.RectifiedControl)
 		}
+		return nodes
+	})
+	for of := range slices.Chunk(flat, 4) {
+		all = append(all, reconstruction{of[0], of[1], of[2], of[3]})
 	}
+	return all
 }
 
-// Decoding is the adjoint of the way up, pools included: where nothing is negative, rectification does nothing, and
-// without offsets ⟨code, code⟩ = ⟨image, decoded code⟩.
-func TestDecodeIsTheAdjointOfTheWayUp(t *testing.T) {
-	for i, n := range someStacks(6) {
-		if i%2 == 0 {
-			pool := ebssc.Layer{Name: "pool", Pool: &ebssc.Pool{Window: 3, Stride: 2, Padding: 1, Average: i%4 == 0}}
-			n.Layers = append([]ebssc.Layer{n.Layers[0], pool}, n.Layers[1:]...)
+// withCoding is the network with one coding in all blocks, and with a linear classifier unless they are class-specific.
+func withCoding(n ebssc.Network, coding ebssc.Coding) ebssc.Network {
+	layers := n.Layers
+	n.Layers = nil
+	for _, layer := range layers {
+		if layer.Block != nil {
+			block := *layer.Block
+			block.Coding = coding
+			layer.Block = &block
 		}
-		for l := range n.Layers {
-			if n.Layers[l].Block != nil {
-				block := *n.Layers[l].Block
-				block.Coding = ebssc.ReLU
-				n.Layers[l].Block = &block
-			}
-		}
-		n.Classifier = ebssc.Linear
-		store, images := randomModel(t, n, nil, uint64(i)), magnitudes(randomImages(n, uint64(i)))
-		for v := range store.IterVariables() {
-			switch v.Name() {
-			case "offset":
-				require.NoError(t, v.SetValue(tensors.FromShape(v.Shape())))
-			case "dictionary":
-				require.NoError(t, v.SetValue(magnitudes(v.MustValue())))
-			}
-		}
-		both := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
-			inner := func(a, b *Node) *Node { return ReduceSum(Mul(a, b), 1, 2, 3) }
-			decoding := n.Decode(scope, images)
-			top := n.Forward(scope.Store().RootScope().ResetVisited(), images).Codes[len(n.Layers)-1]
-			return []*Node{inner(top, top), inner(images, decoding.Codes[len(decoding.Codes)-1])}
-		})
-		for image := range both[0] {
-			require.Greater(t, both[0][image], 0.0)
-			require.InDelta(t, 1, both[1][image]/both[0][image], 1e-10, "%+v", n)
-		}
+		n.Layers = append(n.Layers, layer)
 	}
+	if coding.Thresholds != ebssc.ClassSpecific {
+		n.Classifier = ebssc.Linear
+	}
+	return n
 }
 
 // magnitudes are the absolute values.
@@ -87,21 +58,185 @@ func magnitudes(x *tensors.Tensor) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, x.Shape().Dimensions...)
 }
 
-// Without thresholds all hypotheses have one code, and what is decoded for them differs only where thresholds do.
+// One linear block of 1×1 filters: the code is u = Dᵀx + b in two halves, and its decoding D(Dᵀx + b) at each position. Nothing is
+// rectified at the image.
+func TestReconstructLinearBlock(t *testing.T) {
+	n := twoBlocks(0)
+	n.Height, n.Width, n.Channels = 3, 2, 4
+	n.Layers = []ebssc.Layer{{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 1, Stride: 1, Coding: ebssc.CReLU}}}
+	n.Classifier = ebssc.Linear
+	store, images := randomModel(t, n, 8), randomImages(n, 8)
+	decoded := reconstructions(t, store, n, images)[0]
+	x := tensors.MustCopyFlatData[float64](images)
+	d := tensors.MustCopyFlatData[float64](store.GetVariable("/conv1/dictionary").MustValue())
+	b := tensors.MustCopyFlatData[float64](store.GetVariable("/conv1/offset").MustValue())
+	negative := 0
+	for position := 0; position < len(x); position += 4 {
+		for channel := range 4 {
+			want := 0.0
+			for filter := range 3 {
+				u := b[filter]
+				for c := range 4 {
+					u += d[c*3+filter] * x[position+c]
+				}
+				want += d[channel*3+filter] * u
+			}
+			require.InDelta(t, want, decoded.linear[position+channel], 1e-12)
+			if want < 0 {
+				negative++
+			}
+		}
+	}
+	require.Positive(t, negative)
+	require.Equal(t, decoded.linear, decoded.rectified)
+}
+
+// Decoding is the adjoint of the way up, pools included: where nothing is negative, rectification does nothing, and
+// without offsets ⟨code, code⟩ = ⟨image, decoded code⟩.
+func TestReconstructIsTheAdjointOfTheWayUp(t *testing.T) {
+	for i, n := range someStacks(6) {
+		if i%2 == 0 {
+			pool := ebssc.Layer{Name: "pool", Pool: &ebssc.Pool{Window: 3, Stride: 2, Padding: 1, Average: i%4 == 0}}
+			n.Layers = append([]ebssc.Layer{n.Layers[0], pool}, n.Layers[1:]...)
+		}
+		n = withCoding(n, ebssc.ReLU)
+		store, images := randomModel(t, n, uint64(i)), magnitudes(randomImages(n, uint64(i)))
+		for v := range store.IterVariables() {
+			switch v.Name() {
+			case "offset":
+				require.NoError(t, v.SetValue(tensors.FromShape(v.Shape())))
+			case "dictionary":
+				require.NoError(t, v.SetValue(magnitudes(v.MustValue())))
+			}
+		}
+		all := reconstructions(t, store, n, images)
+		for _, r := range all {
+			require.InDeltaSlice(t, r.linear, r.rectified, 1e-12)
+			require.InDeltaSlice(t, r.linearControl, r.rectifiedControl, 1e-12)
+		}
+		top := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
+			return n.Forward(scope, hyper(), images).Codes
+		})[len(n.Layers)-1]
+		x, decoded := tensors.MustCopyFlatData[float64](images), all[len(all)-1].linear
+		for image := range 2 {
+			part := func(values []float64) []float64 { return values[image*len(values)/2 : (image+1)*len(values)/2] }
+			squared := floats.Dot(part(top), part(top))
+			require.Positive(t, squared)
+			require.InDelta(t, 1, floats.Dot(part(x), part(decoded))/squared, 1e-10, "%+v", n)
+		}
+	}
+}
+
+// withPool is a network of two blocks with a pool between them.
+func withPool(average bool) ebssc.Network {
+	return ebssc.Network{
+		Height: 8, Width: 7, Channels: 2, Classes: 3, Classifier: ebssc.EnergySum,
+		Layers: []ebssc.Layer{
+			{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 3, Stride: 1, Padding: 1, Coding: ebssc.SSC}},
+			{Name: "pool1", Pool: &ebssc.Pool{Window: 3, Stride: 2, Padding: 1, Average: average}},
+			{Name: "conv2", Block: &ebssc.Block{Filters: 4, Kernel: 3, Stride: 1, Padding: 1, Coding: ebssc.EBC}},
+		},
+	}
+}
+
+// Both decoders and their controls, step by step, as gradients of the steps up: of z₂ to z₁ through the pool at the image's own maxima, and of
+// z₁, rectified or not, to the image. The codes have no thresholds, whatever the network's are.
+func TestReconstructStepByStep(t *testing.T) {
+	for _, coding := range []ebssc.Coding{ebssc.ReLU, ebssc.EBC} {
+		n := withCoding(withPool(false), coding)
+		store, images := randomModel(t, n, 4), randomImages(n, 4)
+		zero := ebssc.CReLUSN // EBC without thresholds
+		if coding.Rectified {
+			zero = coding
+		}
+		want := outputs(t, store, images, func(scope *model.Scope, images *Node) (all []*Node) {
+			codes := withCoding(n, zero).Forward(scope, hyper(), images).Codes
+			signed := func(z *Node) *Node {
+				if coding.Rectified {
+					return z
+				}
+				return ebssc.Signed(z)
+			}
+			// down is the gradient of ⟨u, z⁺ − z⁻⟩ with respect to x, for the drive u of a block.
+			down := func(layer int, drive func(x *Node) *Node, z, x *Node) *Node {
+				block, path := n.Layers[layer].Block, "/"+n.Layers[layer].Name
+				x = Identity(StopGradient(x))
+				dictionary := store.GetVariable(path + "/dictionary").NodeValue(images.Graph())
+				u := block.Drive(drive(x), dictionary, store.GetVariable(path+"/offset").NodeValue(images.Graph()))
+				return Gradient(ReduceAllSum(Mul(u, signed(StopGradient(z)))), x)[0]
+			}
+			itself := func(x *Node) *Node { return x }
+			pool := func(x *Node) *Node {
+				return MaxPool(x).Window(3).Strides(2).PaddingPerDim([][2]int{{1, 1}, {1, 1}}).Done()
+			}
+			for _, swap := range []bool{false, true} {
+				z1, z2 := codes[0], codes[2]
+				if swap { // two images: each is the other's next
+					z1, z2 = Reverse(z1, 0), Reverse(z2, 0)
+				}
+				toZ1 := down(2, pool, z2, codes[0])
+				all = append(all, down(0, itself, z1, images), down(0, itself, toZ1, images), down(0, itself, MaxScalar(toZ1, 0), images))
+			}
+			return all
+		})
+		got := reconstructions(t, store, n, images)
+		require.InDeltaSlice(t, want[0], got[0].linear, 1e-12)
+		require.Equal(t, got[0].linear, got[0].rectified)
+		require.InDeltaSlice(t, want[1], got[1].linear, 1e-12)
+		require.InDeltaSlice(t, want[2], got[1].rectified, 1e-12)
+		require.InDeltaSlice(t, want[3], got[0].linearControl, 1e-12)
+		require.Equal(t, got[0].linearControl, got[0].rectifiedControl)
+		require.InDeltaSlice(t, want[4], got[1].linearControl, 1e-12)
+		require.InDeltaSlice(t, want[5], got[1].rectifiedControl, 1e-12)
+		require.Greater(t, distance(want[1], want[2]), 1e-3)
+	}
+}
+
+// The control of an image is the reconstruction of the next one, but for the maxima in max pools. Of two equal images it is the reconstruction.
+func TestControlsKeepTheMaxima(t *testing.T) {
+	for _, average := range []bool{true, false} {
+		n := withPool(average)
+		store, images := randomModel(t, n, 5), randomImages(n, 5)
+		size := n.Height * n.Width * n.Channels
+		swapped := func(values []float64) []float64 { return append(values[size:2*size:2*size], values[:size]...) }
+		for block, r := range reconstructions(t, store, n, images) {
+			for _, pair := range [][2][]float64{{r.linear, r.linearControl}, {r.rectified, r.rectifiedControl}} {
+				require.Greater(t, distance(pair[0], pair[1]), 0.01)
+				if average || block == 0 {
+					require.InDeltaSlice(t, swapped(pair[0]), pair[1], 1e-12)
+				} else {
+					require.Greater(t, distance(swapped(pair[0]), pair[1]), 0.01)
+				}
+			}
+		}
+		one := tensors.MustCopyFlatData[float64](images)[:size]
+		for _, count := range []int{1, 3} {
+			same := tensors.FromFlatDataAndDimensions(slices.Repeat(one, count), count, n.Height, n.Width, n.Channels)
+			for _, r := range reconstructions(t, store, n, same) {
+				require.Len(t, r.linear, count*size)
+				require.InDeltaSlice(t, r.linear, r.linearControl, 1e-12)
+				require.InDeltaSlice(t, r.rectified, r.rectifiedControl, 1e-12)
+			}
+		}
+	}
+}
+
+// Without thresholds all hypotheses have one code, which Reconstruct decodes, and what is decoded for them differs only where thresholds do.
 func TestDecodeHypotheses(t *testing.T) {
 	n := twoBlocks(0)
 	n.Layers[0].Block.Coding = ebssc.EBC
-	store, images := randomModel(t, n, nil, 9), randomImages(n, 9)
+	store, images := randomModel(t, n, 9), randomImages(n, 9)
 	bare := n.WithoutThresholds()
 	decoded := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
-		with := n.Decode(scope, images)
-		without := bare.Decode(scope.Store().RootScope().ResetVisited(), images)
+		with := n.Decode(scope, hyper(), images)
+		without := bare.Decode(scope.Store().RootScope().ResetVisited(), hyper(), images)
 		return []*Node{with.Codes[1], with.Features[1], with.Biases[1], without.Codes[1], without.Features[1]}
 	})
 	size := n.Height * n.Width * n.Channels
 	require.Len(t, decoded[0], 2*n.Classes*size)
 	require.Len(t, decoded[3], 2*size)
 	require.Equal(t, decoded[3], decoded[4], "without thresholds a code is its features")
+	require.InDeltaSlice(t, decoded[3], reconstructions(t, store, n, images)[1].linear, 1e-12)
 	for _, which := range []int{0, 1, 2} {
 		first, second := decoded[which][:size], decoded[which][size:2*size]
 		require.Greater(t, distance(first, second), 1e-3*math.Sqrt(float64(size)))

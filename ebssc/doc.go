@@ -6,12 +6,11 @@
 //	code.go      projection onto the sphere, energy                  Eqs. (ebm_projection), (energy_fn2)
 //	block.go     one coding block: its drive and code; each row of the table switches parts of it off
 //	infer.go     inference in a stack of blocks: the bottom-up pass and sweeps of block-coordinate ascent   Sec. 3.1.1
-//	hypotheses.go   class energies of a few hypotheses at a time, rematerialised in the backward pass
 //	network.go   networks as data: a list of blocks and pools, and the forward pass
 //	classify.go  linear classifier (LC) and energy-based classifier (EBC)
 //	learn.go     the penalty of Eq. (train_obj2), step scales, projection onto the non-negative orthant
 //	initial.go   initial dictionaries and thresholds
-//	decode.go    codes decoded to images by transposed convolutions   Sec. 4.2
+//	decode.go    codes and class biases decoded to images, by transposed convolutions   Sec. 4.2
 //	count.go     counts of parameters and operations
 //
 // # Notation
@@ -20,7 +19,7 @@
 //	x            x, below            input signal, or the split code of the block below [N, H, W, C]
 //	d            dictionary          filter bank, d ⋆ x is a cross-correlation          [k, k, C, K]
 //	b            offset              central offset of Eq. (class_bias2)                [K]
-//	ŵ⁺, ŵ⁻       thresholds          Eq. (class_bias2); both halves in one, never < 0   scalar, [2K] or [Y, H, W, 2K]
+//	ŵ⁺, ŵ⁻       thresholds          Eq. (class_bias2); both halves in one, never < 0   scalar or [Y, H, W, 2K]
 //	u            drive               d ⋆ x + b                                          [N, H, W, K]
 //	z⁺, z⁻       split code          ReLU(u − ŵ⁺), ReLU(−u − ŵ⁻), as magnitudes         [N, (Y,) H, W, 2K]
 //	z̃            z⁺ − z⁻             asymmetric shrinkage of u, Eq. (ebm_direction)

@@ -9,8 +9,8 @@ import (
 
 // Ascent is the joint energy [N, Y] after the bottom-up pass and after every block's update in `sweeps` sweeps, each recomputed
 // from the codes.
-func Ascent(n Network, scope *model.Scope, images *Node, sweeps int) (energies []*Node) {
-	s := n.bottomUp(scope, images)
+func Ascent(n Network, scope *model.Scope, h Hyper, images *Node, sweeps int) (energies []*Node) {
+	s := n.bottomUp(scope, h, images)
 	energies = append(energies, s.jointEnergy(n.Classes))
 	for range sweeps {
 		for i := range s.levels {
@@ -42,8 +42,8 @@ func (s *stack) jointEnergy(classes int) (sum *Node) {
 
 // TopDown returns r of the second block, and the gradient of that block's energy with respect to the first block's code,
 // which r must equal. Both are shaped as the code.
-func TopDown(n Network, scope *model.Scope, images *Node) (r, gradient *Node) {
-	s := n.bottomUp(scope, images)
+func TopDown(n Network, scope *model.Scope, h Hyper, images *Node) (r, gradient *Node) {
+	s := n.bottomUp(scope, h, images)
 	below, above := s.levels[0], s.levels[1]
 	z := below.code
 	z.values = Identity(StopGradient(z.values))
@@ -58,5 +58,8 @@ func (b Block) Drive(x, dictionary, offset *Node) *Node {
 	return b.drive(ops.Kernels{}, x, dictionary, offset)
 }
 
-// HypothesesPerChunk is the number of hypotheses that a network infers at a time for a batch of float32 images.
-func HypothesesPerChunk(n Network, batch int) int { return n.hypothesesPerChunk(batch, 4) }
+// Fast says whether the model uses the fast kernels in a graph.
+func Fast(g *Graph) bool { return !kernels(g).Plain }
+
+// WithoutThresholds is the network with all thresholds zero.
+func (n Network) WithoutThresholds() Network { return n.withoutThresholds() }

@@ -30,37 +30,42 @@ type stack struct {
 type level struct {
 	block Block
 	path  path
-	// dictionary [k, k, C, K], offset [K], thresholds [1, Y, H, W, 2K], [2K] or a scalar; thresholds are nil if they are zero.
+	// dictionary [k, k, C, K], offset [K], thresholds [1, Y, H, W, 2K] or a scalar; thresholds are nil if they are zero.
 	dictionary, offset, thresholds *Node
 	// pooled are the outputs of the path's pools.
 	pooled []signal
 	// input is the output of the path, and drive is computed from it: u or, for split codes, [u, −u].
 	input, drive signal
-	// code is the block's code, and norm is ‖z̃‖₂, shaped as the code's sphereAxes; nil if the block is not spherical.
+	// code is the block's code, and norm is ‖z̃‖₂, shaped as the code's batch axes; nil if the block is not spherical.
 	code signal
 	norm *Node
 }
 
-// infer runs the bottom-up pass and n.Sweeps sweeps. It computes all codes of the model.
-func (n Network) infer(scope *model.Scope, images *Node) *stack {
+// infer computes all codes of the model: by the bottom-up pass, and n.Sweeps sweeps of block-coordinate ascent, each of which updates every code
+// once, from the bottom to the top.
+func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 	images.AssertDims(-1, n.Height, n.Width, n.Channels)
-	s := n.bottomUp(scope, images)
-	s.ascend(n.Sweeps)
+	s := n.bottomUp(scope, h, images)
+	for range n.Sweeps {
+		for i := range s.levels {
+			s.update(i)
+		}
+	}
 	return s
 }
 
 // bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
-func (n Network) bottomUp(scope *model.Scope, images *Node) *stack {
+func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 	s := &stack{}
 	below := signal{values: images, rms: 1}
-	p := path{kernels: kernels(scope)}
+	p := path{kernels: kernels(images.Graph())}
 	for _, layer := range n.Layers {
 		if layer.Pool != nil {
 			p.pools = append(p.pools, *layer.Pool)
 			continue
 		}
 		if len(s.levels) > 0 {
-			p.dropout = newDropout(scope, images.Graph())
+			p.dropout = newDropout(scope, h, images.Graph())
 		} else if layer.Block.Coding.Spherical {
 			below.values, _ = normalize(p.kernels, below.values, 1)
 			below.rms = below.sphereRMS()
@@ -69,22 +74,13 @@ func (n Network) bottomUp(scope *model.Scope, images *Node) *stack {
 			s.image = below
 		}
 		l := &level{block: *layer.Block, path: p}
-		l.build(scope.In("%s", layer.Name), below, n.Classes)
+		l.build(scope.In("%s", layer.Name), h, below, n.Classes)
 		l.update(nil)
 		s.levels, below = append(s.levels, l), l.code
-		p = p.next(l.block)
+		p = path{kernels: p.kernels}
 	}
 	s.above = p
 	return s
-}
-
-// ascend runs sweeps of block-coordinate ascent. Each sweep updates every code once, from the bottom to the top.
-func (s *stack) ascend(sweeps int) {
-	for range sweeps {
-		for i := range s.levels {
-			s.update(i)
-		}
-	}
 }
 
 // below returns the input code of block i (from 0).
@@ -114,34 +110,29 @@ func (l *level) energy() *Node {
 	drive := l.driveForCode()
 	thresholds := ScalarZero(drive.Graph(), drive.DType())
 	if l.thresholds != nil {
-		thresholds = l.expandThresholds(drive)
+		thresholds = l.thresholds
 	}
 	return energy(l.path.kernels, drive, thresholds, l.code.values, l.code.batchAxes())
 }
 
 // build creates the block's variables, in scope, and computes its drive. All variables are in the paper's units, in which
 // codes have unit norm.
-func (l *level) build(scope *model.Scope, below signal, classes int) {
+func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 	g, dtype := below.values.Graph(), below.values.DType()
-	dictionary := dictionaryVariable(scope, dtype, l.block.Kernel, l.path.channels(below), l.block.Filters)
+	dictionary := dictionaryVariable(scope, dtype, l.block.Kernel, below.values.Shape().Dim(-1), l.block.Filters)
 	offset := offsetVariable(scope, dtype, l.block.Filters)
 	l.dictionary, l.offset = dictionary.NodeValue(g), offset.NodeValue(g)
 	l.computeDrive(below)
 	registerUpdate(scope, offset, g, l.input.rms, false)
-	betaStep := model.GetParamOr(scope, ParamBetaStep, 1.0)
 	switch l.block.Coding.Thresholds {
 	case Beta:
-		beta := betaVariable(scope, dtype)
-		registerUpdate(scope, beta, g, l.input.rms*betaStep, true)
+		beta := betaVariable(scope, h, dtype)
+		registerUpdate(scope, beta, g, l.input.rms*h.BetaStep, true)
 		l.thresholds = beta.NodeValue(g)
-	case BetaFilter:
-		beta := betaVariable(scope, dtype, l.block.Filters)
-		registerUpdate(scope, beta, g, l.input.rms*betaStep, true)
-		l.thresholds = Concatenate([]*Node{beta.NodeValue(g), beta.NodeValue(g)}, -1)
 	case ClassSpecific:
 		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
-		thresholds := classThresholdsVariable(scope, dtype, append([]int{classes}, spatial...))
-		registerUpdate(scope, thresholds, g, l.input.rms*model.GetParamOr(scope, ParamClassStep, 1.0), true)
+		thresholds := classThresholdsVariable(scope, h, dtype, append([]int{classes}, spatial...))
+		registerUpdate(scope, thresholds, g, l.input.rms*h.ClassStep, true)
 		l.thresholds = InsertAxes(thresholds.NodeValue(g), 0)
 	}
 }
@@ -160,7 +151,6 @@ func (l *level) computeDrive(below signal) {
 // update sets the code to the block's optimum for its drive plus r, the top-down term (nil for none).
 func (l *level) update(r *Node) {
 	l.code = l.drive
-	l.code.local = l.block.Coding.Local
 	// A code becomes class-specific by its own thresholds or by those of a block above.
 	if l.drive.classes == 0 {
 		switch {
@@ -177,29 +167,12 @@ func (l *level) update(r *Node) {
 	if l.thresholds == nil {
 		l.code.values = rectify(drive)
 	} else {
-		l.code.values = ShrinkSplit(drive, l.expandThresholds(drive))
+		l.code.values = ShrinkSplit(drive, l.thresholds)
 	}
 	if l.block.Coding.Spherical {
-		l.code.values, l.norm = normalize(l.path.kernels, l.code.values, l.code.sphereAxes())
+		l.code.values, l.norm = normalize(l.path.kernels, l.code.values, l.code.batchAxes())
 		l.code.rms = l.code.sphereRMS()
 	}
-}
-
-// expandThresholds prepends axes to the thresholds up to the drive's rank.
-func (l *level) expandThresholds(drive *Node) *Node {
-	if l.thresholds.IsScalar() {
-		return l.thresholds
-	}
-	return ExpandLeftToRank(l.thresholds, drive.Rank())
-}
-
-// closedFormEnergy is the energy at the block's own optimum [N] or [N, Y], by Appendix B: ‖z̃‖₂ or, if the code is local,
-// the sum of the norms over positions. It is nil if the block is not spherical.
-func (l *level) closedFormEnergy() *Node {
-	if l.norm == nil || !l.block.Coding.Local {
-		return l.norm
-	}
-	return ReduceSum(l.norm, -2, -1)
 }
 
 // driveForCode returns the drive, with a hypothesis axis if the code has one.
@@ -223,37 +196,18 @@ func (l *level) backProject(from, below signal) signal {
 	}
 	r := l.path.kernels.Transpose(from.foldHypotheses(), l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
 	from.values = from.unfoldHypotheses(r)
-	return l.path.adjoint(from, below)
+	return l.path.unpool(l.path.dropout.apply(from), below)
 }
 
-// path maps a code to the input of the block above: z⁺ − z⁻ if the code is signed, then pools and, in training, dropout.
+// path maps a code to the input of the block above: pools and, in training, dropout.
 type path struct {
 	kernels ops.Kernels
-	signed  bool
 	pools   []Pool
 	dropout *dropout
 }
 
-// next returns the path from a block's code, without pools and dropout yet.
-func (p path) next(block Block) path { return path{kernels: p.kernels, signed: block.Coding.Signed} }
-
-// channels counts the channels of the path's output.
-func (p path) channels(below signal) int {
-	channels := below.values.Shape().Dim(-1)
-	if p.signed {
-		channels /= 2
-	}
-	return channels
-}
-
 // forward computes the input of the block above; pooled are the outputs of each pool.
 func (p path) forward(below signal) (pooled []signal, above signal) {
-	if p.signed {
-		below.values = Signed(below.values)
-		if below.rms != 1 {
-			below.rms = below.sphereRMS() // the same norm in half the entries
-		}
-	}
 	for _, pool := range p.pools {
 		below = pool.apply(p.kernels, below)
 		pooled = append(pooled, below)
@@ -261,21 +215,7 @@ func (p path) forward(below signal) (pooled []signal, above signal) {
 	return pooled, p.dropout.apply(below)
 }
 
-// adjoint is the adjoint of forward: it maps r from the input of the block above to the space of the code below. A max pool
-// passes r to the positions of that code's maxima.
-func (p path) adjoint(r, below signal) signal {
-	r = p.dropout.apply(r)
-	if p.signed {
-		below.values = Signed(below.values)
-	}
-	r = p.unpool(r, below)
-	if p.signed {
-		r.values = p.kernels.Split(r.values)
-	}
-	return r
-}
-
-// unpool is the adjoint of the pools, at the maxima of the code below.
+// unpool is the adjoint of the pools: it maps r to the space of the code below. A max pool passes r to the positions of that code's maxima.
 func (p path) unpool(r, below signal) signal {
 	if len(p.pools) == 0 {
 		return r
@@ -315,12 +255,11 @@ type dropout struct {
 }
 
 // newDropout draws the key of a mask; it returns nil if nothing is dropped.
-func newDropout(scope *model.Scope, g *Graph) *dropout {
-	rate := model.GetParamOr(scope, ParamDropout, 0.0)
-	if rate <= 0 || !scope.IsTraining(g) {
+func newDropout(scope *model.Scope, h Hyper, g *Graph) *dropout {
+	if h.Dropout <= 0 || !scope.IsTraining(g) {
 		return nil
 	}
-	return &dropout{scope.Store().RandomIntN(g, uint64(1)<<32, shapes.Make(dtypes.Uint32, 2)), rate}
+	return &dropout{scope.Store().RandomIntN(g, uint64(1)<<32, shapes.Make(dtypes.Uint32, 2)), h.Dropout}
 }
 
 // apply drops entries of a code. It is self-adjoint.

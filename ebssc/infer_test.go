@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"ebsscgo/ebssc"
-	"ebsscgo/experiments"
 )
 
 // someStacks are networks drawn by randomStack; few, as each takes a second to compile.
@@ -29,10 +28,7 @@ func someStacks(count int) (all []ebssc.Network) {
 // with random kernels, strides and paddings.
 func randomStack(t *rapid.T) ebssc.Network {
 	n := ebssc.Network{Height: 9, Width: 8, Channels: 2, Classes: 3, Classifier: ebssc.EnergySum}
-	local, signed := ebssc.SSC, ebssc.SSC
-	local.Local, local.Thresholds = true, ebssc.BetaFilter
-	signed.Signed = true
-	codings := []ebssc.Coding{ebssc.CReLUSN, ebssc.SSC, local, signed, ebssc.EBC}
+	codings := []ebssc.Coding{ebssc.CReLUSN, ebssc.SSC, ebssc.EBC}
 	classSpecific := false
 	blocks := rapid.IntRange(2, 3).Draw(t, "blocks")
 	for i := range blocks {
@@ -61,8 +57,8 @@ func twoBlocks(sweeps int) ebssc.Network {
 
 // randomModel fills a network's variables with numbers from a seed: dictionaries and offsets of either sign, thresholds of
 // the size of the drives.
-func randomModel(t require.TestingT, n ebssc.Network, settings experiments.Settings, seed uint64) *model.Store {
-	store := initialStore(n, dtypes.Float64, settings)
+func randomModel(t require.TestingT, n ebssc.Network, seed uint64) *model.Store {
+	store := initialStore(n, dtypes.Float64, hyper())
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for v := range store.IterVariables() {
 		if !v.Trainable {
@@ -98,12 +94,12 @@ func outputs(t require.TestingT, store *model.Store, images *tensors.Tensor, gra
 	return all
 }
 
-// withDropout gives every third stack dropout: its settings, and what makes a graph one of training.
-func withDropout(i int) (settings experiments.Settings, prepare func(scope *model.Scope, g *Graph)) {
+// withDropout gives every third stack dropout: its hyperparameters, and what makes a graph one of training.
+func withDropout(i int) (h ebssc.Hyper, prepare func(scope *model.Scope, g *Graph)) {
 	if i%3 > 0 {
-		return nil, func(*model.Scope, *Graph) {}
+		return hyper(), func(*model.Scope, *Graph) {}
 	}
-	return experiments.Settings{ebssc.ParamDropout: 0.3}, func(scope *model.Scope, g *Graph) { scope.Store().SetTraining(g, true) }
+	return hyper(func(h *ebssc.Hyper) { h.Dropout = 0.3 }), func(scope *model.Scope, g *Graph) { scope.Store().SetTraining(g, true) }
 }
 
 // Block-coordinate ascent: for every model, image and hypothesis the joint energy never falls from one block's update to
@@ -112,10 +108,10 @@ func TestJointEnergyNeverFalls(t *testing.T) {
 	rose := 0.0
 	for i, n := range someStacks(12) {
 		seed := uint64(i)
-		settings, prepare := withDropout(i)
-		ascent := outputs(t, randomModel(t, n, settings, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
+		h, prepare := withDropout(i)
+		ascent := outputs(t, randomModel(t, n, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
 			prepare(scope, images.Graph())
-			return ebssc.Ascent(n, scope, images, 3)
+			return ebssc.Ascent(n, scope, h, images, 3)
 		})
 		for step := 1; step < len(ascent); step++ {
 			for i, energy := range ascent[step] {
@@ -131,20 +127,20 @@ func TestJointEnergyNeverFalls(t *testing.T) {
 // What Forward reports as energies is the joint energy, each coupling counted once, and it is no lower with more sweeps.
 func TestEnergiesAreTheJointEnergy(t *testing.T) {
 	n := twoBlocks(0)
-	store, images := randomModel(t, n, nil, 5), randomImages(n, 5)
+	store, images, h := randomModel(t, n, 5), randomImages(n, 5), hyper()
 	ascent := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
-		return ebssc.Ascent(n, scope, images, 4)
+		return ebssc.Ascent(n, scope, h, images, 4)
 	})
 	var before []float64
 	for sweeps := range 5 {
 		n.Sweeps = sweeps
 		energies := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
-			pass := n.Forward(scope, images)
+			pass := n.Forward(scope, h, images)
 			lower := pass.Energies[0]
 			if lower.Rank() == 1 {
 				lower = InsertAxes(lower, 1)
 			}
-			scores := DivScalar(pass.Scores, model.GetParamOr(scope, ebssc.ParamEnergyScale, 1.0))
+			scores := DivScalar(pass.Scores, h.EnergyScale)
 			return []*Node{Add(lower, pass.Energies[1]), scores}
 		})
 		require.InDeltaSlice(t, ascent[2*sweeps], energies[0], 1e-12, "%d sweeps", sweeps)
@@ -164,7 +160,7 @@ func TestEnergiesAreTheJointEnergy(t *testing.T) {
 // Sweeps converge to a fixed point.
 func TestFixedPoint(t *testing.T) {
 	n := twoBlocks(0)
-	store, images := randomModel(t, n, nil, 6), randomImages(n, 6)
+	store, images := randomModel(t, n, 6), randomImages(n, 6)
 	// With a weak coupling the codes converge fast.
 	dictionary := store.GetVariable("/conv2/dictionary")
 	values := tensors.MustCopyFlatData[float64](dictionary.MustValue())
@@ -175,7 +171,7 @@ func TestFixedPoint(t *testing.T) {
 	codes := func(sweeps int) []float64 {
 		n.Sweeps = sweeps
 		all := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
-			return n.Forward(scope, images).Codes
+			return n.Forward(scope, hyper(), images).Codes
 		})
 		return append(all[0], all[1]...)
 	}
@@ -194,10 +190,10 @@ func TestTopDownIsTheAdjoint(t *testing.T) {
 			n.Layers = []ebssc.Layer{n.Layers[0], pool, n.Layers[1]}
 		}
 		seed := uint64(i)
-		settings, prepare := withDropout(i / 3) // with each kind of pool
-		both := outputs(t, randomModel(t, n, settings, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
+		h, prepare := withDropout(i / 3) // with each kind of pool
+		both := outputs(t, randomModel(t, n, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
 			prepare(scope, images.Graph())
-			r, gradient := ebssc.TopDown(n, scope, images)
+			r, gradient := ebssc.TopDown(n, scope, h, images)
 			if r.Rank() > gradient.Rank() { // one code below for all hypotheses
 				r = ReduceSum(r, 1)
 			}
@@ -213,8 +209,8 @@ func TestUnrolledGradients(t *testing.T) {
 	for _, below := range []ebssc.Coding{ebssc.SSC, ebssc.EBC} {
 		n := twoBlocks(2)
 		n.Layers[0].Block.Coding = below
-		store, images := randomModel(t, n, experiments.Settings{ebssc.ParamEnergyScale: 5.0}, 7), randomImages(n, 7)
-		checkGradients(t, store, n, images, labels)
+		h := hyper(func(h *ebssc.Hyper) { h.EnergyScale = 5 })
+		checkGradients(t, xla, randomModel(t, n, 7), n, h, randomImages(n, 7), labels)
 	}
 }
 

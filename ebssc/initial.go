@@ -28,23 +28,16 @@ func offsetVariable(scope *model.Scope, dtype dtypes.DType, filters int) *model.
 	return variable(scope, "offset", dtype, []int{filters}, func(*rand.Rand, []float64) {})
 }
 
-// betaVariable is the threshold β of spherical sparse coding, a scalar or, with dims K, one for each filter, starting at
-// ParamBeta.
-func betaVariable(scope *model.Scope, dtype dtypes.DType, dims ...int) *model.Variable {
-	return variable(scope, "thresholds", dtype, dims, func(_ *rand.Rand, values []float64) {
-		for i := range values {
-			values[i] = model.GetParamOr(scope, ParamBeta, 0.001)
-		}
-	})
+// betaVariable is the threshold β of spherical sparse coding, a scalar.
+func betaVariable(scope *model.Scope, h Hyper, dtype dtypes.DType) *model.Variable {
+	return variable(scope, "thresholds", dtype, nil, func(_ *rand.Rand, values []float64) { values[0] = h.Beta })
 }
 
-// classThresholdsVariable is ŵ_y = [ŵ_y⁺, ŵ_y⁻] [Y, H, W, 2K], starting near ParamBeta.
-func classThresholdsVariable(scope *model.Scope, dtype dtypes.DType, dims []int) *model.Variable {
-	beta := model.GetParamOr(scope, ParamBeta, 0.001)
-	spread := model.GetParamOr(scope, ParamClassSpread, 0.0)
+// classThresholdsVariable is ŵ_y = [ŵ_y⁺, ŵ_y⁻] [Y, H, W, 2K], starting near β.
+func classThresholdsVariable(scope *model.Scope, h Hyper, dtype dtypes.DType, dims []int) *model.Variable {
 	return variable(scope, "thresholds", dtype, dims, func(rng *rand.Rand, values []float64) {
 		for i := range values {
-			values[i] = beta * (1 + spread*(2*rng.Float64()-1))
+			values[i] = h.Beta * (1 + h.ClassSpread*(2*rng.Float64()-1))
 		}
 	})
 }

@@ -31,10 +31,9 @@ func registerUpdate(scope *model.Scope, v *model.Variable, g *Graph, stepScale f
 
 // penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar: over dictionaries, thresholds and the linear classifier (as it
 // is learned, see linear), without the offsets. In training it is added to the trainer's loss.
-func (n Network) penalty(scope *model.Scope, g *Graph, dtype dtypes.DType) *Node {
+func (n Network) penalty(scope *model.Scope, h Hyper, g *Graph, dtype dtypes.DType) *Node {
 	sum := ScalarZero(g, dtype)
-	alpha := model.GetParamOr(scope, ParamAlpha, 0.0)
-	if alpha == 0 {
+	if h.Alpha == 0 {
 		return sum
 	}
 	for _, v := range n.variables(scope.Store()) {
@@ -42,7 +41,7 @@ func (n Network) penalty(scope *model.Scope, g *Graph, dtype dtypes.DType) *Node
 			sum = Add(sum, ReduceAllSum(Square(v.NodeValue(g))))
 		}
 	}
-	sum = MulScalar(sum, alpha/2)
+	sum = MulScalar(sum, h.Alpha/2)
 	if scope.IsTraining(g) {
 		train.AddRegularizationLoss(sum)
 	}

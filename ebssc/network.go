@@ -13,37 +13,27 @@ import (
 	"ebsscgo/ebssc/internal/ops"
 )
 
-// Hyperparameters that the model reads from its scope (GoMLX's model.Store parameters).
-const (
-	// ParamDropout is the probability (float64) of dropping an entry of a code in training, before every convolution except
-	// the first. All hypotheses of an image share one mask.
-	ParamDropout = "dropout_rate"
-	// ParamBeta is the thresholds' initial value (float64), in the paper's units.
-	ParamBeta = "beta"
-	// ParamClassSpread is the relative spread (float64) of the initial class thresholds: uniform in
-	// β·[1−spread, 1+spread]. With 0 all hypotheses start equal and the first gradient of everything but the thresholds
-	// is exactly zero.
-	ParamClassSpread = "class_spread"
-	// ParamClassStep multiplies the optimizer's steps (float64) on class thresholds.
-	ParamClassStep = "class_step"
-	// ParamBetaStep multiplies the optimizer's steps (float64) on β; 0 fixes β at its initial value.
-	ParamBetaStep = "beta_step"
-	// ParamEnergyScale is the softmax's inverse temperature (float64): class scores are the energies, minus their mean
-	// over the classes, times this factor.
-	ParamEnergyScale = "energy_scale"
-	// ParamClassifierScale is a factor (float64) on the linear classifier's scores: the counterpart of ParamEnergyScale.
-	ParamClassifierScale = "classifier_scale"
-	// ParamAlpha is α of Eq. (train_obj2) (float64).
-	ParamAlpha = "alpha"
-	// ParamHypotheses is the number of class hypotheses inferred at a time (int); 0 derives it from the size of the codes.
-	ParamHypotheses = "hypotheses"
-	// ParamPlainOps, if true, replaces the fast convolutions and pools by GoMLX's own operations.
-	ParamPlainOps = "plain_ops"
-	// ParamBFloat16, if true, computes the convolutions with the dictionaries, and their gradients, in bfloat16, with sums in
-	// float32 if the device supports them. The rest stays in float32: variables and their updates, offsets, thresholds,
-	// norms, energies, pools and the classifier.
-	ParamBFloat16 = "bfloat16"
-)
+// Hyper holds the model's hyperparameters. Package experiments has their values; the tags are explained there.
+type Hyper struct {
+	// Dropout is the probability of dropping an entry of a code in training, before every convolution except the first. All hypotheses of an image
+	// share one mask.
+	Dropout float64 `json:"dropout" min:"0" max:"0.95" about:"dropout before every convolution but the first"`
+	// Beta is the thresholds' initial value, in the paper's units.
+	Beta float64 `json:"beta" min:"0" max:"10" about:"initial thresholds β"`
+	// BetaStep multiplies the optimizer's steps on β; 0 fixes β at its initial value.
+	BetaStep float64 `json:"beta_step" min:"0" max:"1e6" about:"factor on the steps of β; 0 fixes it"`
+	// ClassSpread is the relative spread of the initial class thresholds: uniform in β·[1−spread, 1+spread]. With 0 all hypotheses start equal and
+	// the first gradient of everything but the thresholds is exactly zero.
+	ClassSpread float64 `json:"class_spread" min:"0" max:"1" about:"relative spread of the initial class thresholds around β"`
+	// ClassStep multiplies the optimizer's steps on class thresholds.
+	ClassStep float64 `json:"class_step" min:"0" max:"1e6" about:"factor on the steps of class thresholds"`
+	// EnergyScale is the softmax's inverse temperature: class scores are the energies, minus their mean over the classes, times this factor.
+	EnergyScale float64 `json:"energy_scale" min:"1e-6" max:"1e6" about:"factor on the energies in the softmax"`
+	// ClassifierScale is a factor on the linear classifier's scores: the counterpart of EnergyScale.
+	ClassifierScale float64 `json:"classifier_scale" min:"1e-6" max:"1e6" about:"factor on the linear classifier's scores"`
+	// Alpha is α of Eq. (train_obj2).
+	Alpha float64 `json:"alpha" min:"0" max:"1000" about:"regularisation α of Eq. (train_obj2)"`
+}
 
 // Pool is max or average pooling of a code, each channel separately.
 type Pool struct {
@@ -138,7 +128,7 @@ func (n Network) sizes() ([]size, error) {
 				out.classes = n.Classes
 			}
 			out.channels = block.Filters
-			if !block.Coding.Rectified && !block.Coding.Signed {
+			if !block.Coding.Rectified {
 				out.channels *= 2
 			}
 		case layer.Pool != nil && layer.Block == nil:
@@ -177,14 +167,10 @@ func (n Network) validateBlock(block Block, classSpecificBelow bool) error {
 		return errors.New("a block above class-specific ones must be class-specific")
 	case coding.Rectified && coding.Thresholds != Zero:
 		return errors.New("a rectified block has no thresholds")
-	case coding.Rectified && coding.Signed:
-		return errors.New("a rectified block has no z⁻, so it cannot be signed")
-	case coding.Local && !coding.Spherical:
-		return errors.New("a local norm needs a spherical block")
 	case coding.Thresholds == ClassSpecific && !coding.Spherical:
 		return errors.New("a class-specific block must be spherical, or its energy has no bound")
 	}
-	known := []Thresholds{Zero, Beta, BetaFilter, ClassSpecific}
+	known := []Thresholds{Zero, Beta, ClassSpecific}
 	if !slices.Contains(known, coding.Thresholds) {
 		return fmt.Errorf("thresholds %q are unknown: use one of %q", coding.Thresholds, known)
 	}
@@ -233,19 +219,19 @@ type Pass struct {
 // If the first block is spherical, it reads images of unit norm, as every block above reads codes of unit norm. In training,
 // Forward applies dropout and registers the updates of thresholds and offsets with the trainer.
 // It panics if the graph cannot be built, as GoMLX's graph functions do.
-func (n Network) Forward(scope *model.Scope, images *Node) Pass {
-	s := n.infer(scope, images)
+func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {
+	s := n.infer(scope, h, images)
 	pass, top := n.collect(s)
 	if n.Classifier == Linear {
-		pass.Scores = linear(scope.In(classifierScope), top, n.Classes)
+		pass.Scores = linear(scope.In(classifierScope), h, top, n.Classes)
 	} else {
 		// The softmax ignores what all energies share. Without it, float32 rounds the product to the size of the differences.
-		energies := n.energy(scope, s, pass)
+		energies := n.Classifier.energy(pass.Energies)
 		energies = Sub(energies, ReduceAndKeep(energies, ReduceMean, -1))
-		pass.Scores = MulScalar(energies, model.GetParamOr(scope, ParamEnergyScale, 1.0))
+		pass.Scores = MulScalar(energies, h.EnergyScale)
 	}
 	pass.Scores.AssertDims(-1, n.Classes)
-	pass.Penalty = n.penalty(scope, images.Graph(), images.DType())
+	pass.Penalty = n.penalty(scope, h, images.Graph(), images.DType())
 	return pass
 }
 
@@ -258,7 +244,7 @@ func (n Network) collect(s *stack) (pass Pass, top signal) {
 		for _, pooled := range l.pooled {
 			add(pooled.values, nil)
 		}
-		energy := l.closedFormEnergy()
+		energy := l.norm  // the energy of the block's own optimum, by Appendix B
 		if n.Sweeps > 0 { // the block above has shifted the code from this block's own optimum
 			energy = l.energy()
 		}
@@ -271,10 +257,9 @@ func (n Network) collect(s *stack) (pass Pass, top signal) {
 	return pass, top
 }
 
-// kernels returns the kernels selected by the scope's hyperparameters.
-func kernels(scope *model.Scope) ops.Kernels {
-	return ops.Kernels{
-		Plain:    model.GetParamOr(scope, ParamPlainOps, false),
-		BFloat16: model.GetParamOr(scope, ParamBFloat16, false),
-	}
+// kernels returns the fast kernels where XLA computes on one CPU, on which they were measured, and plain ones elsewhere. They loop over pieces of the
+// batch, so with several devices every device would compute all pieces.
+func kernels(g *Graph) ops.Kernels {
+	backend, ok := g.Backend().(interface{ IsCPU() bool })
+	return ops.Kernels{Plain: !ok || !backend.IsCPU() || g.NumDevices() > 1}
 }

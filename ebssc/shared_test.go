@@ -22,8 +22,11 @@ import (
 	"ebsscgo/internal/device"
 )
 
-// xla is the backend that trains: XLA on the CPU.
+// xla is the backend that trains: XLA on the CPU, with the fast kernels.
 var xla compute.Backend
+
+// hidden is the same for a model that does not know that it is on a CPU, and takes the plain kernels.
+type hidden struct{ compute.Backend }
 
 func TestMain(m *testing.M) {
 	// Tests mostly compile, and the code's optimization does not change what a graph computes.
@@ -85,21 +88,35 @@ func rowNamed(t require.TestingT, name string) experiments.Experiment {
 	return row
 }
 
-// newStore is a store with hyperparameters at which every part of the model matters, without variables.
-func newStore(settings experiments.Settings) *model.Store {
+// hyper are the recipe's hyperparameters without dropout, changed.
+func hyper(changes ...func(*ebssc.Hyper)) ebssc.Hyper {
+	h := experiments.Recipe.Hyper
+	h.Dropout = 0
+	for _, change := range changes {
+		change(&h)
+	}
+	return h
+}
+
+// newStore is a store with a seed and without variables.
+func newStore() *model.Store {
 	store := model.NewStore()
-	defaults := experiments.Settings{ebssc.ParamDropout: 0.0, model.ParamInitialSeed: int64(7)}
-	store.SetParams(experiments.Recipe.With(defaults, settings))
+	store.SetParam(model.ParamInitialSeed, int64(7))
 	return store
 }
 
-// initialStore is newStore with the network's initial variables. It builds a graph to create them, but compiles nothing.
-func initialStore(network ebssc.Network, dtype dtypes.DType, settings experiments.Settings) *model.Store {
-	store := newStore(settings)
+// initialStore is newStore with the network's initial variables.
+func initialStore(network ebssc.Network, dtype dtypes.DType, h ebssc.Hyper) *model.Store {
+	store := newStore()
+	addVariables(store, network, dtype, h)
+	return store
+}
+
+// addVariables adds the network's initial variables to a store. It builds a graph to create them, but compiles nothing.
+func addVariables(store *model.Store, network ebssc.Network, dtype dtypes.DType, h ebssc.Hyper) {
 	g := NewGraph(xla, "variables")
 	defer g.Finalize()
-	network.Forward(store.RootScope(), Parameter(g, "images", shapes.Make(dtype, 1, network.Height, network.Width, network.Channels)))
-	return store
+	network.Forward(store.RootScope(), h, Parameter(g, "images", shapes.Make(dtype, 1, network.Height, network.Width, network.Channels)))
 }
 
 // images are n random images of 8×8×3.

@@ -3,9 +3,11 @@ package experiments
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
-// Claim is a statement of the paper about its results, with the measurements that it predicts.
+// Claim is a statement of the paper about its results, with the measurements that it predicts. docs/protocol.md says how it is judged.
 type Claim struct {
 	// Name in results.
 	Name string
@@ -13,33 +15,50 @@ type Claim struct {
 	Says, Where string
 	// Reading says how words became numbers; empty where nothing had to be chosen.
 	Reading string
-	// Expect lists what the claim predicts: it holds if all expectations hold, and fails if one fails.
+	// Expect lists what the claim predicts: it holds if all expectations hold, and fails if one is reversed.
 	Expect []Expectation
 }
 
-// Expectation predicts that a quantity of Subject minus that of Baseline lies between two bounds. Without a Baseline the
-// quantity of Subject itself lies there.
+// Expectation predicts that a weighted sum of one quantity lies between two bounds: mostly a difference between two experiments.
 type Expectation struct {
-	Quantity          Quantity
-	Subject, Baseline Source
+	Quantity Quantity
+	Terms    []Term
 	// Low and High are the bounds, in the quantity's unit.
 	Low, High float64
 }
 
-// Source is an experiment, or one block of its network, in which a quantity is measured.
-type Source struct {
-	// Experiment by its name.
-	Experiment string
-	// Block of its network, for quantities of decodings.
-	Block string
+// Term is a quantity of an experiment, or of one block of its network, with its weight in a sum.
+type Term struct {
+	Weight float64
+	// Experiment by its name, and Block of its network for quantities of decodings.
+	Experiment, Block string
+	// Untrained measures the block before training.
+	Untrained bool
 }
 
-// String writes a source as "experiment" or "experiment/block".
-func (s Source) String() string {
-	if s.Block == "" {
-		return s.Experiment
+// String writes a term without its weight: "ssc-ebc17 conv7, untrained".
+func (t Term) String() string {
+	text := strings.TrimSpace(t.Experiment + " " + t.Block)
+	if t.Untrained {
+		text += ", untrained"
 	}
-	return s.Experiment + "/" + s.Block
+	return text
+}
+
+// String writes the sum: "ssc-ebc67 − ssc-lc7".
+func (e Expectation) String() (text string) {
+	for i, term := range e.Terms {
+		switch weight := math.Abs(term.Weight); {
+		case term.Weight < 0:
+			text += " − "
+		case i > 0:
+			text += " + "
+		case weight != 1:
+			text += fmt.Sprintf("%g × ", weight)
+		}
+		text += term.String()
+	}
+	return strings.TrimSpace(text)
 }
 
 // Quantity is a measurement of a trained network.
@@ -49,28 +68,35 @@ const (
 	// TestErr is the share of test images that are misclassified, in percent; TrainErr that of the training images, without
 	// augmentation and dropout.
 	TestErr  Quantity = "test error"
-	TrainErr Quantity = "train error"
-	// TrainLoss is the mean log-loss over the training images, in nats: the objective of Eq. (train_obj2) without the penalty, whose α may
-	// differ between experiments.
+	TrainErr Quantity = "training error"
+	// TrainLoss is the mean log-loss over the training images, in nats: the objective of Eq. (train_obj2) without the penalty. It is compared
+	// where the factor on the energies and α are equal.
 	TrainLoss Quantity = "training loss"
-	// Cosine is the cosine of the angle between a test image and its reconstruction from a block's code, all thresholds zero.
-	Cosine Quantity = "cosine"
+	// LinearFidelity and RectifiedFidelity say how far reconstructions from a block's code, all thresholds zero, close the gap between the control and
+	// the image: (cosine − control) / (1 − control), with the cosine of the angle between image and reconstruction in the space of the network's input.
+	// The control is another image's code, decoded under the image's own switches. The decoder is linear, or rectified on the way down.
+	LinearFidelity    Quantity = "fidelity, linear decoder"
+	RectifiedFidelity Quantity = "fidelity, rectified decoder"
 	// ClassDifference is the part of a block's decoding that depends on the class hypothesis: the squared distance from the
 	// mean over hypotheses, divided by the squared length.
 	ClassDifference Quantity = "class difference"
+	// BiasSpread is the share of the image over which a decoded class bias spreads: with p the squared difference of its pixels from the mean over
+	// hypotheses, summed over channels, (Σp)² / (N Σp²). It is 1 where all N pixels have as much, and 1/N where one has all.
+	BiasSpread Quantity = "spread of class biases"
 )
 
-// quantities declares them all: whether each is measured in a block of the network, or else of the whole, its unit behind a number, and the
-// digits that it is printed with.
+// quantities declares them all: whether each is measured in a block, its unit behind a number, and the digits that it is printed with.
 var quantities = map[Quantity]struct {
 	inBlock      bool
 	unit, format string
 }{
-	TestErr:         {unit: " points", format: "%.2f"},
-	TrainErr:        {unit: " points", format: "%.2f"},
-	TrainLoss:       {unit: " nats", format: "%.4f"},
-	Cosine:          {inBlock: true, format: "%.3f"},
-	ClassDifference: {inBlock: true, format: "%.3g"},
+	TestErr:           {unit: " points", format: "%.2f"},
+	TrainErr:          {unit: " points", format: "%.2f"},
+	TrainLoss:         {unit: " nats", format: "%.4f"},
+	LinearFidelity:    {inBlock: true, format: "%.2f"},
+	RectifiedFidelity: {inBlock: true, format: "%.2f"},
+	ClassDifference:   {inBlock: true, format: "%.3g"},
+	BiasSpread:        {inBlock: true, format: "%.3f"},
 }
 
 // Unit is what stands behind a number of the quantity, or of a difference of it; empty where it has no unit.
@@ -79,55 +105,30 @@ func (q Quantity) Unit() string { return quantities[q].unit }
 // Format prints a number of the quantity with as many digits as it has.
 func (q Quantity) Format(value float64) string { return fmt.Sprintf(quantities[q].format, value) }
 
-// Between predicts that a quantity of one experiment minus that of its baseline lies between two bounds.
-func Between(quantity Quantity, subject, baseline string, low, high float64) Expectation {
-	return Expectation{quantity, Source{Experiment: subject}, Source{Experiment: baseline}, low, high}
+// InBlock says whether the quantity is measured in a block of the network.
+func (q Quantity) InBlock() bool { return quantities[q].inBlock }
+
+// between predicts that a quantity of one experiment minus that of its baseline lies between two bounds.
+func between(quantity Quantity, subject, baseline string, low, high float64) Expectation {
+	return Expectation{quantity, []Term{{Weight: 1, Experiment: subject}, {Weight: -1, Experiment: baseline}}, low, high}
 }
 
 // Lower predicts that a quantity is lower in one experiment than in its baseline.
 func Lower(quantity Quantity, subject, baseline string) Expectation {
-	return Between(quantity, subject, baseline, math.Inf(-1), 0)
-}
-
-// ownSettings is the choice that decides the claims about sweeps: with one factor and rate for all, either side can be made to win.
-const ownSettings = "each number of sweeps has the learning rate, the factor on the energies and the α that err least on held-out images " +
-	"(docs/recipe.md, Sweeps of inference), a rule fixed after seeing that with one setting for all the claim can go either way"
-
-// unrollClaims are the claims of Sec. 3.1.1 about sweeps of inference.
-var unrollClaims = []Claim{
-	{
-		Name: "sweeps-objective", Where: "Sec. 3.1.1, Fig. 3a",
-		Says: "More sweeps of inference give a lower training objective, with convergence after a few.",
-		Reading: "the training loss without its penalty falls with each of the first two sweeps, and rises by at most 0.01 nats with each of the next " +
-			"two; the penalty was left out after the claim had disagreed with it; " + ownSettings,
-		Expect: []Expectation{
-			Lower(TrainLoss, "unroll-1", "unroll-0"), Lower(TrainLoss, "unroll-2", "unroll-1"),
-			Between(TrainLoss, "unroll-3", "unroll-2", math.Inf(-1), 0.01), Between(TrainLoss, "unroll-4", "unroll-3", math.Inf(-1), 0.01),
-		},
-	},
-	{
-		Name: "sweep-once", Where: "Sec. 3.1.1",
-		Says:    "The first sweep lowers the test error, from 1.31 % to 0.74 %.",
-		Reading: "lower, by however much; " + ownSettings,
-		Expect:  []Expectation{Lower(TestErr, "unroll-1", "unroll-0")},
-	},
-	{
-		Name: "sweeps-few", Where: "Sec. 3.1.1, Fig. 3b",
-		Says:    "One or two sweeps have lower test errors than three or four.",
-		Reading: ownSettings,
-		Expect: []Expectation{
-			Lower(TestErr, "unroll-1", "unroll-3"), Lower(TestErr, "unroll-1", "unroll-4"),
-			Lower(TestErr, "unroll-2", "unroll-3"), Lower(TestErr, "unroll-2", "unroll-4"),
-		},
-	},
+	return between(quantity, subject, baseline, math.Inf(-1), 0)
 }
 
 // tableClaims are the claims of Sec. 4.1 about the rows of Table 2.
 var tableClaims = []Claim{
 	{
+		Name: "proposed", Where: "Sec. 4.1, Table 2",
+		Says:   "The proposed model, SSC+EBC₆₋₇, outperforms the baseline, ReLU+LC₇.",
+		Expect: []Expectation{Lower(TestErr, "ssc-ebc67", "relu-lc7")},
+	},
+	{
 		Name: "crelu", Where: "Sec. 4.1, Table 2",
 		Says:   "Splitting positive and negative activations lowers the test error by more than one point.",
-		Expect: []Expectation{Between(TestErr, "crelu-lc7", "relu-lc7", math.Inf(-1), -1)},
+		Expect: []Expectation{between(TestErr, "crelu-lc7", "relu-lc7", math.Inf(-1), -1)},
 	},
 	{
 		Name: "spherical", Where: "Sec. 4.1, Table 2",
@@ -138,7 +139,7 @@ var tableClaims = []Claim{
 		Name: "sparse", Where: "Sec. 4.1, Table 2",
 		Says:    "Further sparsifying the activations yields no benefit.",
 		Reading: "a benefit is the smallest that the paper calls one, 0.43 points (of spherical normalisation)",
-		Expect:  []Expectation{Between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, math.Inf(1))},
+		Expect:  []Expectation{between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, math.Inf(1))},
 	},
 	{
 		Name: "ebc", Where: "Sec. 4.1, Table 2",
@@ -149,7 +150,7 @@ var tableClaims = []Claim{
 		Name: "ebc-half-a-point", Where: "Sec. 4.1, Table 2",
 		Says:    "It does so by another half percent.",
 		Reading: "0.25 to 0.75 points",
-		Expect:  []Expectation{Between(TestErr, "ssc-ebc67", "ssc-lc7", -0.75, -0.25)},
+		Expect:  []Expectation{between(TestErr, "ssc-ebc67", "ssc-lc7", -0.75, -0.25)},
 	},
 	{
 		Name: "ebc-train", Where: "Table 2",
@@ -162,13 +163,85 @@ var tableClaims = []Claim{
 	},
 }
 
+// unrollClaims are the claims of Sec. 3.1.1 about sweeps of inference, with the experiments of a study.
+func unrollClaims(study string) []Claim {
+	name := func(sweeps int) string { return fmt.Sprintf("%s-%d", study, sweeps) }
+	lower := func(quantity Quantity, subject, baseline int) Expectation {
+		return Lower(quantity, name(subject), name(baseline))
+	}
+	rises := func(subject, baseline int) Expectation { // by at most 0.01 nats
+		return between(TrainLoss, name(subject), name(baseline), math.Inf(-1), 0.01)
+	}
+	// bigger predicts that the first sweep lowers a quantity by more than another one changes it, in either direction.
+	bigger := func(quantity Quantity, step int) (both []Expectation) {
+		for _, sign := range []float64{1, -1} {
+			both = append(both, Expectation{quantity, []Term{
+				{Weight: 1, Experiment: name(1)}, {Weight: -1, Experiment: name(0)},
+				{Weight: sign, Experiment: name(step)}, {Weight: -sign, Experiment: name(step - 1)},
+			}, math.Inf(-1), 0})
+		}
+		return both
+	}
+	return []Claim{
+		{
+			Name: "sweeps-objective", Where: "Sec. 3.1.1, Fig. 3a",
+			Says:    "More sweeps of inference give a lower training objective, with convergence after a few.",
+			Reading: "the training loss falls with each of the first two sweeps, and rises by at most 0.01 nats with each of the next two",
+			Expect:  []Expectation{lower(TrainLoss, 1, 0), lower(TrainLoss, 2, 1), rises(3, 2), rises(4, 3)},
+		},
+		{
+			Name: "sweep-once", Where: "Sec. 3.1.1",
+			Says:    "The first sweep lowers the test error, from 1.31 % to 0.74 %.",
+			Reading: "lower, by however much",
+			Expect:  []Expectation{lower(TestErr, 1, 0)},
+		},
+		{
+			Name: "sweeps-few", Where: "Sec. 3.1.1, Fig. 3b",
+			Says:   "One or two sweeps have lower test errors than three or four.",
+			Expect: []Expectation{lower(TestErr, 1, 3), lower(TestErr, 1, 4), lower(TestErr, 2, 3), lower(TestErr, 2, 4)},
+		},
+		{
+			Name: "sweep-biggest", Where: "Sec. 3.1.1, Fig. 3",
+			Says:    "The biggest difference is between no sweep and one, where both training objective and test error go down.",
+			Reading: "the first sweep lowers training loss and test error by more than any other one changes them",
+			Expect: slices.Concat(bigger(TrainLoss, 2), bigger(TrainLoss, 3), bigger(TrainLoss, 4),
+				bigger(TestErr, 2), bigger(TestErr, 3), bigger(TestErr, 4)),
+		},
+	}
+}
+
+// block is a term of the network for digits or for CIFAR-10, from which claims about decodings are made.
+func block(weight float64, experiment string, number int) Term {
+	return Term{Weight: weight, Experiment: experiment, Block: blockName(number)}
+}
+
+// untrained is the same before training.
+func untrained(weight float64, experiment string, number int) Term {
+	return Term{Weight: weight, Experiment: experiment, Block: blockName(number), Untrained: true}
+}
+
 // decodingClaims are the claims of Sec. 4.2 about Fig. 4.
 var decodingClaims = []Claim{
 	{
-		Name: "reconstructions", Where: "Sec. 4.2, Fig. 4",
+		Name: "reconstructions-linear", Where: "Sec. 4.2, Fig. 4",
 		Says:    "Without class biases, reconstructions from all levels are of high fidelity.",
-		Reading: "the reconstruction holds more than half of the image's energy: a cosine above 0.71",
-		Expect:  faithful("ssc-ebc17", 7),
+		Reading: "with the linear decoder: the reconstruction closes more than half of the gap between the control and the image",
+		Expect:  faithful(LinearFidelity, "ssc-ebc17", 7),
+	},
+	{
+		Name: "reconstructions-rectified", Where: "Sec. 4.2, Fig. 4",
+		Says:    "Without class biases, reconstructions from all levels are of high fidelity.",
+		Reading: "likewise, with the decoder that is rectified on the way down",
+		Expect:  faithful(RectifiedFidelity, "ssc-ebc17", 7),
+	},
+	{
+		Name: "biases-localised", Where: "Sec. 4.2, Fig. 4",
+		Says:    "Class biases are spatially smooth at low levels and more tightly localised at higher ones.",
+		Reading: "decoded class biases spread over less of the image from block 7 than from block 2, and from block 7 over less than before training",
+		Expect: []Expectation{
+			{BiasSpread, []Term{block(1, "ssc-ebc17", 7), block(-1, "ssc-ebc17", 2)}, math.Inf(-1), 0},
+			{BiasSpread, []Term{block(1, "ssc-ebc17", 7), untrained(-1, "ssc-ebc17", 7)}, math.Inf(-1), 0},
+		},
 	},
 }
 
@@ -177,15 +250,18 @@ var residualsClaims = []Claim{
 	{
 		Name: "class-differences", Where: "Sec. 4.2, Fig. 5",
 		Says:    "Differences across class hypotheses become more pronounced at higher levels, for digits.",
-		Reading: "from each block to the next; networks before training are measured, too (residuals.md), and where they do the same nothing of it was learned",
-		Expect:  growing("ssc-ebc17-mnist", 7),
+		Reading: "from each block to the next, and from block 2 to block 5 by more than before training",
+		Expect: append(growing("ssc-ebc17-mnist", 7), Expectation{ClassDifference, []Term{
+			block(1, "ssc-ebc17-mnist", 5), block(-1, "ssc-ebc17-mnist", 2),
+			untrained(-1, "ssc-ebc17-mnist", 5), untrained(1, "ssc-ebc17-mnist", 2),
+		}, 0, math.Inf(1)}),
 	},
 }
 
-// faithful predicts that reconstructions from each block hold more than half of an image's energy.
-func faithful(experiment string, blocks int) (all []Expectation) {
+// faithful predicts that reconstructions from each block close more than half of the gap between control and image.
+func faithful(quantity Quantity, experiment string, blocks int) (all []Expectation) {
 	for number := 1; number <= blocks; number++ {
-		all = append(all, Expectation{Quantity: Cosine, Subject: Source{experiment, blockName(number)}, Low: math.Sqrt(0.5), High: math.Inf(1)})
+		all = append(all, Expectation{quantity, []Term{block(1, experiment, number)}, 0.5, math.Inf(1)})
 	}
 	return all
 }
@@ -193,7 +269,7 @@ func faithful(experiment string, blocks int) (all []Expectation) {
 // growing predicts that differences between hypotheses grow from each block to the next.
 func growing(experiment string, blocks int) (all []Expectation) {
 	for number := 2; number <= blocks; number++ {
-		all = append(all, Expectation{ClassDifference, Source{experiment, blockName(number)}, Source{experiment, blockName(number - 1)}, 0, math.Inf(1)})
+		all = append(all, Expectation{ClassDifference, []Term{block(1, experiment, number), block(-1, experiment, number-1)}, 0, math.Inf(1)})
 	}
 	return all
 }

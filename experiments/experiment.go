@@ -10,23 +10,16 @@ type Experiment struct {
 	Title string
 	// Architecture makes the network at any width.
 	Architecture
-	// Settings are the hyperparameters that the experiment changes in its profile's recipe.
-	Settings Settings
-	// Chosen are hyperparameters that were chosen for this experiment alone on held-out images: at its study's [Grid], and beside it. They
-	// replace Settings of the same names, except at the grid's points.
-	Chosen Settings
+	// Change makes the hyperparameters of the scale those of the experiment; nil for none.
+	Change func(*Hyper)
 	// Base names the experiment of the same study that this one changes in one thing. Reports show the difference to it.
 	Base string
 	// Traced experiments are measured after every epoch, on the test images and on the first training images.
 	Traced bool
+	// Decoded experiments have the codes of their trained network decoded from every block (Sec. 4.2).
+	Decoded bool
 	// Paper holds the paper's numbers; empty for your own experiment.
 	Paper Paper
-}
-
-// AtGrid is the experiment without what was chosen for it, as the points of its study's grid are trained.
-func (e Experiment) AtGrid() Experiment {
-	e.Chosen = nil
-	return e
 }
 
 // Architecture makes a network at any width.
@@ -77,7 +70,7 @@ type Report string
 const (
 	// Rows reports the errors of each experiment in a table.
 	Rows Report = "rows"
-	// Sweeps reports learning curves for each number of sweeps, with paired tests between them.
+	// Sweeps reports learning curves for each number of sweeps.
 	Sweeps Report = "sweeps"
 	// Decodings reports images decoded from a network's codes, and how faithful they are.
 	Decodings Report = "decodings"

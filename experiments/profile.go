@@ -1,8 +1,6 @@
 package experiments
 
-import "ebsscgo/ebssc"
-
-// Profile sets the scale of all studies.
+// Profile is a named scale of the studies.
 type Profile struct {
 	// Name on the command line and of the folder in results/.
 	Name string
@@ -10,12 +8,10 @@ type Profile struct {
 	About string
 	// Demo profiles show that everything works. No verdict on a claim rests on them.
 	Demo bool
-	// Table, Unroll and Decoding are the scales of the studies that report rows, sweeps and decodings. Ablations is the scale
-	// of studies of rows that the paper does not report. Rows that are compared have one scale.
-	Table, Unroll, Decoding, Ablations Scale
-	// Memory and Disk that all studies take at most, in GiB: peak memory with one run at a time, and disk for all runs.
-	// Those of smoke and quick were measured on a CPU. Those of overnight and paper are scaled up from them, not measured.
-	Memory, Disk float64
+	// Scales has the size of each study's runs, by the study's name. The profile has no other studies.
+	Scales map[string]Scale
+	// Memory that a run takes at most, in GiB.
+	Memory float64
 }
 
 // Scale sets the size of a study's runs.
@@ -26,90 +22,79 @@ type Scale struct {
 	TrainImages, TestImages int
 	// Epochs through the training images.
 	Epochs int
-	// Seeds is the number of runs of each experiment, with seeds 1, 2, ….
+	// Seeds is the number of runs of each experiment, with seeds 1, 2, …. With fewer no claim gets a verdict.
 	Seeds int
-	// VerdictSeeds is the least number of seeds of each row that a verdict on a claim takes. Set it before they are trained: who looks
-	// after each seed stops when the verdict suits. (The five of the table at quick were set after three had been seen.) With 1 the
-	// deviation between seeds comes from rows that have several.
-	VerdictSeeds int
-	// Settings that differ from Recipe.
-	Settings Settings
+	// Change makes the recipe's hyperparameters those of the scale; nil for none. An experiment's own Change follows it.
+	Change func(*Hyper)
+}
+
+// PaperWidth is the number of filters of the paper's first two blocks; the others have twice as many.
+const PaperWidth = 96
+
+// onCPU are short trainings in small batches. Networks that under-fit lose by dropout.
+func onCPU(batch int) func(*Hyper) {
+	return func(h *Hyper) { h.Batch, h.Dropout = batch, 0 }
 }
 
 // Profiles are the profiles, smallest first.
 var Profiles = []Profile{
 	{
-		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing", Demo: true, Memory: 1, Disk: 0.1,
-		Table: Scale{
-			Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 4, Seeds: 1,
-			Settings: Settings{ParamBatch: 32, ebssc.ParamDropout: 0.0},
-		},
-		Unroll: Scale{
-			Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1,
-			Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0},
-		},
-		Decoding: Scale{
-			Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1,
-			Settings: Settings{ParamBatch: 25, ebssc.ParamDropout: 0.0},
-		},
-		Ablations: Scale{
-			Width: 4, TrainImages: 500, TestImages: 1000, Epochs: 2, Seeds: 1,
-			Settings: Settings{ParamBatch: 25, ebssc.ParamDropout: 0.0},
+		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing", Demo: true, Memory: 1,
+		Scales: map[string]Scale{
+			"table":         {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 4, Seeds: 1, Change: onCPU(32)},
+			"unroll":        {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
+			"unroll-both":   {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
+			"unroll-chosen": {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
+			"decoding":      {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: onCPU(25)},
+			"residuals":     {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: onCPU(25)},
+			"ablations":     {Width: 4, TrainImages: 500, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(25)},
+			"optimizer":     {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 4, Seeds: 1, Change: onCPU(32)},
 		},
 	},
 	{
-		Name: "quick", About: "real images at reduced width, the table within 30 minutes on 2 CPU cores (--jobs 2)", Memory: 3, Disk: 0.2,
-		// Narrow networks in few epochs under-fit: on held-out images dropout only costs.
-		Table:     Scale{Width: 16, Epochs: 4, Seeds: 1, VerdictSeeds: 5, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
-		Unroll:    Scale{Width: 8, Epochs: 6, Seeds: 1, VerdictSeeds: 3, Settings: Settings{ParamBatch: 100, ebssc.ParamDropout: 0.0}},
-		Decoding:  Scale{Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 1, VerdictSeeds: 3, Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0}},
-		Ablations: Scale{Width: 16, TrainImages: 20_000, Epochs: 3, Seeds: 1, VerdictSeeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
+		Name: "quick", About: "real images at a sixth of the paper's width: a verdict on every claim at that scale", Memory: 3,
+		Scales: map[string]Scale{
+			"table":         {Width: 16, Epochs: 4, Seeds: 5, Change: onCPU(64)},
+			"unroll":        {Width: 8, Epochs: 20, Seeds: 3, Change: onCPU(100)},
+			"unroll-both":   {Width: 8, Epochs: 20, Seeds: 3, Change: onCPU(100)},
+			"unroll-chosen": {Width: 8, Epochs: 6, Seeds: 3, Change: onCPU(100)},
+			"decoding":      {Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 3, Change: onCPU(50)},
+			"residuals":     {Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 3, Change: onCPU(50)},
+			"ablations":     {Width: 16, TrainImages: 20_000, Epochs: 3, Seeds: 3, Change: onCPU(64)},
+			"optimizer":     {Width: 16, Epochs: 4, Seeds: 3, Change: onCPU(64)},
+		},
 	},
 	{
-		Name: "overnight", About: "the paper's table at half its width, in a night on 2 CPU cores", Memory: 4, Disk: 0.5,
-		Table:     Scale{Width: 48, Epochs: 20, Seeds: 1, VerdictSeeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
-		Unroll:    Scale{Width: 16, Epochs: 12, Seeds: 1, VerdictSeeds: 1, Settings: Settings{ParamBatch: 100, ebssc.ParamDropout: 0.0}},
-		Decoding:  Scale{Width: 32, Epochs: 4, Seeds: 1, VerdictSeeds: 1, Settings: Settings{ParamBatch: 50, ebssc.ParamDropout: 0.0}},
-		Ablations: Scale{Width: 32, Epochs: 4, Seeds: 1, VerdictSeeds: 1, Settings: Settings{ParamBatch: 64, ebssc.ParamDropout: 0.0}},
+		Name: "weekend", About: "the paper's table at the paper's width, in some 30 hours of 2 CPU cores", Memory: 6,
+		Scales: map[string]Scale{
+			"table": {Width: PaperWidth, Epochs: 12, Seeds: 3, Change: onCPU(64)},
+			// No epochs: what the decodings of such a network show before it has learned anything.
+			"decoding": {Width: PaperWidth, TrainImages: 5000, Epochs: 0, Seeds: 1, Change: onCPU(50)},
+		},
 	},
 	{
-		Name: "paper", About: "the paper's width, data and dropout, with our optimizer; takes a GPU", Memory: 24, Disk: 10,
+		Name: "paper", About: "the paper's width, data and dropout, with our optimizer; takes a GPU", Memory: 24,
 		// The paper does not say how many epochs it trains. 40 epochs of the five rows take 17 minutes at 10,000 images/s.
-		Table:     Scale{Width: PaperWidth, Epochs: 40, Seeds: 3, VerdictSeeds: 3},
-		Unroll:    Scale{Width: 32, Epochs: 100, Seeds: 3, VerdictSeeds: 3},
-		Decoding:  Scale{Width: PaperWidth, Epochs: 20, Seeds: 1, VerdictSeeds: 3},
-		Ablations: Scale{Width: PaperWidth, Epochs: 40, Seeds: 1, VerdictSeeds: 1},
+		Scales: map[string]Scale{
+			"table":       {Width: PaperWidth, Epochs: 40, Seeds: 3},
+			"unroll":      {Width: 32, Epochs: 100, Seeds: 3},
+			"unroll-both": {Width: 32, Epochs: 100, Seeds: 3},
+			"decoding":    {Width: PaperWidth, Epochs: 20, Seeds: 3},
+			"residuals":   {Width: PaperWidth, Epochs: 20, Seeds: 3},
+			"ablations":   {Width: PaperWidth, Epochs: 40, Seeds: 3},
+			"optimizer":   {Width: PaperWidth, Epochs: 40, Seeds: 3},
+		},
 	},
-}
-
-// Scale returns the profile's scale for a study.
-func (p Profile) Scale(study Study) Scale {
-	switch {
-	case study.Report == Sweeps:
-		return p.Unroll
-	case study.Report == Decodings:
-		return p.Decoding
-	case study.Ablation && !study.LikeTable:
-		return p.Ablations
-	default:
-		return p.Table
-	}
 }
 
 // FindProfile returns the profile of that name.
 func FindProfile(name string) (Profile, error) {
+	var names []string
 	for _, profile := range Profiles {
 		if profile.Name == name {
 			return profile, nil
 		}
-	}
-	return Profile{}, unknown("profile", name, ProfileNames())
-}
-
-// ProfileNames are the names of the profiles, smallest first.
-func ProfileNames() (names []string) {
-	for _, profile := range Profiles {
 		names = append(names, profile.Name)
 	}
-	return names
+	return Profile{}, unknown("profile", name, names)
 }

@@ -20,6 +20,8 @@ type SevenBlocks struct {
 	Sweeps int
 	// Images that it reads; CIFAR-10 where empty.
 	Images Images
+	// Narrow divides the width, by 1 where it is 0.
+	Narrow int
 }
 
 const table2 = "Table 2"
@@ -30,15 +32,13 @@ var Table = []Experiment{
 	{Name: "crelu-lc7", Title: "CReLU+LC₇", Base: "relu-lc7", Architecture: SevenBlocks{Body: ebssc.CReLU}, Paper: Paper{2.09, 10.17, "2.6M", table2}},
 	{Name: "crelu-sn-lc7", Title: "CReLU(SN)+LC₇", Base: "crelu-lc7", Architecture: SevenBlocks{Body: ebssc.CReLUSN}, Paper: Paper{0.99, 9.74, "2.6M", table2}},
 	{Name: "ssc-lc7", Title: "SSC+LC₇", Base: "crelu-sn-lc7", Architecture: SevenBlocks{Body: ebssc.SSC}, Paper: Paper{0.99, 9.77, "2.6M", table2}},
-	{Name: "ssc-ebc67", Title: "SSC+EBC₆₋₇", Base: "ssc-lc7", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Paper: Paper{0.21, 9.23, "3.2M", table2}},
+	{Name: "ssc-ebc67", Title: "SSC+EBC₆₋₇", Base: "ssc-lc7", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Decoded: true, Paper: Paper{0.21, 9.23, "3.2M", table2}},
 }
-
-// PaperWidth is the number of filters of the paper's first two blocks; the others have twice as many.
-const PaperWidth = 96
 
 // Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
 // MNIST, and 10 classes. Where EBC is no block, no block is class-specific, and Validate of the network says so.
 func (s SevenBlocks) Network(width int) ebssc.Network {
+	width = max(1, width/max(1, s.Narrow))
 	n := ebssc.Network{Classes: 10, Classifier: ebssc.Linear, Sweeps: s.Sweeps}
 	n.Height, n.Width, n.Channels = s.Images.Size()
 	switch {

@@ -6,18 +6,24 @@ import (
 	"ebsscgo/ebssc"
 )
 
-// TwoBlocks is the network of the unroll study, for digits of 28×28×1 and 10 classes: two spherical blocks without pools
+// TwoBlocks is the network of the unroll studies, for digits of 28×28×1 and 10 classes: two spherical blocks without pools
 // (strides instead, so that the top-down pass is an exact adjoint), scored by their joint energy.
 //
 // The paper leaves the architecture open. Here the lower block has filters of 5×5, three pixels apart, so that its code is
 // 9×9, and the filters of the upper block are as large as that code. A block's update for all hypotheses is then one
-// matrix product, and all five numbers of sweeps train on all images within 20 minutes on 2 CPU cores.
+// matrix product.
 type TwoBlocks struct {
 	// Below is the coding of the lower block; the upper one is class-specific.
 	Below ebssc.Coding
 	// Sweeps is T.
 	Sweeps int
 }
+
+// The two readings of the paper's "2-block version of our energy-based model", for Below: class thresholds in the top block alone, or in both.
+var (
+	EBCOnTop  = ebssc.SSC
+	EBCInBoth = ebssc.EBC
+)
 
 // Network has `width` filters in the lower block and eight times as many in the upper one.
 func (t TwoBlocks) Network(width int) ebssc.Network {
@@ -30,44 +36,41 @@ func (t TwoBlocks) Network(width int) ebssc.Network {
 	}
 }
 
-// Unroll is the paper's Fig. 3: inference with 0 to 4 sweeps.
-var Unroll = unrolled("unroll", ebssc.SSC, map[int]Paper{
-	0: {TestErr: 1.31, Where: "Sec. 3.1.1"}, 1: {TestErr: 0.74, Where: "Sec. 3.1.1"},
-}, map[int]Settings{
-	0: {ebssc.ParamEnergyScale: 100.0, ParamLearningRate: 0.01, ebssc.ParamAlpha: 1e-4},
-	1: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.01, ebssc.ParamAlpha: 1e-4},
-	2: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.003, ebssc.ParamAlpha: 1e-3},
-	3: {ebssc.ParamEnergyScale: 30.0, ParamLearningRate: 0.003},
-	4: {ebssc.ParamEnergyScale: 3.0, ParamLearningRate: 0.003, ebssc.ParamAlpha: 1e-4},
-})
+// digits are the hyperparameters of networks for digits, which are not mirrored, nor moved, and not whitened: the model sees them as they are.
+func digits(h *Hyper) { h.Flip, h.Crop, h.Preprocessing = 0, 0, Raw }
 
-// UnrollBoth is another reading of "a two-block version of our energy-based model": class thresholds in both blocks.
-var UnrollBoth = unrolled("unroll-both", ebssc.EBC, nil, nil)
-
-// unrollGrid is what each number of sweeps chooses from. The factor on the energies decides the study: the paper has none, with which
-// no sweeps under-fit for many epochs, and a sweep gains most where no sweeps under-fit. The learning rate does, too. So each number of
-// sweeps gets its own ([Experiment.Chosen]), the point with the smallest held-out error at profile quick. Regularisation (α) is tried at the
-// chosen points alone, for a third axis would triple the time.
-var unrollGrid = Grid{
-	{ParamLearningRate, []any{0.003, 0.01}},
-	{ebssc.ParamEnergyScale, []any{3.0, 10.0, 30.0, 100.0}},
+// oneSetting is that of all numbers of sweeps, the paper's words: the softmax of the energies themselves (factor 1), and no regularisation.
+func oneSetting(h *Hyper) {
+	digits(h)
+	h.Optimizer, h.LearningRate, h.WarmUp, h.ClassStep, h.EnergyScale, h.Alpha = Adam, 0.1, 0, 1, 1, 0
 }
 
-// unrollSettings are those of all numbers of sweeps, but for what each has chosen.
-var unrollSettings = Settings{
-	// Digits are not mirrored, nor moved, and not whitened: the model sees them as they are.
-	ParamFlip: 0.0, ParamCrop: 0, ParamWhiten: false,
-	ParamOptimizer: Adam, ParamLearningRate: 0.003, ParamWarmUp: 0.0, ebssc.ParamEnergyScale: 3.0, ebssc.ParamClassStep: 1.0,
+// chosen are hyperparameters that were chosen for each number of sweeps on held-out images, before Version 4: the best point of one grid (learning
+// rate, factor on the energies), then the best of three α.
+var chosen = []func(*Hyper){
+	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.01, 100, 1e-4 },
+	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.01, 3, 1e-4 },
+	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.003, 3, 1e-3 },
+	func(h *Hyper) { h.LearningRate, h.EnergyScale = 0.003, 30 },
+	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.003, 3, 1e-4 },
 }
 
-// unrolled are experiments with 0 to 4 sweeps, with the paper's numbers and the settings chosen for each.
-func unrolled(name string, below ebssc.Coding, paper map[int]Paper, chosen map[int]Settings) (all []Experiment) {
-	for sweeps := range 5 {
-		all = append(all, Experiment{
+// unrolled are experiments with 0 to `most` sweeps, each beside the one with a sweep less. own, if not nil, has what each number of sweeps changes in the
+// setting of all.
+func unrolled(name string, most int, below ebssc.Coding, own []func(*Hyper)) (all []Experiment) {
+	paper := map[int]Paper{0: {TestErr: 1.31, Where: "Sec. 3.1.1"}, 1: {TestErr: 0.74, Where: "Sec. 3.1.1"}}
+	for sweeps := range most + 1 {
+		e := Experiment{
 			Name: fmt.Sprintf("%s-%d", name, sweeps), Title: fmt.Sprintf("T = %d", sweeps),
-			Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Paper: paper[sweeps], Traced: true,
-			Settings: unrollSettings, Chosen: chosen[sweeps],
-		})
+			Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Change: oneSetting, Paper: paper[sweeps], Traced: true,
+		}
+		if own != nil {
+			e.Change = func(h *Hyper) { *h = h.Changed(oneSetting, own[sweeps]) }
+		}
+		if sweeps > 0 {
+			e.Base = all[sweeps-1].Name
+		}
+		all = append(all, e)
 	}
 	return all
 }

@@ -3,18 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 )
 
-// dataFlag begins the help of --data.
-const dataFlag = "folder with CIFAR-10 in its binary version, or MNIST, or both"
-
-func dataCommand(stderr io.Writer) *cobra.Command {
+func dataCommand() *cobra.Command {
 	show := func(cmd *cobra.Command, sets []*dataset.Set) {
 		for _, set := range sets {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
@@ -29,15 +27,16 @@ func dataCommand(stderr io.Writer) *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s)\n", choice.Name, choice.Why)
+			var failed error
 			if choice.Warning != "" {
-				fmt.Fprintln(stderr, "warning: "+choice.Warning)
+				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
 			}
-			sets, err := dataset.Fetch(cmd.Context(), stderr)
-			show(cmd, sets)
 			if choice.Fallback {
-				err = errors.Join(errors.New("the XLA plugin is not here; see the warning above"), err)
+				failed = errors.New("the XLA plugin is not here; see the warning above")
 			}
-			return err
+			sets, err := dataset.Fetch(cmd.Context(), cmd.ErrOrStderr())
+			show(cmd, sets)
+			return errors.Join(failed, err)
 		},
 	}
 	var folder string
@@ -49,6 +48,51 @@ func dataCommand(stderr io.Writer) *cobra.Command {
 			return err
 		},
 	}
-	verify.Flags().StringVar(&folder, "data", "", dataFlag+" (default: $"+dataset.EnvVar+" or the cache)")
+	dataFlag(verify, &folder)
 	return group(&cobra.Command{Use: "data", Short: "Fetch or verify the data sets"}, fetch, verify)
+}
+
+func doctorCommand() *cobra.Command {
+	var folder, name string
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check the backend, data and memory, and suggest fixes; exit status 1 without a backend", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			profile, err := experiments.FindProfile(name)
+			if err != nil {
+				return err
+			}
+			const gib = 1 << 30
+			found := append(device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder))
+			found = append(found, device.CheckMemory("profile "+name, uint64(profile.Memory*gib)))
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, finding := range found {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
+				if finding.Do != "" {
+					fmt.Fprintf(w, "\t\t→ %s\n", finding.Do)
+				}
+			}
+			if found[0].Status == device.Missing {
+				err = errors.New("no run can begin without a backend: see above")
+			}
+			return errors.Join(w.Flush(), err)
+		},
+	}
+	profileFlag(cmd, &name)
+	dataFlag(cmd, &folder)
+	return cmd
+}
+
+// diagnose says where a data set is, see [dataset.Local], and what to do if it is missing.
+func diagnose(images experiments.Images, folder string) device.Finding {
+	f := device.Finding{What: string(images), Status: device.Missing, Do: "name its folder with --data or $" + dataset.EnvVar}
+	set, err := dataset.Local(images, folder)
+	switch {
+	case err != nil:
+		f.Detail = err.Error()
+	case set == nil:
+		f.Detail, f.Do = "not in the cache, or damaged there", f.Do+", or download it: ebssc data fetch"
+	default:
+		f.Status, f.Detail, f.Do = device.OK, fmt.Sprintf("%s, SHA-256 %s", dataset.Title(set.Name), set.SHA256), ""
+	}
+	return f
 }

@@ -2,167 +2,94 @@ package main
 
 import (
 	"bufio"
-	"flag"
-	"io/fs"
-	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/dataset/datasettest"
+	"ebsscgo/internal/record"
 	"ebsscgo/internal/train"
 )
 
-var (
-	kills = flag.Int("kills", 3, "how often TestInterrupted kills the program")
-	whole = flag.Bool("whole", false, "kill all of profile smoke, not a part that is quick")
-)
-
-// digits is a folder with made images of digits, 1000 each for training and for tests.
-func digits(t *testing.T) string {
-	folder := t.TempDir()
-	datasettest.MNIST(t, folder, 1000)
-	return folder
-}
-
-// smoke is the run that tests kill: rows of a table, curves and figures.
-func smoke(data, results string) []string {
-	args := []string{"run", "all", "--profile", "smoke", "--backend", "cpu", "--data", data, "--results", results}
-	if *whole {
-		return args
-	}
-	return append(args, "--only", "unroll-0,unroll-1", "--epochs", "2", "--images", "500")
-}
-
-// A program that is killed again and again, at random moments and just after it touched a file, goes on with the same command
-// and ends with the same tables, byte for byte but for the time that it took. SIGTERM ends it in one line, with the status that
-// shells expect, and it goes on likewise. (TestInterruptedRunGoesOn has SIGINT.)
-func TestInterrupted(t *testing.T) {
-	data, unbroken := digits(t), t.TempDir()
-	if *whole {
-		data = datasettest.CIFAR10(t)
-		datasettest.MNIST(t, data, 1000)
-	}
-	succeeds(t, smoke(data, unbroken)...)
-	t.Run("killed", func(t *testing.T) { killed(t, data, unbroken) })
-	t.Run("SIGTERM", func(t *testing.T) { signalled(t, data, unbroken, 143) })
-	t.Run("SIGHUP, unread", func(t *testing.T) { unread(t, data) })
-}
-
-// killed kills the program so often, or until it ends first, and then lets it finish.
-func killed(t *testing.T, data, unbroken string) {
-	results := t.TempDir()
-	temporary := t.TempDir()
-	t.Setenv("TMPDIR", temporary)
-	rng := rand.New(rand.NewPCG(1, 2))
-	count := 0
-	for count < *kills {
-		p := start(t, smoke(data, results)...)
-		waitForFiles(t, results, 1+rng.IntN(8)) // a run and its record are about as many
-		if count%2 == 0 {
-			time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond) // in the midst of training, too
-		}
-		require.NoError(t, p.Process.Signal(syscall.SIGKILL))
-		status := p.status(t)
-		if status == 0 {
-			break
-		}
-		require.Equal(t, -1, status, p.stderr.String())
-		count++
-	}
-	require.Greater(t, count, 0, "it had ended before it was killed")
-	stdout := succeeds(t, smoke(data, results)...)
-	require.Equal(t, tables(t, unbroken), tables(t, results))
-	require.Contains(t, stdout, "all runs, trials too")
-	requireNoLeftovers(t, results)
-	unfinished, err := filepath.Glob(filepath.Join(temporary, ".*"))
-	require.NoError(t, err)
-	require.Empty(t, unfinished, "files are written beside their places, where the next run removes what a kill left")
-}
-
-// waitForFiles waits until so many things have happened to files below a folder: made, written, renamed.
-func waitForFiles(t *testing.T, folder string, count int) {
-	watcher, err := fsnotify.NewWatcher()
-	require.NoError(t, err)
-	defer watcher.Close()
-	watch := func(folder string) {
-		require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() {
-				err = watcher.Add(path)
-			}
-			return err
-		}))
-	}
-	watch(folder)
-	// What takes longer than this happens at no file.
-	deadline := time.After(20 * time.Second)
-	for range count {
-		select {
-		case event := <-watcher.Events:
-			if info, err := os.Stat(event.Name); err == nil && info.IsDir() && event.Has(fsnotify.Create) {
-				watch(event.Name)
-			}
-		case err := <-watcher.Errors:
-			require.NoError(t, err)
-		case <-deadline:
-			return
-		}
-	}
-}
-
-// requireNoLeftovers requires that reports are whole: no temporary file lies beside them.
-func requireNoLeftovers(t *testing.T, results string) {
-	require.NoError(t, filepath.WalkDir(results, func(path string, entry fs.DirEntry, err error) error {
-		if entry.IsDir() && entry.Name() == train.Checkpoints {
-			return filepath.SkipDir
-		}
-		require.False(t, !entry.IsDir() && strings.HasPrefix(entry.Name(), "."), "%s was left behind", path)
-		return err
-	}))
-}
-
-// signalled stops the program once, with the signal of that exit status, and then lets it finish.
-func signalled(t *testing.T, data, unbroken string, status int) {
-	results := t.TempDir()
-	p := start(t, smoke(data, results)...)
-	waitForFiles(t, results, 4) // the folders, the lock, the first checkpoint
-	require.NoError(t, p.Process.Signal(syscall.Signal(status-128)))
-	require.Equal(t, status, p.status(t))
-	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
-	require.Contains(t, p.stderr.String(), "run the same command to go on")
-	succeeds(t, smoke(data, results)...)
-	require.Equal(t, tables(t, unbroken), tables(t, results))
-}
-
-// unread closes the output of the program, which goes on until the terminal's end stops it, and saves a checkpoint.
-func unread(t *testing.T, data string) {
+// startUntil starts ebssc, and returns when it has written a text, with what it wrote before. Nobody reads on.
+func startUntil(t *testing.T, text string, args ...string) (p *process, before string) {
 	reader, writer, err := os.Pipe()
 	require.NoError(t, err)
-	p := startInto(t, writer, append(row("unroll-0", data, t.TempDir()), "--epochs", "200")...)
+	p = start(t, writer, args...)
 	require.NoError(t, writer.Close())
-	lines := bufio.NewScanner(reader)
-	for lines.Scan() && !strings.Contains(lines.Text(), "epoch 2 of 200") {
-	}
-	require.NoError(t, reader.Close())
-	time.Sleep(time.Second) // epochs of some milliseconds, whose lines nobody reads
-	stop := syscall.SIGHUP
-	if signal.Ignored(stop) { // by nohup, which the program inherits
-		stop = syscall.SIGTERM
-	}
-	require.NoError(t, p.Process.Signal(stop))
-	for range 3 { // shells and the kernel send more of them
-		if stop == syscall.SIGHUP {
-			time.Sleep(time.Millisecond)
-			_ = p.Process.Signal(stop) // fails where the program has ended
+	defer reader.Close()
+	for lines := bufio.NewScanner(reader); lines.Scan(); before += lines.Text() + "\n" {
+		if strings.Contains(lines.Text(), text) {
+			return p, before
 		}
 	}
-	require.Equal(t, 128+int(stop), p.status(t), p.stderr.String())
-	require.Contains(t, p.stderr.String(), "run the same command to go on")
+	require.FailNow(t, "it ended before it wrote "+text, before+p.stderr.String())
+	return nil, ""
+}
+
+// results are the networks and the records of a folder of results, without what the clock says.
+func results(t *testing.T, folder string) (networks []string, records map[string]record.Record) {
+	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
+	require.NoError(t, err)
+	for id, r := range records {
+		r.Seconds, r.Finished, r.SHA256, r.Origin.Cores = 0, time.Time{}, "", 0
+		for i := range r.Curve {
+			r.Curve[i].Seconds = 0
+		}
+		records[id] = r
+		network, err := os.ReadFile(train.NetworkFile(folder, id))
+		require.NoError(t, err)
+		networks = append(networks, string(network))
+	}
+	return networks, records
+}
+
+// A program that is killed in mid-training, and then stopped by a signal, goes on with the same command and ends with the bits of an
+// unbroken one, which trains its runs side by side. Meanwhile no other process trains the same run.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	data, whole, broken := t.TempDir(), t.TempDir(), t.TempDir()
+	datasettest.MNIST(t, data, 1000)
+	args := func(results string, more ...string) []string {
+		return append([]string{"run", "unroll", "--profile", "smoke", "--only", "unroll-0", "--seeds", "2", "--epochs", "40", "--images", "500",
+			"--backend", "cpu", "--data", data, "--results", results}, more...)
+	}
+	p, _ := startUntil(t, "epoch 1 of 40", args(whole, "--jobs", "2")...)
+	require.Zero(t, p.status(t), "it goes on where nobody reads what it writes")
+
+	p, _ = startUntil(t, "seed 1: epoch 3 of 40", args(broken)...)
+	require.NoError(t, p.Process.Kill())
+	require.Equal(t, -1, p.status(t))
+	p, before := startUntil(t, "seed 2: epoch 3 of 40", args(broken)...)
+	require.Contains(t, before, "seed 1: resumed at")
+	require.NoError(t, p.Process.Signal(syscall.SIGSTOP))
+	require.Contains(t, start(t, nil, args(broken)...).line(t, 1), "another process is training")
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
+	require.Contains(t, p.line(t, 143), "run the same command to go on")
+	require.Contains(t, succeeds(t, args(broken)...), "seed 2: resumed at")
+
+	const folder = "smoke-mnist-unknown" // made images are not those of the committed results
+	networks, records := results(t, filepath.Join(whole, folder))
+	require.Len(t, records, 2)
+	for _, r := range records {
+		require.Less(t, r.TestErr, 20.0, "it learns")
+	}
+	brokenNetworks, brokenRecords := results(t, filepath.Join(broken, folder))
+	require.Equal(t, records, brokenRecords)
+	require.ElementsMatch(t, networks, brokenNetworks)
+
+	// These are trials: in the list of runs, and in no table. Their networks decode a test image, and classify it as a picture.
+	require.Contains(t, succeeds(t, "runs", "--profile", "smoke", "--results", whole), "--images 500")
+	require.NotContains(t, files(t, filepath.Join(whole, folder)), "unroll.csv")
+	pictures := filepath.Join(t.TempDir(), "new")
+	on := []string{"--run", "unroll-0", "--backend", "cpu", "--data", data, "--results", whole}
+	succeeds(t, append([]string{"decode", "--image", "7", "--out", filepath.Join(pictures, "seven.png")}, on...)...)
+	require.Contains(t, succeeds(t, append([]string{"classify", filepath.Join(pictures, "seven.png"), "--out", pictures}, on...)...), "PROBABILITY")
+	require.FileExists(t, filepath.Join(pictures, "seven_hypotheses.png"))
 }

@@ -2,12 +2,21 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/study"
 )
 
 func main() {
@@ -19,5 +28,103 @@ func main() {
 		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
 	signal.Ignore(syscall.SIGPIPE) // a run whose output nobody reads any more goes on, and saves when it is stopped
-	os.Exit(execute(os.Stdout, os.Stderr, os.Args[1:]))
+	os.Exit(execute(pipe{os.Stdout}, os.Stderr, os.Args[1:]))
+}
+
+// pipe is standard output. What nobody reads any more is dropped and is no error, as in "ebssc list | head -1".
+type pipe struct{ to *os.File }
+
+// Write writes the text, or drops it.
+func (p pipe) Write(text []byte) (int, error) {
+	n, err := p.to.Write(text)
+	if errors.Is(err, syscall.EPIPE) {
+		return len(text), nil
+	}
+	return n, err
+}
+
+// Fd lets others ask whether this is a terminal.
+func (p pipe) Fd() uintptr { return p.to.Fd() }
+
+// execute carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, 3 where a
+// comparison finds a row that got worse, or 128 and the signal's number after an interruption. A second signal ends the process at once.
+func execute(stdout, stderr io.Writer, args []string) (status int) {
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	if signal.Ignored(syscall.SIGHUP) { // by nohup
+		signals = signals[:2]
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	defer stop()
+	defer context.AfterFunc(ctx, func() { signal.Reset(signals[:2]...) })() // but not SIGHUP: a terminal that goes away may send several
+	root := command()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	called, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	status = 1
+	if errors.As(err, new(regression)) {
+		status = 3
+	}
+	line, cause := device.OneLine(err), context.Cause(ctx)
+	for _, s := range signals { // the cause names it in words
+		if cause != nil && strings.HasPrefix(cause.Error(), s.String()) && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
+			status = 128 + int(s.(syscall.Signal))
+			if called.HasParent() && called.Parent().Name() == "run" {
+				line += "; run the same command to go on"
+			}
+		}
+	}
+	fmt.Fprintf(stderr, "ebssc: %s\n", line)
+	return status
+}
+
+// command is the tree of commands.
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ebssc",
+		Short: "Reproduce “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes)",
+		Long: "ebssc trains the networks of “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes) and writes the\n" +
+			"paper's tables with its own numbers beside the paper's.",
+		Version: study.Versions(), SilenceUsage: true, SilenceErrors: true,
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	return group(root, listCommand(), runCommand(), runsCommand(), reportCommand(), compareCommand(), decodeCommand(), classifyCommand(),
+		doctorCommand(), dataCommand())
+}
+
+// group makes a command that only has subcommands: without one it prints its help, and a wrong one is an error.
+func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.SuggestionsMinimumDistance, cmd.Args = 2, cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		hint := ""
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+		}
+		return fmt.Errorf("unknown command %q for %s%s (%[2]s --help lists all)", args[0], cmd.CommandPath(), hint)
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+// resultsFlag, profileFlag and dataFlag add flags that several commands have.
+func resultsFlag(cmd *cobra.Command, results *string) {
+	cmd.Flags().StringVar(results, "results", "results", "folder of all results")
+}
+
+func profileFlag(cmd *cobra.Command, profile *string) {
+	var names []string
+	for _, p := range experiments.Profiles {
+		names = append(names, p.Name)
+	}
+	cmd.Flags().StringVar(profile, "profile", "quick", "scale: "+strings.Join(names, ", "))
+}
+
+func dataFlag(cmd *cobra.Command, folder *string) {
+	cmd.Flags().StringVar(folder, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+dataset.EnvVar+" or the cache)")
 }

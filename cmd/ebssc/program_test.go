@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,6 +14,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/dataset/datasettest"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/report"
+	"ebsscgo/internal/train"
 )
 
 // program is the built ebssc.
@@ -30,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func withProgram(m *testing.M) (status int, err error) {
-	folder, err := os.MkdirTemp("", "ebssc-reliability")
+	folder, err := os.MkdirTemp("", "ebssc-test")
 	if err != nil {
 		return 0, err
 	}
@@ -45,24 +50,18 @@ func withProgram(m *testing.M) (status int, err error) {
 // process is a running ebssc.
 type process struct {
 	*exec.Cmd
-	stdout, stderr bytes.Buffer
+	stderr bytes.Buffer
 }
 
 // start starts ebssc with arguments. It ends with the test at the latest.
-func start(t *testing.T, args ...string) *process { return startInto(t, nil, args...) }
-
-// startInto is start with another standard output than the process's buffer, if it is not nil.
-func startInto(t *testing.T, stdout *os.File, args ...string) *process {
+func start(t *testing.T, stdout io.Writer, args ...string) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{Cmd: exec.CommandContext(ctx, program, args...)}
-	p.Stdout, p.Stderr = &p.stdout, &p.stderr
-	if stdout != nil {
-		p.Stdout = stdout
-	}
+	p.Stdout, p.Stderr = stdout, &p.stderr
 	require.NoError(t, p.Start())
 	t.Cleanup(func() {
 		cancel()
-		p.Wait() // Fails where it was waited for.
+		p.Wait() // fails where it was waited for
 	})
 	return p
 }
@@ -76,58 +75,60 @@ func (p *process) status(t *testing.T) int {
 	return p.ProcessState.ExitCode()
 }
 
+// line requires that a process ends with that status and one line of error, and returns the line.
+func (p *process) line(t *testing.T, status int) string {
+	require.Equal(t, status, p.status(t), p.stderr.String())
+	require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), p.stderr.String())
+	return p.stderr.String()
+}
+
 // succeeds runs ebssc and requires that nothing goes wrong.
-func succeeds(t *testing.T, args ...string) (stdout string) {
-	p := start(t, args...)
+func succeeds(t *testing.T, args ...string) string {
+	var stdout bytes.Buffer
+	p := start(t, &stdout, args...)
 	require.Zero(t, p.status(t), p.stderr.String())
-	return p.stdout.String()
+	return stdout.String()
 }
 
-// fails runs ebssc and requires that it ends in one line of error, which it returns.
-func fails(t *testing.T, args ...string) (line string) {
-	p := start(t, args...)
-	require.Equal(t, 1, p.status(t), p.stdout.String())
-	line = p.stderr.String()
-	require.Equal(t, 1, strings.Count(line, "\n"), line)
-	require.True(t, strings.HasPrefix(line, "ebssc: "), line)
-	return strings.TrimSpace(line)
-}
-
-// tables are the CSV files below a folder of results, by name, without the columns that tell what a run took: seconds and cores.
-func tables(t *testing.T, results string) map[string][][]string {
-	all := map[string][][]string{}
-	require.NoError(t, filepath.WalkDir(results, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
+// files are all files of a folder of results but checkpoints, by their paths in it.
+func files(t *testing.T, folder string) map[string]string {
+	all := map[string]string{}
+	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && entry.Name() == train.Checkpoints {
+			return fs.SkipDir
+		}
+		if err == nil && !entry.IsDir() {
+			text, err := os.ReadFile(filepath.Join(folder, path))
+			all[path] = string(text)
 			return err
 		}
-		if filepath.Ext(path) != ".csv" {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		name, err := filepath.Rel(results, path)
-		all[name] = without(without(records, "seconds"), "cpu")
 		return err
 	}))
 	return all
 }
 
-// without is a table without a column.
-func without(records [][]string, column string) (rest [][]string) {
-	for _, record := range records {
-		var kept []string
-		for i, field := range record {
-			if records[0][i] != column {
-				kept = append(kept, field)
-			}
-		}
-		rest = append(rest, kept)
+// The real program from declarations to reports at profile smoke: a row of the table, and a network that is decoded.
+func TestSmoke(t *testing.T) {
+	t.Parallel()
+	results := t.TempDir()
+	args := []string{"run", "all", "--profile", "smoke", "--only", "crelu-lc7,ssc-ebc17", "--backend", "cpu", "--data", datasettest.CIFAR10(t), "--results", results}
+	require.Contains(t, succeeds(t, args...), "epoch 4 of 4")
+	folder := filepath.Join(results, "smoke-cifar10-unknown") // made images are not those of the committed results
+	reports := files(t, folder)
+	require.Contains(t, reports, report.File)
+	require.Contains(t, reports["table.csv"], "crelu-lc7")
+	require.Contains(t, reports["decodings.csv"], "conv7")
+	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	for id := range records {
+		require.FileExists(t, train.NetworkFile(folder, id))
 	}
-	return rest
+
+	// What is recorded is not trained again, and the same records give the same reports.
+	require.NotContains(t, succeeds(t, args...), "epoch 1 of")
+	require.NoError(t, os.Remove(filepath.Join(folder, report.File)))
+	succeeds(t, "report", "--results", results)
+	require.Equal(t, reports, files(t, folder))
+	require.Contains(t, succeeds(t, "compare", folder, folder), "CReLU+LC₇")
 }

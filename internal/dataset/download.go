@@ -10,21 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
-
-	"github.com/hashicorp/go-retryablehttp"
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
-)
-
-const (
-	// maxRetries is how often a failed download is repeated, from its start.
-	maxRetries = 4
-	// dialTimeout is how long connecting to a server may take.
-	dialTimeout = 10 * time.Second
-	// maxRedirects is how many redirects are followed.
-	maxRedirects = 10
 )
 
 // remote is a pinned file on the web.
@@ -34,147 +20,86 @@ type remote struct {
 	sha256 string
 }
 
-// errBytes says that a server sent other bytes than the pinned ones.
-var errBytes = errors.New("other bytes than expected")
+// tries is how often a download is begun.
+const tries = 5
 
-// permanent marks an error that another try would repeat.
-type permanent struct{ error }
+// firstWait is the pause before the second try; it doubles with each. idleTimeout is how long a connection may bring nothing. Tests wait less.
+var firstWait, idleTimeout = 500 * time.Millisecond, 30 * time.Second
 
-// Unwrap returns the marked error.
-func (p permanent) Unwrap() error { return p.error }
+// client gives up soon on a host that does not answer, so that what replaces the file comes sooner.
+var client = func() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	return &http.Client{Transport: transport}
+}()
 
 // download returns the bytes of a file, whose size and SHA-256 are as pinned. The error is ErrUnavailable unless ctx ended.
-func (w web) download(ctx context.Context, from remote) ([]byte, error) {
-	fmt.Fprintf(w.log, "downloading %s (%.1f MB)\n", from.url, float64(from.size)/1e6)
-	content, err := w.get(ctx, from)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("downloading %s: %w", from.url, ctx.Err())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %w: %w", from.url, ErrUnavailable, err)
-	}
-	return content, nil
-}
-
-// get requests a file until all of it has arrived, or until an answer or the number of tries rules that out.
-func (w web) get(ctx context.Context, from remote) (content []byte, err error) {
-	request, err := retryablehttp.NewRequestWithContext(ctx, http.MethodGet, from.url, nil)
-	if err != nil {
-		return nil, err
-	}
-	request.SetResponseHandler(func(response *http.Response) (err error) {
-		content, err = w.receive(response, from)
-		return err
-	})
-	response, err := w.client().Do(request)
-	if response != nil {
-		response.Body.Close()
-	}
-	var wrapped *url.Error
-	switch {
-	case errors.As(err, &wrapped):
-		return nil, wrapped.Err // without the address, which download names
-	case err == nil && content == nil:
-		return nil, fmt.Errorf("the server answered %s", response.Status)
-	}
-	return content, err
-}
-
-// receive reads the body of a response and verifies it. For an answer other than 200 OK it returns nil.
-func (w web) receive(response *http.Response, from remote) ([]byte, error) {
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, nil
-	}
-	if length := response.ContentLength; length >= 0 && length != from.size {
-		return nil, permanent{fmt.Errorf("%w: %d, not %d", errBytes, length, from.size)}
-	}
-	content := make([]byte, from.size)
-	body := progressbar.NewReader(response.Body, w.bar(from.size))
-	if n, err := io.ReadFull(&body, content); err != nil {
-		return nil, fmt.Errorf("broke off after %d of %d bytes: %w", n, from.size, err)
-	}
-	sum := sha256.Sum256(content)
-	if got := hex.EncodeToString(sum[:]); got != from.sha256 {
-		return nil, permanent{fmt.Errorf("%w: their SHA-256 is %s, not %s", errBytes, got, from.sha256)}
-	}
-	return content, nil
-}
-
-// bar returns a progress bar, visible only if the log is a terminal.
-func (w web) bar(size int64) *progressbar.ProgressBar {
-	terminal, ok := w.log.(interface{ Fd() uintptr })
-	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(w.log), progressbar.OptionShowBytes(true),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetVisibility(ok && term.IsTerminal(int(terminal.Fd()))))
-}
-
-// client returns a client that retries with growing pauses: lost connections, errors of the server, bodies that break off
-// or stall.
-func (w web) client() *retryablehttp.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DisableCompression = true // sizes are those of the file
-	transport.DisableKeepAlives = true  // each request has a connection, and its idle timeout, to itself
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
+func (r remote) download(ctx context.Context, log io.Writer) (content []byte, err error) {
+	fmt.Fprintf(log, "downloading %s (%.1f MB)\n", r.url, float64(r.size)/1e6)
+	for try, again := 0, true; again && try < tries; try++ {
+		if try > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(firstWait << (try - 1)):
+			}
 		}
-		return idleConn{conn, w.idleTimeout}, nil
+		content, again, err = r.get(ctx, log)
+		if err == nil {
+			return content, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("downloading %s: %w", r.url, ctx.Err())
+		}
 	}
-	client := retryablehttp.NewClient()
-	client.HTTPClient = &http.Client{Transport: transport, CheckRedirect: checkRedirect}
-	client.Logger = nil
-	client.RetryMax = maxRetries
-	client.RetryWaitMin, client.RetryWaitMax = w.wait, w.wait<<maxRetries
-	client.Backoff = func(shortest, longest time.Duration, attempt int, response *http.Response) time.Duration {
-		// A server may ask for a pause (Retry-After), but not for one of hours.
-		return min(retryablehttp.DefaultBackoff(shortest, longest, attempt, response), w.idleTimeout)
-	}
-	client.CheckRetry = shouldRetry
-	client.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	return client
+	return nil, fmt.Errorf("%s %w: %w", r.url, ErrUnavailable, err)
 }
 
-// checkRedirect refuses redirects to another scheme: from https to http, to files, to ftp.
-func checkRedirect(request *http.Request, via []*http.Request) error {
-	if len(via) > maxRedirects {
-		return permanent{fmt.Errorf("more than %d redirects", maxRedirects)}
+// get requests the file once, and verifies it; again says whether another try may succeed.
+func (r remote) get(ctx context.Context, log io.Writer) (content []byte, again bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(idleTimeout, func() { cancel(fmt.Errorf("no data for %v", idleTimeout)) })
+	defer idle.Stop()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
+	if err != nil {
+		return nil, false, err
 	}
-	if from := via[len(via)-1].URL; request.URL.Scheme != from.Scheme {
-		return permanent{fmt.Errorf("redirected from %s to %s", from.Scheme, request.URL)}
+	request.Header.Set("Accept-Encoding", "identity") // sizes are those of the file
+	response, err := client.Do(request)
+	if err != nil {
+		dial, wrapped := new(net.OpError), new(url.Error)
+		again = !errors.As(err, &dial) || dial.Op != "dial" // without a connection another try would find none
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // without the address, which download names
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, again, err
 	}
-	return nil
-}
-
-// shouldRetry says whether another try may succeed. An unknown or silent host is not tried again, so that the next address
-// comes sooner.
-func shouldRetry(ctx context.Context, response *http.Response, err error) (bool, error) {
-	var never permanent
-	var dns *net.DNSError
-	var dial *net.OpError
-	if errors.As(err, &never) ||
-		errors.As(err, &dns) && dns.IsNotFound ||
-		errors.As(err, &dial) && dial.Op == "dial" && dial.Timeout() {
-		return false, err
+	defer response.Body.Close()
+	switch code := response.StatusCode; {
+	case code != http.StatusOK:
+		return nil, code >= 500 || code == http.StatusTooManyRequests, fmt.Errorf("the server answered %s", response.Status)
+	case response.ContentLength >= 0 && response.ContentLength != r.size:
+		return nil, false, fmt.Errorf("other bytes than expected: %d, not %d", response.ContentLength, r.size)
 	}
-	return retryablehttp.DefaultRetryPolicy(ctx, response, err)
-}
-
-// idleConn is a connection that fails when no data arrives for the length of its timeout.
-type idleConn struct {
-	net.Conn
-	timeout time.Duration
-}
-
-// Read implements net.Conn.
-func (c idleConn) Read(p []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
-		return 0, err
+	content = make([]byte, r.size)
+	for n := 0; n < len(content); {
+		count, err := response.Body.Read(content[n:])
+		idle.Reset(idleTimeout)
+		if n += count; err != nil && n < len(content) {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return nil, true, fmt.Errorf("broke off after %d of %d bytes: %w", n, r.size, err)
+		}
+		if quarter := 4 * n / len(content); quarter > 4*(n-count)/len(content) {
+			fmt.Fprintf(log, "  %d %%\n", 25*quarter)
+		}
 	}
-	n, err := c.Conn.Read(p)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("no data for %v", c.timeout)
+	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != r.sha256 {
+		return nil, false, fmt.Errorf("other bytes than expected: their SHA-256 is %x, not %s", sum, r.sha256)
 	}
-	return n, err
+	return content, false, nil
 }

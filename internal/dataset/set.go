@@ -13,20 +13,13 @@ import (
 
 // The names of data sets. Only fingerprints decide which one a set gets.
 const (
-	// CIFAR10Name is CIFAR-10, the official bytes.
-	CIFAR10Name = "cifar10"
-	// CIFAR10JPEGName is all of CIFAR-10's images, once compressed as JPEGs of quality 75.
-	CIFAR10JPEGName = "cifar10-jpeg"
-	// CIFAR10UnknownName is anything else in the layout of CIFAR-10.
-	CIFAR10UnknownName = "cifar10-unknown"
-	// MNISTName is MNIST, the official bytes.
-	MNISTName = "mnist"
-	// MNISTUnknownName is anything else in the layout of MNIST (Fashion-MNIST, for one).
-	MNISTUnknownName = "mnist-unknown"
-	// MNIST32Name is MNIST padded to the size of CIFAR-10's images, see [Set.Padded32].
-	MNIST32Name = "mnist32"
-	// MNIST32UnknownName is any other set in the layout of MNIST, padded.
-	MNIST32UnknownName = "mnist32-unknown"
+	CIFAR10Name        = "cifar10"         // the official bytes
+	CIFAR10JPEGName    = "cifar10-jpeg"    // all images, once compressed as JPEGs of quality 75
+	CIFAR10UnknownName = "cifar10-unknown" // anything else in the layout of CIFAR-10
+	MNISTName          = "mnist"           // the official bytes
+	MNISTUnknownName   = "mnist-unknown"   // anything else in the layout of MNIST (Fashion-MNIST, for one)
+	MNIST32Name        = "mnist32"         // MNIST padded to the size of CIFAR-10's images, see [Set.Padded32]
+	MNIST32UnknownName = "mnist32-unknown" // any other set in the layout of MNIST, padded
 )
 
 // titles are the names of data sets as a reader of a table sees them.
@@ -61,6 +54,15 @@ func StandsIn(name string) bool { return strings.HasPrefix(name, MNIST32Name) }
 // put together, but a network trained on one can be shown the other's pictures.
 func Copies(a, b string) bool {
 	return min(a, b) == CIFAR10Name && max(a, b) == CIFAR10JPEGName
+}
+
+// Folder is the folder below results/ for a profile's results on the data set of that name: "quick" for the images of the committed
+// results, which are the JPEG copy of CIFAR-10 and MNIST, and "quick-mnist32" for others. Results on different images never mix.
+func Folder(profile, dataset string) string {
+	if dataset == CIFAR10JPEGName || dataset == MNISTName {
+		return profile
+	}
+	return profile + "-" + dataset
 }
 
 // numClasses is the number of classes of each data set here; labels are smaller.
@@ -122,38 +124,24 @@ func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(picked, dims...)
 }
 
-// paddedSize is the height and width of CIFAR-10's images.
-const paddedSize = 32
-
-// Padded32 returns the grey images of a set, which are at most 32 by 32, in the shape of CIFAR-10's: in the middle of
-// 32×32 zeros, and repeated in three channels. Its name says so, the fingerprint stays that of the files.
+// Padded32 returns the grey images of MNIST's layout in the shape of CIFAR-10's: in the middle of 32×32 zeros, and repeated in three
+// channels. Its name says so, the fingerprint stays that of the files.
 func (s *Set) Padded32() *Set {
 	padded := *s
-	padded.Name = MNIST32UnknownName
-	if s.Name == MNISTName {
-		padded.Name = MNIST32Name
-	}
+	padded.Name = strings.Replace(s.Name, MNISTName, MNIST32Name, 1)
 	padded.Train, padded.Test = s.Train.padded32(), s.Test.padded32()
 	return &padded
 }
 
 func (i Images) padded32() Images {
 	const channels = 3
-	padded := Images{
-		Height: paddedSize, Width: paddedSize, Channels: channels,
-		Pixels: make([]uint8, i.Len()*paddedSize*paddedSize*channels),
-		Labels: i.Labels,
-	}
-	top, left := (paddedSize-i.Height)/2, (paddedSize-i.Width)/2
-	for n := range i.Len() {
-		for y := range i.Height {
-			row := i.Pixels[(n*i.Height+y)*i.Width:][:i.Width]
-			start := ((n*paddedSize+top+y)*paddedSize + left) * channels
-			for x, grey := range row {
-				for c := range channels {
-					padded.Pixels[start+x*channels+c] = grey
-				}
-			}
+	padded := Images{Height: cifarSide, Width: cifarSide, Channels: channels, Pixels: make([]uint8, i.Len()*cifarImage), Labels: i.Labels}
+	top, left := (cifarSide-i.Height)/2, (cifarSide-i.Width)/2
+	for at, grey := range i.Pixels {
+		n, y, x := at/i.Size(), at%i.Size()/i.Width, at%i.Width
+		start := ((n*cifarSide+top+y)*cifarSide + left + x) * channels
+		for c := range channels {
+			padded.Pixels[start+c] = grey
 		}
 	}
 	return padded

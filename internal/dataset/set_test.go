@@ -65,6 +65,13 @@ func TestPadded32(t *testing.T) {
 	require.Equal(t, MNIST32UnknownName, unknown.Padded32().Name, "what is not MNIST is not labelled so")
 }
 
+func TestFolder(t *testing.T) {
+	for dataset, folder := range map[string]string{CIFAR10JPEGName: "quick", MNISTName: "quick", CIFAR10Name: "quick-cifar10",
+		CIFAR10UnknownName: "quick-cifar10-unknown", MNIST32Name: "quick-mnist32"} {
+		require.Equal(t, folder, Folder("quick", dataset))
+	}
+}
+
 func TestEveryNameHasATitle(t *testing.T) {
 	for _, name := range []string{CIFAR10Name, CIFAR10JPEGName, CIFAR10UnknownName, MNISTName, MNISTUnknownName, MNIST32Name, MNIST32UnknownName} {
 		require.NotEqual(t, name, Title(name))
@@ -74,7 +81,8 @@ func TestEveryNameHasATitle(t *testing.T) {
 
 // The values are what sha256sum printed for files of these bytes, and for its list of them.
 func TestFingerprintIsThatOfSha256sum(t *testing.T) {
-	require.Equal(t, "9871bf22f86ca589f6aa87857046dddac5c63c02496239af04d9a5a10c4ac0d8", fingerprint([]dataFile{{name: "a.bin", bytes: []byte("a")}, {name: "b.bin", bytes: []byte("bb")}}))
+	files := []dataFile{{name: "a.bin", bytes: []byte("a")}, {name: "b.bin", bytes: []byte("bb")}}
+	require.Equal(t, "9871bf22f86ca589f6aa87857046dddac5c63c02496239af04d9a5a10c4ac0d8", fingerprint(files))
 }
 
 // The official fingerprints follow from the published SHA-256 of each file.

@@ -22,55 +22,43 @@ import (
 	"ebsscgo/internal/cache"
 )
 
-// The constants of the paper's preprocessing, as Goodfellow 2013 (pylearn2) sets them for CIFAR-10.
 const (
-	// ContrastNorm is the Euclidean norm of an image after global contrast normalisation. Over the 3072 values of a
-	// CIFAR-10 image it makes their root mean square 55/√3072 ≈ 0.99.
-	ContrastNorm = 55.0
-	// ZCABias is added to every eigenvalue of the covariance of contrast-normalised images. As the mean of those
-	// eigenvalues is nearly 55²/3072 ≈ 0.98, it is a tenth of the mean variance of a pixel.
-	ZCABias = 0.1
-)
-
-const (
+	// contrastNorm is the Euclidean norm of an image after global contrast normalisation, as Goodfellow 2013 (pylearn2) sets it for
+	// CIFAR-10. Over the 3072 values of an image it makes their root mean square 55/√3072 ≈ 0.99.
+	contrastNorm = 55.0
 	// minNorm is the norm below which an image counts as one without contrast, and is not divided by its norm.
 	minNorm = 1e-8
 	// chunk is how many images go through the backend at once.
 	chunk = 2000
-	// whiteningVersion is raised by every change after which the same images give another whitening.
-	whiteningVersion = 1
+	// whiteningVersion is raised by every change after which the same images give another whitening, or another file.
+	whiteningVersion = 2
 )
 
 // Whitening is the preprocessing of the paper, fitted on training images by [Fit]: for an image x as a vector of
 // D = H·W·C values,
 //
 //	g = 55 (x − mean(x)) / ‖x − mean(x)‖₂                global contrast normalisation (GCN)
-//	y = (g − μ) W   with   W = U (Λ + 0.1)^(-1/2) Uᵀ     zero-phase component analysis (ZCA)
+//	y = (g − μ) W   with   W = U (Λ + ε)^(-1/2) Uᵀ       zero-phase component analysis (ZCA)
 //
 // where μ is the mean and U Λ Uᵀ the covariance (divided by N) of the training images after GCN.
 type Whitening struct {
 	height, width, channels int
 	mean                    []float32 // μ, [D]
-	matrix                  []float32 // W, [D, D], symmetric
+	matrix, inverse         []float32 // W and W⁻¹, [D, D], symmetric
 }
 
 // Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, so the cache keeps the result for the
 // next time that everything which decides it is the same.
-func Fit(ctx context.Context, backend compute.Backend, train Images, bias float64) (*Whitening, error) {
+//
+// epsilon > 0 is added to every eigenvalue of the covariance of contrast-normalised images. The mean of those eigenvalues is nearly
+// 55²/3072 ≈ 0.98 for CIFAR-10, so the 0.1 of Goodfellow 2013 is a tenth of the mean variance of a value.
+func Fit(ctx context.Context, backend compute.Backend, train Images, epsilon float64) (*Whitening, error) {
 	if train.Len() == 0 {
 		return nil, errors.New("no images to fit a whitening on")
 	}
-	if bias == 0 {
-		w := &Whitening{height: train.Height, width: train.Width, channels: train.Channels,
-			mean: make([]float32, train.Size()), matrix: make([]float32, train.Size()*train.Size())}
-		for i := range train.Size() {
-			w.matrix[i*train.Size()+i] = 1
-		}
-		return w, nil
-	}
 	load := func(file string) *Whitening { return loadWhitening(file, train) }
-	return loadOrMake(ctx, "whitening", whiteningKey(backend, train, bias), load, func(file string) (*Whitening, error) {
-		w, err := fit(ctx, backend, train, bias)
+	return loadOrMake(ctx, "whitening", whiteningKey(backend, train, epsilon), load, func(file string) (*Whitening, error) {
+		w, err := fit(ctx, backend, train, epsilon)
 		if err != nil {
 			return nil, err
 		}
@@ -78,20 +66,20 @@ func Fit(ctx context.Context, backend compute.Backend, train Images, bias float6
 	})
 }
 
-// whiteningKey is the hash of everything that decides a whitening.
-func whiteningKey(backend compute.Backend, train Images, bias float64) string {
+// whiteningKey is the hash of everything that decides a whitening, to the last bit: the plugin is part of it.
+func whiteningKey(backend compute.Backend, train Images, epsilon float64) string {
 	program, _, _ := strings.Cut(backend.Description(), " [") // the plugin, without the number of devices
 	hash := sha256.New()
-	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, bias %v, backend %s\n",
-		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, ContrastNorm, bias, program)
+	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, epsilon %v, backend %s\n",
+		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, contrastNorm, epsilon, program)
 	hash.Write(train.Pixels)
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// save writes a whitening: the SHA-256 of what follows, then the mean and the matrix in little-endian.
+// save writes a whitening: the SHA-256 of what follows, then the mean and the two matrices in little-endian.
 func (w *Whitening) save(file string) error {
 	var values bytes.Buffer
-	if err := binary.Write(&values, binary.LittleEndian, slices.Concat(w.mean, w.matrix)); err != nil {
+	if err := binary.Write(&values, binary.LittleEndian, slices.Concat(w.mean, w.matrix, w.inverse)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -103,8 +91,8 @@ func (w *Whitening) save(file string) error {
 
 // loadWhitening reads what save wrote for images of the size of train's. It returns nil if the file is missing or damaged.
 func loadWhitening(file string, train Images) *Whitening {
-	size := train.Size()
-	values := make([]float32, size+size*size)
+	d := train.Size()
+	values := make([]float32, d+2*d*d)
 	content, err := readPlain(file, int64(sha256.Size+4*len(values)))
 	if err != nil || len(content) != sha256.Size+4*len(values) {
 		return nil
@@ -116,7 +104,8 @@ func loadWhitening(file string, train Images) *Whitening {
 		return nil
 	}
 	return &Whitening{
-		height: train.Height, width: train.Width, channels: train.Channels, mean: values[:size], matrix: values[size:],
+		height: train.Height, width: train.Width, channels: train.Channels,
+		mean: values[:d], matrix: values[d : d+d*d], inverse: values[d+d*d:],
 	}
 }
 
@@ -127,37 +116,46 @@ func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tens
 		return nil, fmt.Errorf("images of %d×%d×%d: the whitening was fitted on %d×%d×%d",
 			images.Height, images.Width, images.Channels, w.height, w.width, w.channels)
 	}
+	d := images.Size()
+	return process(backend, images, func(inputs []*Node) *Node {
+		centred := Sub(normalizeContrast(inputs[0]), ConvertDType(inputs[1], dtypes.Float64))
+		return MatMul(centred, ConvertDType(inputs[2], dtypes.Float64))
+	}, tensors.FromFlatDataAndDimensions(w.mean, 1, d), tensors.FromFlatDataAndDimensions(w.matrix, d, d))
+}
+
+// Inverse is W⁻¹, float32 [D, D]: y W⁻¹ is g − μ, the contrast-normalised image less the mean of the training images.
+func (w *Whitening) Inverse() *tensors.Tensor {
+	return tensors.FromFlatDataAndDimensions(w.inverse, len(w.mean), len(w.mean))
+}
+
+// NormalizeContrast applies GCN alone, see [Whitening]: float32 [N, H, W, C].
+func NormalizeContrast(backend compute.Backend, images Images) (*tensors.Tensor, error) {
+	return process(backend, images, func(inputs []*Node) *Node { return normalizeContrast(inputs[0]) })
+}
+
+// process applies a graph of pixels uint8 [N, D] and constants to images, chunk by chunk, and returns its results as float32 [N, H, W, C].
+func process(backend compute.Backend, images Images, graph func(inputs []*Node) *Node, constants ...any) (*tensors.Tensor, error) {
 	if images.Len() == 0 {
-		return nil, fmt.Errorf("no images to whiten")
+		return nil, errors.New("no images to preprocess")
 	}
-	exec, err := NewExec(backend, whiten)
+	exec, err := NewExec(backend, func(inputs []*Node) *Node { return ConvertDType(graph(inputs), dtypes.Float32) })
 	if err != nil {
 		return nil, err
 	}
 	defer exec.Finalize()
-	size := images.Size()
-	mean := tensors.FromFlatDataAndDimensions(w.mean, 1, size)
-	matrix := tensors.FromFlatDataAndDimensions(w.matrix, size, size)
-	flat := make([]float32, 0, images.Len()*size)
+	flat := make([]float32, 0, images.Len()*images.Size())
 	err = eachChunk(images, func(pixels *tensors.Tensor) error {
-		whitened, err := exec.Call1(pixels, mean, matrix)
+		processed, err := exec.Call1(append([]any{pixels}, constants...)...)
 		if err != nil {
 			return err
 		}
-		return finalizeAfter(whitened, func() error {
-			return tensors.ConstFlatData(whitened, func(values []float32) { flat = append(flat, values...) })
-		})
+		err = tensors.ConstFlatData(processed, func(values []float32) { flat = append(flat, values...) })
+		return errors.Join(err, processed.FinalizeAll())
 	})
 	if err != nil {
 		return nil, err
 	}
 	return tensors.FromFlatDataAndDimensions(flat, images.Len(), images.Height, images.Width, images.Channels), nil
-}
-
-// whiten is the graph of Apply: pixels uint8 [N, D], mean float32 [1, D], matrix float32 [D, D] → float32 [N, D].
-func whiten(pixels, mean, matrix *Node) *Node {
-	centred := Sub(normalizeContrast(pixels), ConvertDType(mean, dtypes.Float64))
-	return ConvertDType(MatMul(centred, ConvertDType(matrix, dtypes.Float64)), dtypes.Float32)
 }
 
 // normalizeContrast is GCN as a graph: pixels uint8 [N, D] → float64 [N, D].
@@ -167,25 +165,18 @@ func normalizeContrast(pixels *Node) *Node {
 	norm := Sqrt(ReduceAndKeep(Square(x), ReduceSum, 1))
 	// An image of one value is all zeros by now, and stays so.
 	norm = Where(LessThan(norm, Scalar(x.Graph(), dtypes.Float64, minNorm)), OnesLike(norm), norm)
-	return MulScalar(Div(x, norm), ContrastNorm)
+	return MulScalar(Div(x, norm), contrastNorm)
 }
 
-// eachChunk calls do with images as tensors uint8 [chunk, D], the last of which may be smaller.
+// eachChunk calls do with images as tensors uint8 [chunk, D], the last of which may be smaller, and frees them: on a device that is not left to
+// the garbage collector.
 func eachChunk(images Images, do func(pixels *tensors.Tensor) error) error {
 	for from := 0; from < images.Len(); from += chunk {
 		part := images.Slice(from, min(from+chunk, images.Len()))
 		pixels := tensors.FromFlatDataAndDimensions(part.Pixels, part.Len(), part.Size())
-		if err := finalizeAfter(pixels, func() error { return do(pixels) }); err != nil {
+		if err := errors.Join(do(pixels), pixels.FinalizeAll()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// finalizeAfter frees a tensor after its use: on a device that is not left to the garbage collector.
-func finalizeAfter(t *tensors.Tensor, use func() error) error {
-	if err := use(); err != nil {
-		return err
-	}
-	return t.FinalizeAll()
 }

@@ -4,21 +4,27 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gomlx/compute"
-	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+	"gonum.org/v1/gonum/stat"
 
 	"ebsscgo/ebssc"
 )
 
-// Model decodes with a network and its variables, on a backend. Its program is compiled at the first use; Close frees it.
+// Model decodes with a network and its variables, on a backend, for one caller at a time. Its program is compiled at the first use, for the fields
+// as they are then; Close frees it.
 type Model struct {
 	Backend compute.Backend
 	Network ebssc.Network
+	Hyper   ebssc.Hyper
 	Store   *model.Store
+	// Unwhiten takes whitened images back: the inverse of the whitening's matrix, symmetric, float32 [D, D] with D = H·W·C. A whitened image y,
+	// as a vector, was y Unwhiten. nil for images that are not whitened.
+	Unwhiten *tensors.Tensor
 	// Ink says that positive pixels are ink: digits that are not whitened.
 	Ink bool
 	// Batch is the number of images that are decoded at a time: the codes of all hypotheses take memory, and one program serves
@@ -26,14 +32,20 @@ type Model struct {
 	Batch int
 
 	exec *model.Exec
+	// outputs names the program's outputs, in their order.
+	outputs []output
 }
+
+// output names an output of the program: a block's pictures, one or several for each image [N, (Y,) H, W, C], or one of its measures [N].
+type output struct{ block, name string }
 
 // Level holds the codes of one block decoded to signed images, in the units of preprocessed images with an arbitrary norm.
 type Level struct {
 	// Block is the block's name.
 	Block string
-	// Reconstructions [N, H, W, C] are decoded codes with zero thresholds in all blocks: they do not depend on a hypothesis.
-	Reconstructions *tensors.Tensor
+	// Reconstructions and RectifiedReconstructions [N, H, W, C] are codes with zero thresholds in all blocks, which do not depend on a hypothesis,
+	// decoded by the linear decoder and by the rectified one, see [ebssc.Reconstruction].
+	Reconstructions, RectifiedReconstructions *tensors.Tensor
 	// Features are decoded codes under each hypothesis without the thresholds' own contribution, [N, Y, H, W, C]; or
 	// [N, H, W, C] if the code does not depend on the hypothesis. See [ebssc.Decoding].
 	Features *tensors.Tensor
@@ -41,82 +53,102 @@ type Level struct {
 	Biases *tensors.Tensor
 }
 
-// Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first.
+// Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first. If ctx ends, Decode returns its cause.
 // For each level, decoding an image takes about Y times as long as its class scores.
 func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, error) {
-	type rows struct {
-		dims   []int
-		values []float32
-	}
-	var all []rows
-	err := m.each(ctx, images, func(outputs []*tensors.Tensor, count int) error {
-		if all == nil {
-			all = make([]rows, len(outputs))
-		}
-		for i, output := range outputs {
-			flat, err := tensors.CopyFlatData[float32](output)
-			if err != nil {
-				return err
-			}
-			dims := output.Shape().Dimensions
-			all[i].dims, all[i].values = dims, append(all[i].values, flat[:len(flat)/dims[0]*count]...)
-		}
-		return nil
-	})
+	all, err := m.run(ctx, images, true)
 	if err != nil {
 		return nil, err
 	}
-	next := func() (t *tensors.Tensor) {
-		dims := slices.Clone(all[0].dims)
-		dims[0] = images.Shape().Dim(0)
-		t, all = tensors.FromFlatDataAndDimensions(all[0].values, dims...), all[1:]
-		return t
-	}
 	var levels []Level
 	for _, layer := range m.Network.Blocks() {
-		next() // the measures
-		level := Level{Block: layer.Name, Reconstructions: next(), Features: next()}
-		if layer.Block.Coding.Thresholds == ebssc.ClassSpecific {
-			level.Biases = next()
-		}
-		levels = append(levels, level)
+		picture := func(name string) *tensors.Tensor { return all[output{layer.Name, name}].tensor() }
+		levels = append(levels, Level{
+			Block: layer.Name, Reconstructions: picture(linear), RectifiedReconstructions: picture(rectified),
+			Features: picture(features), Biases: picture(biases),
+		})
 	}
 	return levels, nil
 }
 
-// each hands over the outputs of the graph for each batch of images, and the number of its images. Copies of its first image fill up the
-// last batch: a program has one size of batches. If ctx ends, each returns its cause.
-func (m *Model) each(ctx context.Context, images *tensors.Tensor, do func(outputs []*tensors.Tensor, count int) error) (err error) {
-	if m.exec == nil {
-		if m.exec, err = model.NewExec(m.Backend, m.Store, m.graph); err != nil {
-			return fmt.Errorf("building the decoding: %w", err)
-		}
+// rows are an output's values for all images.
+type rows struct {
+	dims   []int
+	values []float32
+}
+
+// tensor returns the rows as a tensor, nil if there are none.
+func (r rows) tensor() *tensors.Tensor {
+	if r.values == nil {
+		return nil
 	}
-	dims := images.Shape().Dimensions
-	flat, size, batch := tensors.MustCopyFlatData[float32](images), images.Shape().Size()/dims[0], cmp.Or(m.Batch, dims[0])
-	for from := 0; from < dims[0]; from += batch {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		count := min(batch, dims[0]-from)
-		values := slices.Clone(flat[from*size : (from+count)*size])
-		for len(values) < batch*size {
-			values = append(values, flat[from*size:(from+1)*size]...)
-		}
-		outputs, err := m.exec.Call(tensors.FromFlatDataAndDimensions(values, append([]int{batch}, dims[1:]...)...))
+	return tensors.FromFlatDataAndDimensions(r.values, r.dims...)
+}
+
+// mean returns the mean of a measure over the images, nil if there are no values. No measure is beyond ±1 but by rounding, which is cut off.
+func (r rows) mean() *float64 {
+	if r.values == nil {
+		return nil
+	}
+	values := make([]float64, len(r.values))
+	for i, value := range r.values {
+		values[i] = float64(value)
+	}
+	mean := math.Max(-1, math.Min(1, stat.Mean(values, nil)))
+	return &mean
+}
+
+// run computes the pictures of all blocks, or else their measures, for images [N, H, W, C] in batches. A program has one size of batches, so
+// images from the first one on fill up the last batch. Thus another image follows each one there, too: its code is the control.
+// If ctx ends, run returns its cause.
+func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) (map[output]rows, error) {
+	if m.exec == nil {
+		exec, err := model.NewExec(m.Backend, m.Store, m.graph)
 		if err != nil {
-			return fmt.Errorf("decoding: %w", err)
+			return nil, fmt.Errorf("building the decoding: %w", err)
 		}
-		if err := do(outputs, count); err != nil {
-			return fmt.Errorf("reading a decoding: %w", err)
+		m.exec = exec
+	}
+	flat, err := tensors.CopyFlatData[float32](images)
+	if err != nil {
+		return nil, fmt.Errorf("reading images: %w", err)
+	}
+	dims := slices.Clone(images.Shape().Dimensions)
+	count, size := dims[0], len(flat)/dims[0]
+	dims[0] = cmp.Or(m.Batch, count)
+	all := map[output]rows{}
+	for from := 0; from < count; from += dims[0] {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
-		for _, output := range outputs {
-			if err := output.FinalizeAll(); err != nil {
-				return fmt.Errorf("freeing a decoding: %w", err)
+		var batch []float32
+		for i := range dims[0] {
+			image := (from + i) % count
+			batch = append(batch, flat[image*size:(image+1)*size]...)
+		}
+		inputs := []any{tensors.FromFlatDataAndDimensions(batch, dims...)}
+		if m.Unwhiten != nil {
+			inputs = append(inputs, m.Unwhiten)
+		}
+		outputs, err := m.exec.Call(inputs...)
+		if err != nil {
+			return nil, fmt.Errorf("decoding: %w", err)
+		}
+		for i, t := range outputs {
+			if o := m.outputs[i]; (t.Rank() > 1) == pictures {
+				values, err := tensors.CopyFlatData[float32](t)
+				if err != nil {
+					return nil, fmt.Errorf("reading a decoding: %w", err)
+				}
+				values = values[:len(values)/dims[0]*min(dims[0], count-from)]
+				all[o] = rows{append([]int{count}, t.Shape().Dimensions[1:]...), append(all[o].values, values...)}
+			}
+			if err := t.FinalizeAll(); err != nil {
+				return nil, fmt.Errorf("freeing a decoding: %w", err)
 			}
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // SetVariables gives the model the variables of another store, so that the same program decodes with them.
@@ -141,28 +173,4 @@ func (m *Model) Close() {
 		m.exec.Finalize()
 		m.exec = nil
 	}
-}
-
-// graph decodes images [N, H, W, C]: for each block its measures [N, 5], see fidelity, then what a Level holds.
-func (m *Model) graph(scope *model.Scope, images *Node) (outputs []*Node) {
-	for _, l := range m.levels(scope, images) {
-		outputs = append(outputs, m.fidelity(images, l), l.reconstructions, l.features)
-		if l.biases != nil {
-			outputs = append(outputs, l.biases)
-		}
-	}
-	return outputs
-}
-
-// level is a Level in a graph.
-type level struct{ reconstructions, features, biases *Node }
-
-// levels returns the decoded codes of images, for each block.
-func (m *Model) levels(scope *model.Scope, images *Node) (all []level) {
-	decoded := m.Network.Decode(scope, images)
-	withoutThresholds := m.Network.WithoutThresholds().Decode(scope.Store().RootScope().ResetVisited(), images)
-	for i := range decoded.Codes {
-		all = append(all, level{withoutThresholds.Codes[i], decoded.Features[i], decoded.Biases[i]})
-	}
-	return all
 }

@@ -16,9 +16,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
 )
 
 var xla compute.Backend
@@ -42,14 +44,14 @@ func network(coding ebssc.Coding) ebssc.Network {
 
 // newModel is a network with initial variables and thresholds that differ between classes.
 func newModel(t *testing.T, n ebssc.Network) *decode.Model {
+	h := experiments.Recipe.Hyper
+	h.Beta, h.ClassSpread = 0.02, 1
 	store := model.NewStore()
-	store.SetParams(map[string]any{ebssc.ParamBeta: 0.02, ebssc.ParamClassSpread: 1.0})
-	require.NoError(t, store.SetRNGStateFromSeed(1))
 	_, err := model.CallOnce(xla, store, func(scope *model.Scope, images *Node) *Node {
-		return n.Forward(scope, images).Scores
+		return n.Forward(scope, h, images).Scores
 	}, digits(n, 1))
 	require.NoError(t, err)
-	m := &decode.Model{Backend: xla, Network: n, Store: store, Batch: 25, Ink: n.Channels == 1}
+	m := &decode.Model{Backend: xla, Network: n, Hyper: h, Store: store, Batch: 25, Ink: n.Channels == 1}
 	t.Cleanup(m.Close)
 	return m
 }
@@ -66,29 +68,50 @@ func digits(n ebssc.Network, count int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, count, n.Height, n.Width, n.Channels)
 }
 
+// whitener is a symmetric matrix for images of a network, with eigenvalues from 1 to 3.
+func whitener(n ebssc.Network) *tensors.Tensor {
+	size := n.Height * n.Width * n.Channels
+	values := make([]float32, size*size)
+	for i := range size {
+		values[i*size+i] = 2
+		values[i*size+size-1-i] = 1 // the mirrored pixel
+	}
+	return tensors.FromFlatDataAndDimensions(values, size, size)
+}
+
+// cosine of the angle between two images.
+func cosine(a, b []float64) float64 { return floats.Dot(a, b) / floats.Norm(a, 2) / floats.Norm(b, 2) }
+
 // Measure agrees with loops over the pixels of the decoded images.
 func TestMeasureMeasuresDecodings(t *testing.T) {
 	const count = 30 // more than one batch
 	n := network(ebssc.EBC)
 	m, images := newModel(t, n), digits(n, count)
+	m.Unwhiten = whitener(n)
 	levels, err := m.Decode(t.Context(), images)
 	require.NoError(t, err)
 	measured, err := m.Measure(t.Context(), images)
 	require.NoError(t, err)
 	require.Len(t, measured, 2)
 	size, x := n.Height*n.Width, plot.Values(images)
+	// unwhitened adds to twice an image its mirror image, as whitener does.
+	unwhitened := func(image []float64) (seen []float64) {
+		for p := range image {
+			seen = append(seen, 2*image[p]+image[size-1-p])
+		}
+		return seen
+	}
 	for l, level := range levels {
 		require.Equal(t, []string{"conv1", "conv2"}[l], level.Block)
 		require.Equal(t, []int{count, n.Classes, n.Height, n.Width, 1}, level.Biases.Shape().Dimensions)
-		reconstructions, features := plot.Values(level.Reconstructions), plot.Values(level.Features)
-		var cosines, errors, differences, inkShares, inkAreas float64
+		linear, rectified := plot.Values(level.Reconstructions), plot.Values(level.RectifiedReconstructions)
+		features, biases := plot.Values(level.Features), plot.Values(level.Biases)
+		var cosines, rectifiedCosines, imageCosines, differences, inkShares, inkAreas, spreads float64
 		for i := range count {
-			image, decoded := x[i*size:][:size], reconstructions[i*size:][:size]
-			cosine := floats.Dot(image, decoded) / floats.Norm(image, 2) / floats.Norm(decoded, 2)
-			cosines += cosine / count
-			// The best multiple of the decoded image, by projection.
-			scaled := floats.ScaleTo(make([]float64, size), floats.Dot(image, decoded)/floats.Dot(decoded, decoded), decoded)
-			errors += floats.Distance(image, scaled, 2) / floats.Norm(image, 2) / count
+			image, decoded := x[i*size:][:size], linear[i*size:][:size]
+			cosines += cosine(image, decoded) / count
+			rectifiedCosines += cosine(image, rectified[i*size:][:size]) / count
+			imageCosines += cosine(unwhitened(image), unwhitened(decoded)) / count
 			pairs, inked, ink := 0.0, 0.0, 0.0
 			for p := range size {
 				if image[p] > 0 {
@@ -109,52 +132,119 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 			// The squared distances from the mean are those of the pairs over the number of classes.
 			all := features[i*n.Classes*size:][:n.Classes*size]
 			differences += pairs / float64(n.Classes) / floats.Dot(all, all) / count
+			for class := range n.Classes {
+				sum, squares := 0.0, 0.0
+				for p := range size {
+					mean := 0.0
+					for other := range n.Classes {
+						mean += biases[(i*n.Classes+other)*size+p] / float64(n.Classes)
+					}
+					square := math.Pow(biases[(i*n.Classes+class)*size+p]-mean, 2)
+					sum, squares = sum+square, squares+square*square
+				}
+				spreads += sum * sum / (float64(size) * squares) / float64(n.Classes*count)
+			}
 		}
 		got := measured[l]
-		require.Positive(t, got.CosineStd)
-		require.Positive(t, *got.DifferenceStd)
 		require.Greater(t, *got.Difference, 1e-6)
-		for name, pair := range map[string][2]float64{"cosine": {cosines, got.Cosine}, "error": {errors, got.Error},
-			"difference": {differences, *got.Difference}, "ink share": {inkShares, *got.InkShare}, "ink area": {inkAreas, *got.InkArea}} {
+		require.Greater(t, *got.BiasSpread, 1/float64(size))
+		for name, pair := range map[string][2]float64{"linear": {cosines, got.Linear.Cosine}, "rectified": {rectifiedCosines, got.Rectified.Cosine},
+			"unwhitened": {imageCosines, *got.Linear.ImageCosine}, "difference": {differences, *got.Difference},
+			"ink share": {inkShares, *got.InkShare}, "ink area": {inkAreas, *got.InkArea}, "spread": {spreads, *got.BiasSpread}} {
 			require.InEpsilon(t, pair[0], pair[1], 1e-3, "%s of %s", name, level.Block)
+		}
+	}
+	require.Equal(t, measured[0].Linear, measured[0].Rectified, "nothing is rectified at the image")
+	require.NotEqual(t, measured[1].Linear, measured[1].Rectified)
+}
+
+// The control has another image's code: where no max pool keeps maxima, its cosine is that of the image and another reconstruction. In batches of
+// three, this also holds where two images are left for the last one, or a single one.
+func TestControlIsAnotherImage(t *testing.T) {
+	n := network(ebssc.CReLUSN)
+	n.Layers[1].Pool.Average = true
+	m := newModel(t, n)
+	m.Batch = 3
+	for _, others := range [][]int{{1, 2, 0, 4, 0}, {1, 2, 0, 0}} {
+		images, count := digits(n, len(others)), float64(len(others))
+		levels, err := m.Decode(t.Context(), images)
+		require.NoError(t, err)
+		measured, err := m.Measure(t.Context(), images)
+		require.NoError(t, err)
+		size, x := n.Height*n.Width, plot.Values(images)
+		for l, level := range levels {
+			linear, rectified := plot.Values(level.Reconstructions), plot.Values(level.RectifiedReconstructions)
+			var want, wantRectified float64
+			for i, other := range others {
+				want += cosine(x[i*size:][:size], linear[other*size:][:size]) / count
+				wantRectified += cosine(x[i*size:][:size], rectified[other*size:][:size]) / count
+			}
+			require.InDelta(t, want, measured[l].Linear.Control, 1e-5)
+			require.InDelta(t, wantRectified, measured[l].Rectified.Control, 1e-5)
+			require.Greater(t, measured[l].Linear.Cosine, measured[l].Linear.Control+0.1)
 		}
 	}
 }
 
-// An orthonormal dictionary as large as its input reconstructs it exactly, and the code of a block without class thresholds
-// below it does not depend on the hypothesis.
-func TestMeasureOfAFaithfulBlock(t *testing.T) {
-	n := network(ebssc.CReLUSN)
-	n.Layers = append([]ebssc.Layer{{Name: "conv0", Block: &ebssc.Block{Filters: 1, Kernel: 1, Stride: 1, Coding: ebssc.CReLUSN}}}, n.Layers...)
-	measured, err := newModel(t, n).Measure(context.Background(), digits(n, 3))
+// Without another image there is no control. To decode one image needs none.
+func TestMeasureNeedsTwoImages(t *testing.T) {
+	n := network(ebssc.EBC)
+	m := newModel(t, n)
+	_, err := m.Measure(t.Context(), digits(n, 1))
+	require.ErrorContains(t, err, "two images in a batch")
+	levels, err := m.Decode(t.Context(), digits(n, 1))
 	require.NoError(t, err)
-	require.InDelta(t, 1, measured[0].Cosine, 1e-6)
-	require.InDelta(t, 0, measured[0].Error, 1e-3)
-	require.Nil(t, measured[0].Difference)
-	require.NotNil(t, measured[2].Difference)
+	require.Equal(t, 1, levels[0].Reconstructions.Shape().Dim(0))
+	m.Batch = 1
+	_, err = m.Measure(t.Context(), digits(n, 2))
+	require.ErrorContains(t, err, "two images in a batch")
 }
 
-// Records hold measures as JSON, which has no NaN: measures that do not exist are null, and one image deviates by 0.
-func TestFidelityIsJSON(t *testing.T) {
-	n := network(ebssc.SSC)
-	n.Channels = 3
-	measured, err := newModel(t, n).Measure(context.Background(), digits(n, 1))
+// An orthonormal dictionary as large as its input reconstructs it exactly, also after rounding, and the code of a block without class thresholds
+// below it does not depend on the hypothesis. Records hold measures as JSON, which has no NaN: those that do not exist are missing.
+func TestMeasureOfAFaithfulBlock(t *testing.T) {
+	n := network(ebssc.CReLUSN)
+	n.Channels = 3 // no ink
+	n.Layers = append([]ebssc.Layer{{Name: "conv0", Block: &ebssc.Block{Filters: 3, Kernel: 1, Stride: 1, Coding: ebssc.CReLUSN}}}, n.Layers...)
+	measured, err := newModel(t, n).Measure(t.Context(), digits(n, 3))
 	require.NoError(t, err)
+	require.InDelta(t, 1, measured[0].Linear.Cosine, 1e-6)
+	require.LessOrEqual(t, measured[0].Linear.Cosine, 1.0)
 	require.Nil(t, measured[0].Difference)
-	require.Zero(t, *measured[1].DifferenceStd)
-	require.Nil(t, measured[1].InkShare)
+	require.Nil(t, measured[0].BiasSpread)
+	require.Nil(t, measured[0].Linear.ImageCosine)
+	require.NotNil(t, measured[2].Difference)
+	require.NotNil(t, measured[2].BiasSpread)
+	require.Nil(t, measured[2].InkShare)
 	text, err := json.Marshal(measured)
 	require.NoError(t, err)
-	var read []decode.Fidelity
+	var read []record.Level
 	require.NoError(t, json.Unmarshal(text, &read))
 	require.Equal(t, measured, read)
+}
+
+// The same program decodes with other variables: a dictionary of zeros reconstructs nothing.
+func TestSetVariables(t *testing.T) {
+	n := network(ebssc.EBC)
+	m, images := newModel(t, n), digits(n, 2)
+	before, err := m.Measure(t.Context(), images)
+	require.NoError(t, err)
+	other := newModel(t, n).Store
+	v := other.GetVariable("/conv1/dictionary")
+	require.NoError(t, v.SetValue(tensors.FromShape(v.Shape())))
+	require.NoError(t, m.SetVariables(other))
+	after, err := m.Measure(t.Context(), images)
+	require.NoError(t, err)
+	require.Greater(t, before[0].Linear.Cosine, 0.5)
+	require.Equal(t, record.Reconstruction{}, after[0].Linear)
+	require.Zero(t, *after[0].Difference)
 }
 
 func TestMeasureStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	n := network(ebssc.EBC)
-	_, err := newModel(t, n).Measure(ctx, digits(n, 1))
+	_, err := newModel(t, n).Measure(ctx, digits(n, 2))
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -171,7 +261,8 @@ func TestFigures(t *testing.T) {
 	require.Greater(t, all.Height, fewer.Height)
 	dictionary := n.Variables(m.Store)["conv1/dictionary"]
 	for _, figure := range []plot.Figure{
-		all, fewer, decode.Residuals("title", classes, images, []uint8{0, 2}, levels[1]), decode.Dictionaries("title", dictionary, dictionary),
+		all, fewer, decode.Hypotheses("title", classes, images, levels),
+		decode.Residuals("title", classes, images, []uint8{0, 2}, levels[1]), decode.Dictionaries("title", dictionary, dictionary),
 	} {
 		picture, err := figure.PNG()
 		require.NoError(t, err)

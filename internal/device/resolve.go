@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -18,20 +17,19 @@ import (
 
 // machine is what the choice depends on; tests replace it by a made-up one.
 type machine struct {
-	plugins   func() (map[string]string, error)            // plugins that go-xla finds: name to absolute path
-	gpu       func(context.Context) bool                   // whether the machine has an NVIDIA GPU
-	cudaWheel func(context.Context) (path string, ok bool) // the CUDA plugin installed by pip
-	cpu       source                                       // of the CPU plugin
+	gpu                   func(context.Context) bool // whether the machine has an NVIDIA GPU
+	cudaPlugin, cpuPlugin func(context.Context) (path string, err error)
 }
 
-// thisMachine is the machine that the program runs on.
-func thisMachine() machine {
-	return machine{
-		plugins:   findPlugins,
-		gpu:       hasGPU,
-		cudaWheel: findCUDAWheel,
-		cpu:       cpuSource(thisSystem),
-	}
+// Resolve chooses the backend, and installs the CPU plugin if that is needed and missing.
+//
+// spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as "xla:/path/plugin.so" or
+// "xla:cuda,tf32=false". If it is empty, $GOMLX_BACKEND counts; if that is empty too, Resolve takes the fastest available.
+//
+// A backend that was asked for and is not available is an error. Resolve falls back to the Go backend only if nothing was asked
+// for, and not if the reason is that the cache folder cannot be used.
+func Resolve(ctx context.Context, spec string) (Choice, error) {
+	return machine{gpu: hasGPU, cudaPlugin: findCUDAPlugin, cpuPlugin: installCPUPlugin}.resolve(ctx, spec)
 }
 
 // resolve is Resolve for machine m.
@@ -54,118 +52,78 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	return choice, nil
 }
 
-// best is the choice if nothing was asked for. A cache folder that cannot be used, or a broken plugin, is an error: the user mends that in a
-// minute, while the Go backend would take days instead of hours.
+// best is the choice if nothing was asked for: CUDA if the machine has a GPU and its plugin, else the CPU, else Go. A cache folder that cannot
+// be used is an error: the user mends that in a minute, while the Go backend would take days instead of hours.
 func (m machine) best(ctx context.Context) (Choice, error) {
-	choice, err := m.bestXLA(ctx, "")
-	if err == nil || ctx.Err() != nil || errors.Is(err, cache.ErrUnusable) || errors.Is(err, errBrokenPlugin) {
-		return choice, err
-	}
-	return Choice{
-		Config:   nameGo,
-		Name:     nameGo,
-		Why:      "XLA is not available",
-		Warning:  fmt.Sprintf("the Go backend will compute, about 100 times slower than XLA, because: %v", err),
-		Fallback: true,
-	}, nil
-}
-
-// bestXLA is CUDA if the machine has a GPU and its plugin, else the CPU.
-func (m machine) bestXLA(ctx context.Context, options string) (Choice, error) {
 	why, warning := "no NVIDIA GPU", ""
 	if m.gpu(ctx) {
-		choice, err := m.xla(ctx, "cuda", options)
+		choice, err := m.xla(ctx, "cuda", "")
 		if err == nil {
 			choice.Why = "a GPU and its plugin found"
 			return choice, nil
 		}
 		why, warning = "a GPU found, but no plugin for it", fmt.Sprintf("the CPU will compute although there is a GPU: %v", err)
 	}
-	choice, err := m.xla(ctx, "cpu", options)
+	choice, err := m.xla(ctx, "cpu", "")
+	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrUnusable) && !errors.Is(err, errNotInstalled) {
+		why, warning = "XLA is not available", fmt.Sprintf("the Go backend will compute, about 100 times slower than XLA, because: %v", err)
+		choice, err = Choice{Config: nameGo, Name: nameGo, Fallback: true}, nil
+	}
 	choice.Why, choice.Warning = why, warning
 	return choice, err
 }
 
 // named is the choice that a non-empty spec asks for.
 func (m machine) named(ctx context.Context, spec string) (Choice, error) {
-	if spec == "cpu" || spec == "cuda" {
-		spec = "xla:" + spec
-	}
 	name, config, _ := strings.Cut(spec, ":")
-	switch name {
-	case nameGo:
-		return Choice{Config: spec, Name: nameGo}, nil
-	case nameXLA, "stablehlo", "shlo", "hlo": // GoMLX's names of one backend
-		plugin, options, _ := strings.Cut(config, ",")
-		if plugin == "" {
-			return m.bestXLA(ctx, options)
-		}
+	plugin, options, _ := strings.Cut(config, ",")
+	switch {
+	case spec == "cpu" || spec == "cuda":
+		return m.xla(ctx, spec, "")
+	case name == nameXLA && plugin != "":
 		return m.xla(ctx, plugin, options)
+	case name == nameGo:
+		return Choice{Config: spec, Name: nameGo}, nil
 	}
 	return Choice{}, errors.New("unknown; want cpu, cuda, go, or a GoMLX configuration such as xla:/path/to/plugin.so")
 }
 
-// xla is the choice of XLA with a plugin (see find) and GoMLX's options, if any.
-func (m machine) xla(ctx context.Context, plugin, options string) (Choice, error) {
-	path, err := m.find(ctx, plugin)
+// xla is the choice of XLA with a plugin, "cpu", "cuda" or an absolute path, and GoMLX's options, if any.
+func (m machine) xla(ctx context.Context, plugin, options string) (c Choice, err error) {
+	name, path := nameXLA, plugin // of an unknown kind: Open asks the plugin
+	switch file := filepath.Base(plugin); {
+	case plugin == "cuda" && !m.gpu(ctx):
+		err = errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists none)")
+	case plugin == "cuda":
+		path, err = m.cudaPlugin(ctx)
+		name = cudaName(options)
+	case plugin == "cpu":
+		path, err = m.cpuPlugin(ctx)
+		name = nameCPU
+	case !filepath.IsAbs(plugin):
+		err = errors.New("no plugin of this name: want cpu, cuda, or a file's absolute path")
+	case pjrt.IsCUDAName(file):
+		name = cudaName(options)
+	case strings.Contains(strings.ToUpper(file), "CPU"):
+		name = nameCPU
+	}
 	if err != nil {
 		return Choice{}, err
 	}
-	choice := Choice{Config: "xla:" + path, Name: nameXLA, Plugin: path}
-	if options != "" {
-		choice.Config += "," + options
+	if c.Plugin, err = filepath.EvalSymlinks(path); err != nil {
+		return Choice{}, fmt.Errorf("no plugin: %w", err)
 	}
-	// go-xla, too, derives the kind of other plugins from their paths.
-	switch {
-	case plugin == "cuda", plugin != "cpu" && pjrt.IsCUDAName(filepath.Base(path)):
-		choice.Name = cudaName(options)
-	case plugin == "cpu", strings.Contains(strings.ToUpper(filepath.Base(path)), "CPU"):
-		choice.Name = nameCPU
-	}
-	return choice, nil
+	return c.withPlugin(path, options, name), nil
 }
 
-// find returns the absolute path of a plugin: "cpu", which it installs if it is missing, "cuda", which may be installed by pip,
-// any other name that go-xla finds, or an absolute path.
-func (m machine) find(ctx context.Context, plugin string) (string, error) {
-	if filepath.IsAbs(plugin) {
-		if _, err := os.Stat(plugin); err != nil {
-			return "", fmt.Errorf("no plugin: %w", err)
-		}
-		return plugin, nil
-	}
-	if plugin == "cuda" && !m.gpu(ctx) {
-		return "", errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists none)")
-	}
-	found, err := m.plugins()
-	if err != nil {
-		return "", err
-	}
-	if path, ok := pick(found, plugin); ok {
-		return path, nil
-	}
-	switch plugin {
-	case "cpu":
-		return m.cpu.install(ctx)
-	case "cuda":
-		if path, ok := m.cudaWheel(ctx); ok {
-			return path, nil
-		}
-		return "", errors.New("no CUDA plugin; " + installCUDA)
-	}
-	return "", fmt.Errorf("no plugin of this name; found %q (a file is given by its absolute path)",
-		slices.Sorted(maps.Keys(found)))
-}
-
-// pick returns the plugin called name, or else the last whose name is that with a version ("cpu_v0.114.0").
-func pick(found map[string]string, name string) (path string, ok bool) {
-	if path, ok := found[name]; ok {
-		return path, true
-	}
-	for _, candidate := range slices.Backward(slices.Sorted(maps.Keys(found))) {
-		if strings.HasPrefix(candidate, name+"_v") {
-			return found[candidate], true
+// cudaName is the name of a CUDA plugin with GoMLX's options, among them "tf32=false" and "notf32".
+func cudaName(options string) string {
+	for option := range strings.SplitSeq(options, ",") {
+		name, value, _ := strings.Cut(option, "=")
+		on, err := strconv.ParseBool(value)
+		if name == "notf32" || name == "tf32" && err == nil && !on {
+			return nameCUDAFloat32
 		}
 	}
-	return "", false
+	return nameCUDA
 }

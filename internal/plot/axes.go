@@ -1,13 +1,11 @@
 package plot
 
 import (
-	"fmt"
 	"image/color"
 	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/palette/brewer"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -20,8 +18,8 @@ func Plot(title, x, y string) *plot.Plot {
 	p.Title.TextStyle.Font, p.Title.Padding = sans(13), 8
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font, axis.Label.Padding, axis.Tick.Label.Font = sans(12), 5, sans(10)
+		axis.Tick.Marker = plot.TickerFunc(decimalTicks)
 	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(decimalTicks), plot.TickerFunc(decimalTicks)
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding, p.Legend.YPosition = true, true, 2, draw.PosCenter
 	p.Legend.TextStyle.Font = sans(11)
 	grid := plotter.NewGrid()
@@ -30,8 +28,12 @@ func Plot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// margin around plots, in points.
-const margin = 10
+const (
+	// margin around plots, in points.
+	margin = 10
+	// legendTop is the distance of a legend from the top of its plot, in points: the height of a title in two lines.
+	legendTop = 40
+)
 
 // Row returns the figure of plots side by side with aligned axes and a margin, of that total size in points. A plot's legend stands
 // to the right of the plot, which it would cover inside.
@@ -55,31 +57,20 @@ func Row(width, height vg.Length, plots ...*plot.Plot) Figure {
 	}}
 }
 
-// legendTop is the distance of a legend from the top of its plot, in points: the height of a title in two lines.
-const legendTop = 40
-
-// Hue returns colour i of a palette of [MaxCurves] distinct colours; it repeats from there on.
-func Hue(i int) color.Color { return hues[i%len(hues)] }
-
-// DarkHue returns the lighter colour of the same hue as [Hue], for curves and dots on a dark ground.
-func DarkHue(i int) color.Color { return darkHues[i%len(darkHues)] }
-
 // MaxCurves is the number of distinct colours, and so of curves in a chart.
 const MaxCurves = 9
 
-// hues is the palette of curves and dots: ColorBrewer's largest dark one, and black.
-var hues = append(palette("Dark2", MaxCurves-1), color.Black)
+// hues are the colours of curves and dots: ColorBrewer's Dark2, and black.
+var hues = [MaxCurves]color.NRGBA{
+	rgb(0x1b9e77), rgb(0xd95f02), rgb(0x7570b3), rgb(0xe7298a), rgb(0x66a61e), rgb(0xe6ab02), rgb(0xa6761d), rgb(0x666666), rgb(0),
+}
 
-// darkHues are ColorBrewer's lighter colours of the same hues, and white.
-var darkHues = append(palette("Set2", MaxCurves-1), color.White)
+// Hue returns colour i of [MaxCurves] distinct ones; it repeats from there on.
+func Hue(i int) color.NRGBA { return hues[i%len(hues)] }
 
-// palette returns the colours of a ColorBrewer palette. It panics if the name or size is unknown.
-func palette(name string, count int) []color.Color {
-	colors, err := brewer.GetPalette(brewer.TypeQualitative, name, count)
-	if err != nil {
-		panic(fmt.Sprintf("palette %s: %v", name, err))
-	}
-	return colors.Colors()
+// rgb is a colour of 0xRRGGBB.
+func rgb(code uint32) color.NRGBA {
+	return color.NRGBA{uint8(code >> 16), uint8(code >> 8), uint8(code), 0xff}
 }
 
 // sans returns the sans-serif font of a size.

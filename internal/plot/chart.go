@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -16,20 +15,18 @@ import (
 type Chart struct {
 	// Title, in one or more lines; X and Y name the axes.
 	Title, X, Y string
-	// Log makes the vertical axis logarithmic, LogX the horizontal one: all values must be positive.
-	Log, LogX bool
+	// Log makes the vertical axis logarithmic: all values must be positive.
+	Log bool
 	// Curves, 1 to [MaxCurves].
 	Curves []Curve
 }
 
 // Curve is a series of points with a name.
 type Curve struct {
-	// Name in the legend.
+	// Name in the legend, which leaves out a curve without one.
 	Name string
 	// Points in the order of their X.
 	Points []Point
-	// Level, if not 0, is drawn as a dashed line across the chart in the curve's colour.
-	Level float64
 }
 
 // Point is the mean, minimum (Low) and maximum (High) of the measurements at X.
@@ -40,22 +37,11 @@ type Point struct {
 // At is a point with a single measurement.
 func At(x, y float64) Point { return Point{X: x, Mean: y, Low: y, High: y} }
 
-// MaxMarkers is the number of points up to which a curve has markers; more would overlap.
-const MaxMarkers = 20
-
-// First is the chart with its first MaxCurves curves, and with a title that says so if it has more.
-func (c Chart) First() Chart {
-	if len(c.Curves) > MaxCurves {
-		c.Title += fmt.Sprintf("\nthe first %d of %d curves", MaxCurves, len(c.Curves))
-		c.Curves = c.Curves[:MaxCurves]
-	}
-	return c
-}
+// maxMarkers is the number of points up to which each has a marker, and a tick of the axis; more would overlap.
+const maxMarkers = 12
 
 // Draw draws each curve as a line through the means and, if values differ, a translucent band from minimum to maximum.
-func (c Chart) Draw() (Figure, error) {
-	return Charts(c)
-}
+func (c Chart) Draw() (Figure, error) { return Charts(c) }
 
 // Charts draws charts side by side.
 func Charts(charts ...Chart) (Figure, error) {
@@ -75,45 +61,45 @@ func (c Chart) panel() (*plot.Plot, error) {
 	if len(c.Curves) == 0 || len(c.Curves) > MaxCurves {
 		return nil, fmt.Errorf("a chart of %d curves: it must have 1 to %d, one for each colour", len(c.Curves), MaxCurves)
 	}
-	p := c.axes()
+	p := Plot(c.Title, c.X, c.Y)
+	p.X.Padding, p.Y.Padding = 4, 4
+	if places := c.places(); len(places) <= maxMarkers {
+		p.X.Tick.Marker = plot.TickerFunc(func(float64, float64) []plot.Tick { return ticksAt(places) })
+	}
 	// All bands below all lines.
-	for _, add := range []func(Curve, *plot.Plot, color.Color) error{Curve.addBand, Curve.addLine} {
+	for _, add := range []func(Curve, *plot.Plot, color.NRGBA) error{Curve.addBand, Curve.addLine} {
 		for i, curve := range c.Curves {
 			if err := add(curve, p, Hue(i)); err != nil {
 				return nil, fmt.Errorf("drawing %s: %w", curve.Name, err)
 			}
 		}
 	}
-	for _, axis := range []struct {
-		log bool
-		*plot.Axis
-	}{{c.Log, &p.Y}, {c.LogX, &p.X}} {
-		switch {
-		case axis.log && axis.Min <= 0:
-			return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", axis.Min)
-		case axis.log && axis.Min == axis.Max: // which would be widened by 1 to both sides
-			axis.Min, axis.Max = axis.Min/2, axis.Max*2
-		}
+	if !c.Log {
+		return p, nil
+	}
+	if p.Y.Scale, p.Y.Tick.Marker = (plot.LogScale{}), plot.TickerFunc(logTicks); p.Y.Min <= 0 {
+		return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
+	}
+	if p.Y.Min == p.Y.Max { // which would be widened by 1 to both sides
+		p.Y.Min, p.Y.Max = p.Y.Min/2, p.Y.Max*2
 	}
 	return p, nil
 }
 
-// axes returns the chart's plot without curves.
-func (c Chart) axes() *plot.Plot {
-	p := Plot(c.Title, c.X, c.Y)
-	p.X.Padding, p.Y.Padding = 4, 4
-	p.X.Tick.Marker = plot.TickerFunc(integerTicks)
-	if c.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
+// places are the X of all points.
+func (c Chart) places() (all []float64) {
+	for _, curve := range c.Curves {
+		for _, point := range curve.Points {
+			if at, found := slices.BinarySearch(all, point.X); !found {
+				all = slices.Insert(all, at, point.X)
+			}
+		}
 	}
-	if c.Log {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(logTicks)
-	}
-	return p
+	return all
 }
 
 // addBand adds the band from minimum to maximum.
-func (c Curve) addBand(p *plot.Plot, hue color.Color) error {
+func (c Curve) addBand(p *plot.Plot, hue color.NRGBA) error {
 	var lower, upper plotter.XYs
 	for _, point := range c.Points {
 		lower = append(lower, plotter.XY{X: point.X, Y: point.Low})
@@ -127,13 +113,14 @@ func (c Curve) addBand(p *plot.Plot, hue color.Color) error {
 	if err != nil {
 		return err
 	}
-	band.Color, band.LineStyle.Width = translucent(hue), 0
+	hue.A = 0x40 // translucent
+	band.Color, band.LineStyle.Width = hue, 0
 	p.Add(band)
 	return nil
 }
 
-// addLine adds the line through the means, with markers up to MaxMarkers points.
-func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
+// addLine adds the line through the means, with markers up to maxMarkers points.
+func (c Curve) addLine(p *plot.Plot, hue color.NRGBA) error {
 	var means plotter.XYs
 	for _, point := range c.Points {
 		means = append(means, plotter.XY{X: point.X, Y: point.Mean})
@@ -145,22 +132,11 @@ func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
 	line.Color, line.Width = hue, 1.6
 	markers.Color, markers.Shape, markers.Radius = hue, draw.CircleGlyph{}, 2.2
 	p.Add(line)
-	if len(means) <= MaxMarkers {
+	if len(means) <= maxMarkers {
 		p.Add(markers)
 	}
-	if c.Level != 0 {
-		level := plotter.NewFunction(func(float64) float64 { return c.Level })
-		level.Color, level.Dashes = hue, plotutil.Dashes(2)
-		p.Add(level)
-		p.Y.Min, p.Y.Max = min(p.Y.Min, c.Level), max(p.Y.Max, c.Level)
+	if c.Name != "" {
+		p.Legend.Add(printable(c.Name), line)
 	}
-	p.Legend.Add(printable(c.Name), line)
 	return nil
-}
-
-// translucent returns the colour with low opacity.
-func translucent(hue color.Color) color.Color {
-	solid := color.NRGBAModel.Convert(hue).(color.NRGBA)
-	solid.A = 0x40
-	return solid
 }

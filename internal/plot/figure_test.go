@@ -15,12 +15,15 @@ func TestFiguresAreDeterministic(t *testing.T) {
 	for name, draw := range map[string]func() (plot.Figure, error){
 		"chart": chart(0.1).Draw,
 		"dots": func() (plot.Figure, error) {
-			return plot.Dots("title", "axis", []string{"a", "b"}, plot.Series{Name: "first", Values: []plot.Value{{Value: 1, Low: 0, High: 2}, {Value: 3}}},
-				plot.Series{Name: "second", Values: []plot.Value{{Value: 2}, {Value: -1}}})
+			return plot.Dots{Title: "title", X: "axis", Rows: []string{"a", "b"}, Series: []plot.Series{
+				{Name: "first", Values: []plot.Value{{Value: 1, Low: 0, High: 2}, {Value: 3}}},
+				{Name: "second", Hollow: true, Values: []plot.Value{{Value: 2}, {Value: -1}}},
+			}, Zero: true}.Draw()
 		},
 		"grid": func() (plot.Figure, error) {
 			tile := plot.Tile{Caption: "caption", Picture: plot.Map([]float64{-1, 0.3, 0, 1}, 2, 2, 1), Strong: true}
-			return plot.Grid{Title: "title", Columns: 2, Side: 50, Rows: []string{"row"}, Scale: [3]string{"-1", "0", "1"}, Tiles: []plot.Tile{tile, tile}}.Draw(), nil
+			grid := plot.Grid{Title: "title", Columns: 2, Side: 50, Rows: []string{"row"}, Scale: [3]string{"-1", "0", "1"}, Tiles: []plot.Tile{tile, tile}}
+			return grid.Draw(), nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,7 +96,7 @@ func TestTilesGrowWithText(t *testing.T) {
 
 func TestDotsOmitMissingValues(t *testing.T) {
 	ink := func(values ...plot.Value) float64 {
-		figure, err := plot.Dots("title", "axis", []string{"a", "b"}, plot.Series{Values: values})
+		figure, err := plot.Dots{Title: "title\nsubtitle", X: "axis", Rows: []string{"a", "b"}, Series: []plot.Series{{Values: values}}}.Draw()
 		require.NoError(t, err)
 		return drawn(t, figure)(color.NRGBAModel.Convert(plot.Hue(0)).(color.NRGBA))
 	}
@@ -103,13 +104,30 @@ func TestDotsOmitMissingValues(t *testing.T) {
 	require.Positive(t, both)
 	require.InDelta(t, both/2, ink(plot.Value{Value: 1}, plot.Value{Value: math.NaN()}), 0.05*both)
 	require.Greater(t, ink(plot.Value{Value: 1, Low: 0.5, High: 1.5}, plot.Value{Value: 2}), 1.2*both, "with an interval")
+	unknown := plot.Value{Value: 1, Low: math.NaN(), High: math.NaN()}
+	require.InDelta(t, both, ink(unknown, plot.Value{Value: 2}), 0.05*both)
+	require.Zero(t, ink(plot.Value{Value: math.NaN()}, plot.Value{Value: math.NaN()}))
 }
 
-// A single value fits under a title of two lines.
-func TestDotsOfOneRow(t *testing.T) {
-	figure, err := plot.Dots("title\nsubtitle", "axis", []string{"a"}, plot.Series{Values: []plot.Value{{Value: 1}}})
+// Hollow dots have less ink. Differences have a line at 0, wherever the values are, and names of any length leave room for the values.
+func TestDotsOfDifferences(t *testing.T) {
+	dots := plot.Dots{Title: "title", X: "axis", Rows: []string{"a"}, Series: []plot.Series{{Values: []plot.Value{{Value: 4}}}}}
+	ink := func(hue color.Color) float64 {
+		figure, err := dots.Draw()
+		require.NoError(t, err)
+		return drawn(t, figure)(color.NRGBAModel.Convert(hue).(color.NRGBA))
+	}
+	full := ink(plot.Hue(0))
+	before := ink(color.Gray{0x80}) // of letters
+	dots.Zero, dots.Series[0].Hollow = true, true
+	require.Less(t, ink(plot.Hue(0)), full/2)
+	require.Greater(t, ink(color.Gray{0x80}), 10*before)
+	short, err := dots.Draw()
 	require.NoError(t, err)
-	require.Positive(t, drawn(t, figure)(color.NRGBAModel.Convert(plot.Hue(0)).(color.NRGBA)))
+	dots.Rows[0] = strings.Repeat("a long name ", 20)
+	long, err := dots.Draw()
+	require.NoError(t, err)
+	require.Greater(t, long.Width, short.Width+500)
 }
 
 // Row names, a colour bar and a second title line enlarge the figure, and an empty cell is white.

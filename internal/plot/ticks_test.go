@@ -11,9 +11,9 @@ func TestDecimalTicks(t *testing.T) {
 		low, high float64
 		labels    []string
 	}{
-		{-3, 3, []string{"-3", "-2", "-1", "0", "1", "2", "3"}},
+		{-3, 3, []string{"−3", "−2", "−1", "0", "1", "2", "3"}},
 		{0.01, 0.31, []string{"0.05", "0.1", "0.15", "0.2", "0.25", "0.3"}},
-		{-0.2, 0.3, []string{"-0.2", "-0.1", "0", "0.1", "0.2", "0.3"}},
+		{-0.2, 0.3, []string{"−0.2", "−0.1", "0", "0.1", "0.2", "0.3"}},
 		{5, 5, nil},
 	} {
 		var labels []string
@@ -24,9 +24,8 @@ func TestDecimalTicks(t *testing.T) {
 	}
 }
 
-// An axis shorter than 1 has ticks between the integers.
-func TestShortIntegerTicks(t *testing.T) {
-	require.Equal(t, decimalTicks(0, 0.3), integerTicks(0, 0.3))
-	require.Greater(t, len(integerTicks(0, 0.3)), 2)
-	require.Len(t, integerTicks(1, 2), 2)
+// A logarithmic axis has ticks at 1, 2 and 5 times powers of ten, and decimal ones where there are not two of them.
+func TestLogTicks(t *testing.T) {
+	require.Len(t, logTicks(0.01, 1), 7)
+	require.Equal(t, decimalTicks(2.1, 4.9), logTicks(2.1, 4.9))
 }

@@ -7,11 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
+	"syscall"
 
 	"ebsscgo/internal/atomicfile"
 )
@@ -26,13 +27,13 @@ const (
 const suffix = ".json"
 
 // maxSize is the size in bytes of the largest file that is taken for a record.
-const maxSize = 64 << 20
+const maxSize = 4 << 20
 
 // Path is the file of a run in a folder of records.
 func Path(folder, id string) string { return filepath.Join(folder, id+suffix) }
 
-// Write adds the record to a folder in one step. It sets Format, ID and SHA256.
-func (r Record) Write(folder string) (Record, error) {
+// Save adds the record to a folder in one step. It sets Format, ID and SHA256.
+func (r Record) Save(folder string) (Record, error) {
 	r.Format, r.ID, r.SHA256 = Format, r.Run.ID(), ""
 	text, err := r.text()
 	if err != nil {
@@ -58,26 +59,28 @@ func (r Record) Write(folder string) (Record, error) {
 // Load reads and verifies a record. The error is fs.ErrNotExist where the run has none, else one line that names the file and the
 // field that does not fit.
 func Load(path string) (Record, error) {
-	info, err := os.Lstat(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {
 		return Record{}, fmt.Errorf("reading a record: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxSize {
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxSize {
 		return Record{}, refused(path, "file", errors.New("it is no regular file of a record's size"))
 	}
-	text, err := os.ReadFile(path)
+	text, err := io.ReadAll(io.LimitReader(file, maxSize))
 	if err != nil {
 		return Record{}, fmt.Errorf("reading a record: %w", err)
 	}
 	return parse(path, text)
 }
 
-// LoadAll reads and verifies all records of a folder, sorted by ID. A folder that does not exist has none.
-func LoadAll(folder string) (records []Record, err error) {
+// LoadAll reads and verifies all records of a folder, by their IDs. A folder that does not exist has none.
+func LoadAll(folder string) (map[string]Record, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading records: %w", err)
 	}
+	records := map[string]Record{}
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), suffix) || strings.HasPrefix(entry.Name(), ".") {
 			continue
@@ -86,14 +89,15 @@ func LoadAll(folder string) (records []Record, err error) {
 		if err != nil {
 			return nil, err
 		}
-		records = append(records, r)
+		records[r.ID] = r
 	}
 	return records, nil
 }
 
 // refused is the error of a record that does not fit.
 func refused(path, field string, why error) error {
-	return fmt.Errorf("record %s is refused: %s: %w; restore the file from git, or remove it and run the experiment again", path, field, why)
+	return fmt.Errorf("record %s is refused: %s: %s; restore the file from git, or remove it and run the experiment again",
+		path, field, strings.ReplaceAll(why.Error(), "\n", "; "))
 }
 
 // parse reads a record from the text of its file, and verifies it.
@@ -125,54 +129,10 @@ func parse(path string, text []byte) (r Record, err error) {
 	return r, nil
 }
 
-// text is the content of the record's file: JSON with a line for each field, and for each element of a list of structs.
+// text is the content of the record's file.
 func (r Record) text() ([]byte, error) {
-	var text bytes.Buffer
-	value := reflect.ValueOf(r)
-	opening := "{\n"
-	for i := range value.NumField() {
-		field, of := value.Type().Field(i), value.Field(i)
-		if of.Kind() == reflect.Pointer && of.IsNil() {
-			continue
-		}
-		fmt.Fprintf(&text, "%s\t%q: ", opening, field.Name)
-		opening = ",\n"
-		var err error
-		if of.Kind() == reflect.Slice {
-			err = writeList(&text, of)
-		} else {
-			err = writeValue(&text, of)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", field.Name, err)
-		}
-	}
-	text.WriteString("\n}\n")
-	return text.Bytes(), nil
-}
-
-// writeList writes a list, a line an element.
-func writeList(text *bytes.Buffer, list reflect.Value) error {
-	opening := "[\n"
-	for i := range list.Len() {
-		text.WriteString(opening + "\t\t")
-		opening = ",\n"
-		if err := writeValue(text, list.Index(i)); err != nil {
-			return err
-		}
-	}
-	if list.Len() == 0 {
-		text.WriteString("[")
-	}
-	text.WriteString("]")
-	return nil
-}
-
-// writeValue writes a value on one line.
-func writeValue(text *bytes.Buffer, value reflect.Value) error {
-	line, err := json.Marshal(value.Interface())
-	text.Write(line)
-	return err
+	text, err := json.MarshalIndent(r, "", "\t")
+	return append(text, '\n'), err
 }
 
 // checksum of a record's text.
@@ -188,7 +148,7 @@ func firstDifference(text, written []byte) string {
 	}
 	lines, field := strings.Split(string(text), "\n"), "text"
 	for i, line := range strings.Split(string(written), "\n") {
-		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "\t"), `": `); ok && strings.HasPrefix(name, `"`) {
+		if name, _, ok := strings.Cut(strings.TrimLeft(line, "\t"), `": `); ok && strings.HasPrefix(name, `"`) {
 			field = strings.TrimPrefix(name, `"`)
 		}
 		if i >= len(lines) || lines[i] != line {

@@ -1,22 +1,19 @@
-// Package record keeps finished runs as files that prove themselves. A record holds the whole description of its run and the
-// predictions for every test image, so that its ID and its errors can be computed again. Loading does so, and refuses a record
-// that does not fit. Reports follow from records alone.
+// Package record keeps finished runs as files that are verified when they are read. A record holds the whole description of its run and the
+// predictions for every test image, so that its ID and its errors can be computed again, and a checksum. That protects against damage and
+// careless edits. It does not prove who wrote the file. Reports follow from records alone.
 package record
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/decode"
 )
 
 // Format of a record's file. It is raised when fields change their meaning.
-const Format = 1
+const Format = 2
 
 // Record is a finished run: one file, <ID>.json, written in one step and never changed.
 type Record struct {
@@ -26,14 +23,16 @@ type Record struct {
 	ID string
 	// Run is the whole description of the run.
 	Run experiments.Run
+	// Overrides of the profile that the run was planned with, and Command, the command line that planned it.
+	Overrides experiments.Overrides
+	Command   string
 	// Parameters of the network, offsets included.
 	Parameters int
 	// TrainErr and TestErr in percent after the last epoch, without augmentation and dropout.
 	TrainErr, TestErr float64
-	// TrainObjective and TestObjective are Eq. (train_obj2) likewise: the mean log-loss in nats, plus the penalty of the variables.
-	TrainObjective, TestObjective float64
-	// Penalty is the part of both that is the penalty α/2 (‖ŵ‖² + ‖d‖²), in nats; nil in records from before it was kept.
-	Penalty *float64 `json:",omitempty"`
+	// TrainLoss and TestLoss are the mean log-losses likewise, in nats: Eq. (train_obj2) without the penalty α/2 (‖ŵ‖² + ‖d‖²), which is
+	// Penalty.
+	TrainLoss, TestLoss, Penalty float64
 	// Seconds of training and evaluation. Steps that a killed run lost do not count.
 	Seconds float64
 	// Finished is the time at which the run ended.
@@ -44,16 +43,24 @@ type Record struct {
 	Curve []Epoch
 	// Predictions and Labels are the classes of the test images in their order, a digit each: '0' stands for class 0.
 	Predictions, Labels string
-	// Decodings of the trained network, in studies that report them.
+	// Decodings of the trained network, if the run has them.
 	Decodings *Decodings `json:",omitempty"`
+	// Network has the checksums of the trained network's file.
+	Network Network
 	// SHA256 of the file with this field empty.
 	SHA256 string
 }
 
+// Network has the SHA-256 of a trained network's file, and of the same file with its values in half precision.
+type Network struct{ SHA256, HalfSHA256 string }
+
 // Origin names the program and the computer that a record comes from.
 type Origin struct {
-	// Commit that the program was built from, "unknown" without one; Go and GoMLX are versions; Plugin names the XLA plugin.
-	Commit, Go, GoMLX, Plugin string
+	// Commit that the program was built from, "unknown" without one; Go and GoMLX are versions.
+	Commit, Go, GoMLX string
+	// Backend that computed (xla-cpu, xla-cuda, xla-cuda-float32 without TF32, or go), the XLA Plugin, and the number of Devices.
+	Backend, Plugin string
+	Devices         int
 	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores that the run could use.
 	System, CPU string
 	Cores       int
@@ -73,18 +80,18 @@ func (o Origin) Then(next Origin) Origin {
 		}
 		return first + " then " + second
 	}
-	return Origin{
-		Commit: both(o.Commit, next.Commit), Go: both(o.Go, next.Go), GoMLX: both(o.GoMLX, next.GoMLX), Plugin: both(o.Plugin, next.Plugin),
-		System: both(o.System, next.System), CPU: both(o.CPU, next.CPU), Cores: next.Cores, GPU: both(o.GPU, next.GPU),
-	}
+	next.Commit, next.Go, next.GoMLX = both(o.Commit, next.Commit), both(o.Go, next.Go), both(o.GoMLX, next.GoMLX)
+	next.Backend, next.Plugin, next.System = both(o.Backend, next.Backend), both(o.Plugin, next.Plugin), both(o.System, next.System)
+	next.CPU, next.GPU = both(o.CPU, next.CPU), both(o.GPU, next.GPU)
+	return next
 }
 
 // Epoch is a point of a learning curve.
 type Epoch struct {
 	// Epoch counts from 1; Step is the number of training steps so far.
 	Epoch, Step int
-	// BatchLoss in nats and BatchErr in percent: means over the epoch's batches while training, with augmentation, dropout and smoothed
-	// labels, as far as the settings have them.
+	// BatchLoss in nats and BatchErr in percent: means over the epoch's batches while training, with augmentation and dropout, and with the
+	// penalty.
 	BatchLoss, BatchErr float64
 	// Seconds that the epoch took, with its trace.
 	Seconds float64
@@ -94,36 +101,14 @@ type Epoch struct {
 
 // Trace is a measurement after an epoch, without augmentation and dropout.
 type Trace struct {
-	// Objective in nats and TrainErr in percent on the first training images; TestErr in percent on the test images.
-	Objective, TrainErr, TestErr float64
-	// Penalty is the part of the objective that is the penalty of the variables; nil in records from before it was kept.
-	Penalty *float64 `json:",omitempty"`
-}
-
-// TrainLoss is the mean log-loss of the training images after the last epoch, in nats: the objective without its penalty. It is NaN for a record
-// from before the penalty was kept, unless its α is 0.
-func (r Record) TrainLoss() float64 { return r.withoutPenalty(r.TrainObjective, r.Penalty) }
-
-// TracedLoss is likewise that of the first training images after a traced epoch.
-func (r Record) TracedLoss(epoch Epoch) float64 {
-	return r.withoutPenalty(epoch.Trace.Objective, epoch.Trace.Penalty)
-}
-
-// withoutPenalty is an objective without the penalty that it holds.
-func (r Record) withoutPenalty(objective float64, penalty *float64) float64 {
-	if penalty != nil {
-		return objective - *penalty
-	}
-	if alpha, _ := r.Run.Settings.Number(ebssc.ParamAlpha); alpha > 0 {
-		return math.NaN()
-	}
-	return objective
+	// TrainLoss in nats, without the penalty, and TrainErr in percent on the first training images; TestErr in percent on the test images.
+	TrainLoss, TrainErr, TestErr float64
 }
 
 // Decodings are the measurements of Sec. 4.2 on a trained network.
 type Decodings struct {
-	// Trained and Untrained have a line a block: of the trained network, and of the same network before training.
-	Trained, Untrained []decode.Fidelity
+	// Trained and Untrained have an element a block: of the trained network, and of the same network before training.
+	Trained, Untrained []Level
 	// Images is the number of test images that they are means over; Seconds is the time that the measurement of one network took.
 	Images  int
 	Seconds float64
@@ -131,8 +116,80 @@ type Decodings struct {
 	Figures []Figure
 }
 
+// Level measures the decodings from one block, as means over images.
+type Level struct {
+	// Block is the block's name.
+	Block string
+	// Linear and Rectified measure reconstructions by the two decoders, with zero thresholds in all blocks.
+	Linear, Rectified Reconstruction
+	// Difference is the variation of the decoded features between hypotheses: their squared distance from the mean over
+	// hypotheses, divided by their squared norm. It is nil if the code does not depend on the hypothesis.
+	Difference *float64 `json:",omitempty"`
+	// InkShare is the fraction of that squared distance on a digit's ink, the pixels brighter than the background, and
+	// InkArea is the fraction of pixels with ink. Both are nil for other images, and if Difference is nil.
+	InkShare *float64 `json:",omitempty"`
+	InkArea  *float64 `json:",omitempty"`
+	// BiasSpread is the share of the image over which the decoded class biases spread, see [experiments.BiasSpread]; nil without class biases.
+	BiasSpread *float64 `json:",omitempty"`
+}
+
+// Reconstruction compares images with their reconstructions from a block's code.
+type Reconstruction struct {
+	// Cosine of the angle between an image and its reconstruction, in the space of the network's input; Control is that of another image's code
+	// under the image's own switches.
+	Cosine, Control float64
+	// ImageCosine and ImageControl are the same in the space of the image, after the inverse of whitening; nil for images that are not whitened.
+	ImageCosine  *float64 `json:",omitempty"`
+	ImageControl *float64 `json:",omitempty"`
+}
+
 // Figure is a picture beside the record.
 type Figure struct {
 	// File in the profile's figures folder, Title of the picture, and SHA256 of the file.
 	File, Title, SHA256 string
 }
+
+// Value returns a quantity of the run, of a block and of the network before training as the term says; ok is false if it was not measured.
+func (r Record) Value(quantity experiments.Quantity, term experiments.Term) (value float64, ok bool) {
+	switch quantity {
+	case experiments.TestErr:
+		return r.TestErr, true
+	case experiments.TrainErr:
+		return r.TrainErr, true
+	case experiments.TrainLoss:
+		return r.TrainLoss, true
+	}
+	if r.Decodings == nil {
+		return 0, false
+	}
+	levels := r.Decodings.Trained
+	if term.Untrained {
+		levels = r.Decodings.Untrained
+	}
+	at := slices.IndexFunc(levels, func(level Level) bool { return level.Block == term.Block })
+	if at < 0 {
+		return 0, false
+	}
+	level, optional := levels[at], (*float64)(nil)
+	switch quantity {
+	case experiments.LinearFidelity:
+		return level.Linear.Fidelity(), true
+	case experiments.RectifiedFidelity:
+		return level.Rectified.Fidelity(), true
+	case experiments.ClassDifference:
+		optional = level.Difference
+	case experiments.BiasSpread:
+		optional = level.BiasSpread
+	}
+	if optional == nil {
+		return 0, false
+	}
+	return *optional, true
+}
+
+// Learned says whether the network errs on the training images by more than 5 points less than chance does.
+func (r Record) Learned() bool { return r.TrainErr < 100*(1-1/float64(r.Run.Network.Classes))-5 }
+
+// Fidelity says how far the reconstruction closes the gap between the control and the image, in the space of the network's input; 1 is the image
+// itself.
+func (r Reconstruction) Fidelity() float64 { return (r.Cosine - r.Control) / (1 - r.Control) }

@@ -1,9 +1,7 @@
 package record_test
 
 import (
-	"fmt"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,169 +13,170 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/decode"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 )
 
-// written is a record of a small run, written to a folder of its own, with its path.
-func written(t *testing.T, change func(*record.Record)) (r record.Record, path string) {
-	r = recordtest.New(t, experiments.Studies, "unroll-1", "smoke", 1, experiments.Overrides{Images: 100})
-	if change != nil {
-		change(&r)
+// made is a record of a small run, with a trace, or with decodings and a figure.
+func made(t testing.TB, experiment string) record.Record {
+	r := recordtest.New(t, experiments.Studies, experiment, "smoke", 1, experiments.Overrides{Images: 100})
+	if r.Decodings != nil {
+		r.Decodings.Figures = []record.Figure{{File: "a.png", Title: "A <title> & more", SHA256: r.Network.SHA256}}
 	}
+	return r
+}
+
+// saved is a record in a folder of its own, with its path.
+func saved(t testing.TB, experiment string) (r record.Record, path string) {
 	folder := t.TempDir()
-	r, err := r.Write(folder)
+	r, err := made(t, experiment).Save(folder)
 	require.NoError(t, err)
 	return r, record.Path(folder, r.ID)
 }
 
-func TestWriteAndLoad(t *testing.T) {
-	r, path := written(t, func(r *record.Record) {
-		r.Decodings = &record.Decodings{Images: 3, Trained: []decode.Fidelity{{Block: "conv1", Cosine: 0.5}},
-			Figures: []record.Figure{{File: "a.png", Title: "A <title> & more", SHA256: "00"}}}
-	})
-	loaded, err := record.Load(path)
-	require.NoError(t, err)
-	require.Equal(t, r, loaded)
-	all, err := record.LoadAll(filepath.Dir(path))
-	require.NoError(t, err)
-	require.Equal(t, []record.Record{r}, all)
-	none, err := record.LoadAll(filepath.Join(filepath.Dir(path), "nowhere"))
+func TestSaveAndLoad(t *testing.T) {
+	for _, experiment := range []string{"unroll-1", "ssc-ebc17"} {
+		r, path := saved(t, experiment)
+		loaded, err := record.Load(path)
+		require.NoError(t, err)
+		require.Equal(t, r, loaded)
+		all, err := record.LoadAll(filepath.Dir(path))
+		require.NoError(t, err)
+		require.Equal(t, map[string]record.Record{r.ID: r}, all)
+		_, err = record.Load(record.Path(filepath.Dir(path), "relu-lc7-1-0000000000"))
+		require.ErrorIs(t, err, fs.ErrNotExist)
+	}
+	none, err := record.LoadAll(filepath.Join(t.TempDir(), "nowhere"))
 	require.NoError(t, err)
 	require.Empty(t, none)
-	_, err = record.Load(record.Path(filepath.Dir(path), "relu-lc7-1-0000000000"))
-	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// Flipping a bit of any byte of a record, and cutting it at any place, is refused in one line that names the file.
+// Flipping a bit of a byte of a record, every third, and cutting it at any place, is refused in one line that names the file.
 func TestEveryByteCounts(t *testing.T) {
-	_, path := written(t, nil)
+	_, path := saved(t, "unroll-1")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	refused := func(changed []byte, what string, at int) {
 		require.NoError(t, os.WriteFile(path, changed, 0o644))
 		_, err := record.Load(path)
-		require.Error(t, err, "%s %d of %q", what, at, text[max(0, at/8-20):min(len(text), at/8+20)])
-		require.Contains(t, err.Error(), path)
+		require.ErrorContains(t, err, path, "%s %d", what, at)
 		require.NotContains(t, err.Error(), "\n")
 	}
-	for at := range text {
+	for at := 0; at < len(text); at += 3 {
 		changed := append([]byte{}, text...)
 		changed[at] ^= 1 << (at % 8)
-		refused(changed, "bit", 8*at+at%8)
+		refused(changed, "bit of byte", at)
 	}
-	for range 200 {
+	for range 100 {
 		cut := rand.IntN(len(text))
-		refused(text[:cut], "cut at bit", 8*cut)
+		refused(text[:cut], "cut at", cut)
 	}
-	refused(append(append([]byte{}, text...), ' '), "a byte more at", 0)
+	refused(append(append([]byte{}, text...), ' '), "a byte more at", len(text))
 }
 
-// Edits that a person would make are refused by the field's name.
+// Edits that a person would make are refused by the field's name; fields that nothing computes again, by the checksum.
 func TestEditsAreNamed(t *testing.T) {
-	_, path := written(t, nil)
+	r, path := saved(t, "unroll-1")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	r, err := record.Load(path)
-	require.NoError(t, err)
-	lines := strings.Split(string(text), "\n")
-	edit := func(field, old, new string) {
-		changed := append([]string{}, lines...)
-		for i, line := range changed {
-			if strings.HasPrefix(line, "\t\""+field+"\"") {
-				require.Contains(t, line, old)
-				changed[i] = strings.Replace(line, old, new, 1)
-			}
-		}
-		require.NoError(t, os.WriteFile(path, []byte(strings.Join(changed, "\n")), 0o644))
-		_, err := record.Load(path)
-		require.ErrorContains(t, err, "refused: "+field+":", "%s for %s", new, old)
+	for _, edit := range []struct{ field, old, new string }{
+		{"Format", `"Format": 2`, `"Format": 1`},
+		{"ID", `"ID": "unroll`, `"ID": "enroll`},
+		{"ID", `"Version": 4`, `"Version": 5`}, // what the run is described by
+		{"ID", `"Seed": 1`, `"Seed": 2`},
+		{"ID", `"learning_rate": 0.1`, `"learning_rate": 0.02`},
+		{"ID", `"Name": "mnist"`, `"Name": "other"`},
+		{"Run", `"Epochs": 2`, `"Epochs": -2`},
+		{"Overrides", `"Images": 100`, `"Images": -100`},
+		{"Parameters", `"Parameters": `, `"Parameters": 1`},
+		{"TestErr", `"TestErr": `, `"TestErr": 1`},
+		{"TestErr", `"Predictions": "1`, `"Predictions": "0`},
+		{"TrainErr", `"TrainErr": 25`, `"TrainErr": 125`},
+		{"TrainLoss", `"TrainLoss": `, `"TrainLoss": -`},
+		{"Penalty", `"Penalty": 0.25`, `"Penalty": 1e300`},
+		{"Labels", `"Labels": "0`, `"Labels": "x`},
+		{"Predictions", `"Predictions": "`, `"Predictions": "0`},
+		{"Command", `"Command": "`, `"Command": "\u001b`},
+		{"Origin", `"CPU": "`, `"CPU": "\u009b`},
+		{"Origin", `"Cores": 2`, `"Cores": 0`},
+		{"Curve", `"Epoch": 2`, `"Epoch": 3`},
+		{"Network", `"HalfSHA256": "01`, `"HalfSHA256": "x1`},
+		{"Seconds", `"Seconds": 12`, `"Seconds":  12`}, // not as this program writes it
+		{"text", `"Seconds": 12`, `"Second": 12`},
+		{"text", `"Seconds": 12`, `"Seconds": "12"`},
+		{"text", `"Format"`, `"Unknown": 1, "Format"`},
+		{"SHA256", `"Seconds": 12`, `"Seconds": 13`},
+		{"SHA256", `"TestLoss": 1`, `"TestLoss": 2`},
+		{"SHA256", `"BatchErr": 80`, `"BatchErr": 79`},
+		{"SHA256", `"SHA256": "` + r.SHA256[:6], `"SHA256": "000000`},
+	} {
+		require.Contains(t, string(text), edit.old)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), edit.old, edit.new, 1)), 0o644))
+		_, err = record.Load(path)
+		require.ErrorContains(t, err, "refused: "+edit.field+":", "%s for %s", edit.new, edit.old)
 	}
-	edit("TestErr", ": ", ": 1")
-	edit("Parameters", ": ", ": 1")
-	edit("Predictions", `: "`+r.Predictions[:1], `: "`)
-	edit("Labels", `: "`+r.Labels[:1], `: "x`)
-	edit("ID", "unroll", "enroll")
-	edit("Format", "1", "2")
-	edit("SHA256", `: "`+r.SHA256[:1], `: "`+string(r.SHA256[0]^1))
-	edit("TrainErr", ": ", ": -")
-	edit("Penalty", ": ", ": 1")
-	changed := strings.Replace(string(text), r.Predictions[:9], strings.Repeat("9", 9), 1)
-	require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
-	_, err = record.Load(path)
-	require.ErrorContains(t, err, "refused: TestErr:")
-	// What only the checksum knows.
-	for _, field := range []string{"Seconds", "TrainObjective", "TestObjective"} {
-		changed := strings.Replace(string(text), `"`+field+`": `, `"`+field+`": 1`, 1)
-		require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
-		_, err := record.Load(path)
-		require.ErrorContains(t, err, "refused: SHA256:", field)
-	}
-	// Version, epochs, data set, seed and settings are part of the ID.
-	for _, old := range []string{fmt.Sprintf(`"Version":%d`, experiments.Version), `"Epochs":2`, `"Name":"cifar10-made"`, `"Seed":1`, `"batch_size":50`, `"Train":1000`} {
-		changed := strings.Replace(string(text), old, strings.NewReplacer("2", "3", "3", "2", "1", "4", "5", "6", "made", "mode").Replace(old), 1)
-		require.NotEqual(t, string(text), changed, old)
-		require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
-		_, err := record.Load(path)
-		require.ErrorContains(t, err, "refused: ID:", old)
-	}
-	// Spaces that JSON does not mind.
-	changed = strings.Replace(string(text), `"Seconds": `, `"Seconds":  `, 1)
-	require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
-	_, err = record.Load(path)
-	require.ErrorContains(t, err, "refused: Seconds:")
 }
 
-// Links, pipes and folders in a record's place are refused and not read.
+// Links to nowhere, pipes, folders and large files in a record's place are refused, and nothing waits for a pipe.
 func TestNoRegularFile(t *testing.T) {
-	_, path := written(t, nil)
-	for name, put := range map[string]func(string) error{
-		"link":   func(at string) error { return os.Symlink("/etc/passwd", at) },
-		"pipe":   func(at string) error { return syscall.Mkfifo(at, 0o600) },
-		"folder": func(at string) error { return os.Mkdir(at, 0o700) },
+	folder := t.TempDir()
+	at := filepath.Join(folder, "unroll-1-1-0123456789.json")
+	for name, put := range map[string]func() error{
+		"pipe":   func() error { return syscall.Mkfifo(at, 0o600) },
+		"folder": func() error { return os.Mkdir(at, 0o700) },
+		"large":  func() error { return os.WriteFile(at, make([]byte, 5<<20), 0o600) },
+		"device": func() error { return os.Symlink("/dev/zero", at) },
 	} {
-		at := filepath.Join(filepath.Dir(path), name+".json")
-		require.NoError(t, put(at))
-		_, err := record.LoadAll(filepath.Dir(path))
-		require.ErrorContains(t, err, at)
+		require.NoError(t, put())
+		_, err := record.LoadAll(folder)
+		require.ErrorContains(t, err, at, name)
 		require.NoError(t, os.Remove(at))
 	}
 }
 
-// What cannot be a result is not recorded, and leaves no file.
-func TestWriteRefuses(t *testing.T) {
+// What cannot be a result is not saved, and leaves no file.
+func TestSaveRefuses(t *testing.T) {
 	for name, change := range map[string]func(*record.Record){
-		"error":       func(r *record.Record) { r.TestErr++ },
-		"predictions": func(r *record.Record) { r.Predictions = r.Predictions[1:] },
-		"curve":       func(r *record.Record) { r.Curve = r.Curve[1:] },
-		"parameters":  func(r *record.Record) { r.Parameters++ },
+		"an error":              func(r *record.Record) { r.TestErr++ },
+		"a prediction less":     func(r *record.Record) { r.Predictions = r.Predictions[1:] },
+		"an epoch less":         func(r *record.Record) { r.Curve = r.Curve[1:] },
+		"parameters":            func(r *record.Record) { r.Parameters++ },
+		"no decodings":          func(r *record.Record) { r.Decodings = nil },
+		"a block less":          func(r *record.Record) { r.Decodings.Trained = r.Decodings.Trained[1:] },
+		"another block":         func(r *record.Record) { r.Decodings.Untrained[0].Block = "conv9" },
+		"a cosine above 1":      func(r *record.Record) { r.Decodings.Trained[0].Linear.Cosine = 1.1 },
+		"a control of 1":        func(r *record.Record) { r.Decodings.Trained[0].Rectified.Control = 1 },
+		"a share above 1":       func(r *record.Record) { r.Decodings.Trained[0].BiasSpread = new(1.5) },
+		"a figure elsewhere":    func(r *record.Record) { r.Decodings.Figures[0].File = "../a.png" },
+		"a figure without sum":  func(r *record.Record) { r.Decodings.Figures[0].SHA256 = "00" },
+		"a title for terminals": func(r *record.Record) { r.Decodings.Figures[0].Title = "\x1b[2J" },
+		"no network":            func(r *record.Record) { r.Network.SHA256 = "" },
+		"an unknown optimizer":  func(r *record.Record) { r.Run.Hyper.Optimizer = "sgd" },
+		"a long command":        func(r *record.Record) { r.Command = strings.Repeat("x", 5000) },
 	} {
-		r := recordtest.New(t, experiments.Studies, "unroll-1", "smoke", 1, experiments.Overrides{})
+		r := made(t, "ssc-ebc17")
 		change(&r)
 		folder := t.TempDir()
-		_, err := r.Write(folder)
-		require.Error(t, err, name)
+		_, err := r.Save(folder)
+		require.ErrorContains(t, err, "refused", name)
 		entries, err := os.ReadDir(folder)
 		require.NoError(t, err)
 		require.Empty(t, entries)
 	}
 }
 
-// Records survive being written and read, whatever the numbers.
+// Records survive being saved and loaded, whatever the numbers and texts.
 func TestNumbersSurvive(t *testing.T) {
+	folder := t.TempDir()
 	rapid.Check(t, func(draw *rapid.T) {
-		r := recordtest.New(t, experiments.Studies, "relu-lc7", "smoke", 1, experiments.Overrides{Epochs: 1})
-		r.Penalty = new(rapid.Float64Range(0, 1).Draw(draw, "penalty"))
-		r.TrainObjective = *r.Penalty + rapid.Float64Range(0, 1e300).Draw(draw, "objective")
+		r := made(t, "relu-lc7")
+		r.Penalty = rapid.Float64Range(0, 1e38).Draw(draw, "penalty")
 		r.Seconds = rapid.Float64Range(0, 1e9).Draw(draw, "seconds")
 		r.Curve[0].BatchLoss = rapid.Float64Range(0, 1e9).Draw(draw, "loss")
 		r.Finished = time.UnixMilli(rapid.Int64Range(0, 1<<41).Draw(draw, "finished")).UTC()
-		r.Origin.CPU = rapid.String().Draw(draw, "cpu")
-		folder := t.TempDir()
-		wrote, err := r.Write(folder)
+		r.Origin.CPU = rapid.StringMatching(`[ -~α-ω₀-₉]{0,40}`).Draw(draw, "cpu")
+		wrote, err := r.Save(folder)
 		require.NoError(t, err)
 		loaded, err := record.Load(record.Path(folder, wrote.ID))
 		require.NoError(t, err)
@@ -185,23 +184,48 @@ func TestNumbersSurvive(t *testing.T) {
 	})
 }
 
-// The training loss is the objective without its penalty. Where a record does not say how large that is, only α = 0 tells.
-func TestTrainLoss(t *testing.T) {
-	r := recordtest.New(t, experiments.Studies, "unroll-1", "smoke", 1, experiments.Overrides{Settings: experiments.Settings{ebssc.ParamAlpha: 0.5}})
-	r.TrainObjective, r.Penalty = 0.75, new(0.5)
-	r.Curve[0].Trace.Objective, r.Curve[0].Trace.Penalty = 1, new(0.25)
-	require.Equal(t, []float64{0.25, 0.75}, []float64{r.TrainLoss(), r.TracedLoss(r.Curve[0])})
-	r.Penalty, r.Curve[0].Trace.Penalty = nil, nil
-	require.True(t, math.IsNaN(r.TrainLoss()) && math.IsNaN(r.TracedLoss(r.Curve[0])))
-	r.Run.Settings[ebssc.ParamAlpha] = 0.0
-	require.Equal(t, []float64{0.75, 1}, []float64{r.TrainLoss(), r.TracedLoss(r.Curve[0])})
+// A quantity of a term is that of the run, of a block, or of a block before training; what was not measured is none.
+func TestValue(t *testing.T) {
+	r := made(t, "ssc-ebc17")
+	r.Decodings.Trained[2].Linear = record.Reconstruction{Cosine: 0.8, Control: 0.6}
+	r.Decodings.Trained[3].BiasSpread = nil
+	value := func(quantity experiments.Quantity, block string, untrained bool) any {
+		if v, ok := r.Value(quantity, experiments.Term{Block: block, Untrained: untrained}); ok {
+			return v
+		}
+		return nil
+	}
+	require.Equal(t, r.TestErr, value(experiments.TestErr, "", false))
+	require.Equal(t, r.TrainErr, value(experiments.TrainErr, "", false))
+	require.Equal(t, r.TrainLoss, value(experiments.TrainLoss, "", false))
+	require.InDelta(t, 0.5, value(experiments.LinearFidelity, "conv3", false), 1e-9)
+	require.Equal(t, r.Decodings.Untrained[2].Rectified.Fidelity(), value(experiments.RectifiedFidelity, "conv3", true))
+	require.Equal(t, *r.Decodings.Trained[4].Difference, value(experiments.ClassDifference, "conv5", false))
+	require.Nil(t, value(experiments.BiasSpread, "conv4", false))
+	require.Nil(t, value(experiments.BiasSpread, "conv9", false))
+	r.Decodings = nil
+	require.Nil(t, value(experiments.LinearFidelity, "conv3", false))
+}
+
+// A run that was continued elsewhere names both, each once.
+func TestOriginThen(t *testing.T) {
+	a, b := record.Origin{CPU: "A 8480+", Commit: "1", Cores: 2}, record.Origin{CPU: "B", Commit: "1", Cores: 4}
+	both := a.Then(b)
+	require.Equal(t, record.Origin{CPU: "A 8480+ then B", Commit: "1", Cores: 4}, both)
+	require.Equal(t, record.Origin{CPU: "A 8480+ then B", Commit: "1", Cores: 2}, both.Then(a))
+	require.Equal(t, "G", record.Origin{CPU: "A", GPU: "G"}.Processor())
 }
 
 // FuzzLoad: whatever a file holds, loading it ends with an error: no one writes a record by chance.
 func FuzzLoad(f *testing.F) {
-	f.Add([]byte("{}"))
-	f.Add([]byte("null"))
-	f.Add([]byte(`{"Run":{"Network":{"Layers":[{}]}}}`))
+	_, path := saved(f, "unroll-1")
+	text, err := os.ReadFile(path)
+	require.NoError(f, err)
+	for _, seed := range []string{"{}", "null", `{"Run":{"Network":{"Layers":[{}]}}}`, `{"Decodings":{"Trained":[{}]}}`,
+		strings.Replace(string(text), `"Layers": [`, `"Layers": [{},`, 1), strings.Replace(string(text), `"Filters": `, `"Filters": -`, 1),
+		strings.Replace(string(text), `"Classes": 10`, `"Classes": 1000000000`, 1)} {
+		f.Add([]byte(seed))
+	}
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := record.Path(folder, "unroll-1-1-0123456789")

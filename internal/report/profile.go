@@ -11,187 +11,162 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
-// Profile holds the verified records of a profile, sorted into what its reports show.
+// Profile is a folder of results: the rows that a profile plans, and the records that belong to them.
 type Profile struct {
-	// Name of the profile.
-	Name string
-	// Records of all runs, sorted by ID.
+	experiments.Profile
+	// Folder of the results, such as results/quick.
+	Folder string
+	// Records of the folder, by ID: of planned runs, and of trials.
+	Records map[string]record.Record
+	// Studies of the profile that have a record of a planned run. Headline names the one whose differences answer the paper's question: the first
+	// that the paper reports as rows; empty where it has no record.
+	Studies  experiments.Suite
+	Headline string
+	// Datasets of the records, of each kind of images.
+	Datasets map[experiments.Images]experiments.Dataset
+
+	suite   experiments.Suite
+	rows    map[string]*Row
+	planned map[string]bool
+	sorted  []record.Record
+}
+
+// Row is an experiment with the records of its planned runs.
+type Row struct {
+	experiments.Experiment
+	// Study that it belongs to.
+	Study experiments.Study
+	// Planned is the number of seeds that the profile plans. Records are those that are there, by their seeds.
+	Planned int
 	Records []record.Record
-
-	folder   string
-	suite    experiments.Suite
-	declared experiments.Profile
-	settings map[string][]Setting // by study
-	loaded   map[string]*Profile  // smaller profiles in the same folder of results
 }
 
-// Setting is where a study's runs were trained: on which data set and on which machine. Runs are compared within a setting alone.
-type Setting struct {
-	Dataset experiments.Dataset
-	Machine experiments.Machine
-	// Groups of the setting's records by experiment.
-	Groups map[string]Group
-}
-
-// Group holds the records of an experiment that differ in their seed alone, sorted by seed.
-type Group []record.Record
-
-// sort puts the records in the order of their seeds.
-func (g Group) sort() {
-	slices.SortFunc(g, func(a, b record.Record) int { return cmp.Compare(a.Run.Seed, b.Run.Seed) })
-}
-
-// Load reads and verifies the records of a profile in a folder of results. Reports show the profile's own runs, those that have
-// no [experiments.Suite.Differences]. The others are trials, which [Profile.Runs] lists. A folder that does not exist has no
-// records.
-func Load(results, profile string, suite experiments.Suite) (*Profile, error) {
-	declared, err := experiments.FindProfile(profile)
-	if err != nil {
+// Load reads and verifies the records of a folder of results, once. The folder is the profile's name, or another for another data set. Two
+// data sets for one kind of images are refused.
+func Load(results, folder string, profile experiments.Profile, suite experiments.Suite) (*Profile, error) {
+	p := &Profile{Profile: profile, Folder: filepath.Join(results, folder), suite: suite, rows: map[string]*Row{}, planned: map[string]bool{}}
+	var err error
+	if p.Records, err = record.LoadAll(filepath.Join(p.Folder, record.Folder)); err != nil {
 		return nil, err
 	}
-	p := &Profile{Name: profile, folder: filepath.Join(results, profile), suite: suite, declared: declared, loaded: map[string]*Profile{}}
-	if p.Records, err = record.LoadAll(filepath.Join(p.folder, record.Folder)); err != nil {
+	p.sorted = sorted(suite, p.Records)
+	if p.Datasets, err = p.datasets(); err != nil {
 		return nil, err
 	}
-	for _, r := range p.Records {
-		if r.Run.Profile != profile {
-			return nil, fmt.Errorf("record %s is of profile %s: move it to %s", record.Path(filepath.Join(p.folder, record.Folder), r.ID),
-				r.Run.Profile, filepath.Join(results, r.Run.Profile, record.Folder))
+	for _, study := range suite.Of(profile) {
+		if err := p.plan(study, p.Datasets[study.Images]); err != nil {
+			return nil, fmt.Errorf("planning %s at profile %s: %w", study.Name, profile.Name, err)
 		}
 	}
-	p.settings, err = sortIntoSettings(suite, p.Records, func(r record.Record) bool { return len(suite.Differences(r.Run)) == 0 })
-	return p, err
+	return p, nil
 }
 
-// sortIntoSettings sorts a profile's own records by study, setting and experiment.
-func sortIntoSettings(suite experiments.Suite, records []record.Record, own func(record.Record) bool) (map[string][]Setting, error) {
-	settings := map[string][]Setting{}
-	for _, r := range records {
-		study, _, err := suite.Experiment(r.Run.Experiment)
-		if err != nil || !own(r) {
-			continue
+// sorted are records in the order of lists: experiments as they are declared, then seeds, then IDs.
+func sorted(suite experiments.Suite, records map[string]record.Record) []record.Record {
+	place := map[string]int{}
+	for _, study := range suite {
+		for _, e := range study.Experiments {
+			place[e.Name] = len(place) - 1<<20 // what is not declared comes last
 		}
-		all := settings[study.Name]
-		i := slices.IndexFunc(all, func(s Setting) bool { return s.has(r.Run) })
-		if i < 0 {
-			i = len(all)
-			all = append(all, Setting{r.Run.Dataset, r.Run.Machine, map[string]Group{}})
-		}
-		if others := all[i].records(); len(others) > 0 && others[0].Labels != r.Labels {
-			return nil, fmt.Errorf("records %s and %s have different labels for the test images of one data set: train one of them again", others[0].ID, r.ID)
-		}
-		all[i].Groups[r.Run.Experiment] = append(all[i].Groups[r.Run.Experiment], r)
-		settings[study.Name] = all
 	}
-	for _, all := range settings {
-		for _, setting := range all {
-			for _, group := range setting.Groups {
-				group.sort()
-			}
+	return slices.SortedFunc(maps.Values(records), func(a, b record.Record) int {
+		x, y := a.Run, b.Run
+		return cmp.Or(place[x.Experiment]-place[y.Experiment], strings.Compare(x.Experiment, y.Experiment), x.Seed-y.Seed, strings.Compare(a.ID, b.ID))
+	})
+}
+
+// datasets returns the data set of each kind of images, as records name it.
+func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error) {
+	sets, first := map[experiments.Images]experiments.Dataset{}, map[experiments.Images]string{}
+	for _, r := range p.sorted {
+		path := record.Path(filepath.Join(p.Folder, record.Folder), r.ID)
+		if r.Run.Profile != p.Name {
+			return nil, fmt.Errorf("%s is of profile %s, in a folder of profile %s: move it to its own", path, r.Run.Profile, p.Name)
 		}
-		slices.SortFunc(all, compareSettings)
+		study, _, err := p.suite.Experiment(r.Run.Experiment)
+		if err != nil {
+			continue // no longer declared
+		}
+		other, ok := first[study.Images]
+		if ok && sets[study.Images] != r.Run.Dataset {
+			return nil, fmt.Errorf("%s and %s are of different data sets (%s and %s): give each a folder of its own",
+				other, path, sets[study.Images].Name, r.Run.Dataset.Name)
+		}
+		sets[study.Images], first[study.Images] = r.Run.Dataset, path
 	}
-	return settings, nil
+	return sets, nil
 }
 
-// ranks orders data sets: the authors' bytes come first, digits that stand in for CIFAR-10 last.
-var ranks = map[string]int{
-	dataset.CIFAR10Name: -2, dataset.MNISTName: -2, dataset.CIFAR10JPEGName: -1, dataset.MNIST32Name: 1, dataset.MNIST32UnknownName: 1,
-}
-
-// compareSettings puts the setting first that figures and the ledger show: by the data set's rank, then the one with more runs,
-// the one whose last run finished later, and the one whose name comes first.
-func compareSettings(a, b Setting) int {
-	runsA, runsB := a.records(), b.records()
-	finished := func(r, other record.Record) int { return r.Finished.Compare(other.Finished) }
-	return cmp.Or(cmp.Compare(ranks[a.Dataset.Name], ranks[b.Dataset.Name]), cmp.Compare(len(runsB), len(runsA)),
-		finished(slices.MaxFunc(runsB, finished), slices.MaxFunc(runsA, finished)), strings.Compare(a.name(), b.name()))
-}
-
-// records are those of all groups, in no order.
-func (s Setting) records() []record.Record {
-	return slices.Concat(slices.Collect(maps.Values(s.Groups))...)
-}
-
-// has says whether a run is of the setting: on its data set and machine.
-func (s Setting) has(run experiments.Run) bool {
-	return s.Dataset == run.Dataset && s.Machine == run.Machine
-}
-
-// name tells the setting from all others.
-func (s Setting) name() string { return fmt.Sprint(s.Dataset, s.Machine) }
-
-// Title names the setting in headings.
-func (s Setting) Title() string { return datasetTitle(s.Dataset) + ", backend " + s.Machine.String() }
-
-// datasetTitle names a data set with the beginning of its fingerprint.
-func datasetTitle(set experiments.Dataset) string {
-	return fmt.Sprintf("%s (SHA-256 %.12s…)", dataset.Title(set.Name), set.SHA256)
-}
-
-// Settings are those of a study's own runs; figures and the ledger show the first.
-func (p *Profile) Settings(study string) []Setting { return p.settings[study] }
-
-// Group holds the profile's own runs of an experiment in its study's first setting; it is empty where none are recorded.
-func (p *Profile) Group(experiment string) Group {
-	study, _, err := p.suite.Experiment(experiment)
-	if err != nil || len(p.settings[study.Name]) == 0 {
+// plan makes the rows of a study, on a data set that is empty where no record names one. On images that are not the paper's, the paper's numbers
+// do not stand beside ours.
+func (p *Profile) plan(study experiments.Study, set experiments.Dataset) error {
+	if set.Name == "" {
 		return nil
 	}
-	return p.settings[study.Name][0].Groups[experiment]
-}
-
-// Missing is an experiment of a study with own runs, some of whose declared runs are not recorded.
-type Missing struct {
-	// Experiment by its name; Seeds of the runs that are not recorded.
-	Experiment string
-	Seeds      []int
-	// Command trains them.
-	Command string
-}
-
-// String is a line: the experiment, its seeds and the command.
-func (m Missing) String() string {
-	seeds := strings.Trim(strings.ReplaceAll(fmt.Sprint(m.Seeds), " ", ", "), "[]")
-	if len(m.Seeds) > 1 {
-		return fmt.Sprintf("%s, seeds %s: %s", m.Experiment, seeds, m.Command)
+	runs, err := experiments.Plan(study, p.Profile, set, experiments.Overrides{})
+	if err != nil {
+		return err
 	}
-	return fmt.Sprintf("%s, seed %s: %s", m.Experiment, seeds, m.Command)
-}
-
-// Missing lists the runs that the profile declares and does not have, in the first setting of each study that has been begun.
-func (p *Profile) Missing() (missing []Missing) {
-	for _, study := range p.suite {
-		if len(p.settings[study.Name]) == 0 {
-			continue
+	rows, found := map[string]*Row{}, false
+	for _, e := range study.Experiments {
+		if !dataset.OfThePaper(set.Name) {
+			e.Paper = experiments.Paper{}
 		}
-		for _, e := range study.Experiments {
-			m := Missing{Experiment: e.Name, Command: p.command(study, e.Name)}
-			for seed := 1; seed <= p.declared.Scale(study).Seeds; seed++ {
-				if !slices.ContainsFunc(p.Group(e.Name), func(r record.Record) bool {
-					return r.Run.Seed == seed && (study.Report != experiments.Decodings || r.Decodings != nil)
-				}) {
-					m.Seeds = append(m.Seeds, seed)
-				}
-			}
-			if len(m.Seeds) > 0 {
-				missing = append(missing, m)
-			}
+		rows[e.Name] = &Row{Experiment: e, Study: study}
+	}
+	for _, run := range runs {
+		row := rows[run.Experiment]
+		row.Planned++
+		if r, ok := p.Records[run.ID()]; ok {
+			row.Records, found, p.planned[r.ID] = append(row.Records, r), true, true
 		}
 	}
-	return missing
+	if !found {
+		return nil
+	}
+	maps.Copy(p.rows, rows)
+	if p.Studies = append(p.Studies, study); p.Headline == "" && study.Report == experiments.Rows && !study.Ablation {
+		p.Headline = study.Name
+	}
+	return nil
 }
 
-// command trains a study, or one of its experiments, on the machine of the study's first setting: runs on others make a setting of their own.
-func (p *Profile) command(study experiments.Study, only string) string {
-	if only != "" {
-		only = " --only " + only
+// Rows are the rows of a study in their order, those without a record, too. A study without any record has none.
+func (p *Profile) Rows(study experiments.Study) (rows []Row) {
+	for _, e := range study.Experiments {
+		if row, ok := p.rows[e.Name]; ok {
+			rows = append(rows, *row)
+		}
 	}
-	machine := ""
-	if settings := p.settings[study.Name]; len(settings) > 0 {
-		machine, _ = settings[0].Machine.Flags()
+	return rows
+}
+
+// Trial says whether a record is of a run that the profile does not plan.
+func (p *Profile) Trial(r record.Record) bool { return !p.planned[r.ID] }
+
+// Sample sums up a number of the row's records.
+func (r Row) Sample(of func(record.Record) float64) stats.Sample { return stats.SampleOf(r.values(of)) }
+
+// values are a number of each of the row's records.
+func (r Row) values(of func(record.Record) float64) (values []float64) {
+	for _, recorded := range r.Records {
+		values = append(values, of(recorded))
 	}
-	return fmt.Sprintf("ebssc run %s%s --profile %s%s", study.Name, only, p.Name, machine)
+	return values
+}
+
+// TrainErr, TestErr and TrainLoss are numbers of a record, for [Row.Sample].
+func TrainErr(r record.Record) float64  { return r.TrainErr }
+func TestErr(r record.Record) float64   { return r.TestErr }
+func TrainLoss(r record.Record) float64 { return r.TrainLoss }
+
+// seeds says how many of the planned seeds are recorded: "3", or "2 of 3 seeds".
+func (r Row) seeds() string {
+	if len(r.Records) < r.Planned {
+		return fmt.Sprintf("%d of %d seeds", len(r.Records), r.Planned)
+	}
+	return fmt.Sprint(r.Planned)
 }

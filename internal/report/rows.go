@@ -2,137 +2,148 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/stats"
 )
 
-// Row is a row of a study's table: an experiment in one setting, compared with its base and with the paper.
-type Row struct {
-	// Group holds the row's records.
-	Group
-	Experiment experiments.Experiment
-	// Paper holds the paper's numbers; it is empty where the images are others than the paper's.
-	Paper experiments.Paper
-	// Base is the row's base, empty where it has none: of a number of sweeps, one sweep less. BaseCommand trains it.
-	Base        experiments.Experiment
-	BaseCommand string
-	// Delta is the difference in test error to the base, in percentage points; its method is empty where the base is not recorded.
-	Delta Measured
-}
+// compared is a row and what it is compared with.
+type compared struct{ subject, base Row }
 
-// Compared says whether the row has a base that is recorded.
-func (r Row) Compared() bool { return r.Delta.measured() }
+// title of the difference.
+func (c compared) title() string { return c.subject.Title + " − " + c.base.Title }
 
-// Rows are the rows of a study in one of its settings, as far as they are recorded.
-func (p *Profile) Rows(study experiments.Study, setting Setting) (rows []Row, err error) {
-	for i, e := range study.Rows() {
-		own, group := p.group(e.Name, setting)
-		if group == nil {
-			continue
+// steps are the rows of a study with their bases. Those of the headline end in the paper's last row minus its first: the proposed model minus the
+// baseline.
+func (p *Profile) steps(study experiments.Study) (steps []compared) {
+	var ofPaper []Row
+	for _, row := range p.Rows(study) {
+		if base, ok := p.rows[row.Base]; ok {
+			steps = append(steps, compared{row, *base})
 		}
-		if study.Report == experiments.Sweeps {
-			if i := slices.IndexFunc(group, func(r record.Record) bool { return math.IsNaN(r.TrainLoss()) }); i >= 0 {
-				return nil, fmt.Errorf("record %s does not say how large its penalty is: remove its file and run %s", group[i].ID, p.command(study, e.Name))
-			}
-		}
-		row := Row{Group: group, Experiment: e}
-		if dataset.OfThePaper(setting.Dataset.Name) {
-			row.Paper = e.Paper
-		}
-		switch {
-		case study.Report == experiments.Sweeps && i > 0:
-			row.Base = study.Experiments[i-1]
-		case e.Base != "":
-			_, row.Base, _ = p.suite.Experiment(e.Base)
-		}
-		of, base := p.group(row.Base.Name, setting)
-		row.BaseCommand = p.command(of, row.Base.Name)
-		if base != nil {
-			if row.Delta, err = p.difference(own, experiments.TestErr, group, base); err != nil {
-				return nil, err
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// group are the runs of an experiment on a setting's data set and machine, with its study; nil if there are none.
-func (p *Profile) group(experiment string, setting Setting) (study experiments.Study, group Group) {
-	study, _, err := p.suite.Experiment(experiment)
-	if err != nil {
-		return study, nil
-	}
-	for _, of := range p.settings[study.Name] {
-		if of.name() == setting.name() {
-			return study, of.Groups[experiment]
+		if row.Paper.TestErr != 0 {
+			ofPaper = append(ofPaper, row)
 		}
 	}
-	return study, nil
-}
-
-// rowReport is how a kind of study reports its rows.
-type rowReport struct {
-	// summary ends the name of the CSV file with a line a row.
-	summary string
-	columns Columns[Row]
-	// notes say what the columns mean.
-	notes func(profile string, rows []Row) []string
-	// draw adds the figures of the study's first setting.
-	draw func(p *Profile, out output, study experiments.Study, setting Setting, rows []Row) ([]figure, error)
-}
-
-// reportRows adds the CSV file and the figures of a study, and returns its report for reading.
-func (p *Profile) reportRows(out output, kind rowReport, study experiments.Study, settings []Setting) (d document, err error) {
-	var all []Row
-	d = document{name: study.Name, title: fmt.Sprintf("%s: %s, at profile `%s`", study.Name, study.About, p.Name), heading: study.About}
-	for i, setting := range settings {
-		rows, err := p.Rows(study, setting)
-		if err != nil {
-			return d, err
-		}
-		var runs []provenance
-		for _, row := range rows {
-			runs = append(runs, provenance{row.Group, len(row.Group), fmt.Sprintf("%s in %.0f s a run", row.Experiment.Title, row.seconds())})
-		}
-		b := block{setting: setting, table: kind.columns.table(rows), notes: append(provenanceNotes(runs), kind.notes(p.Name, rows)...)}
-		if i == 0 {
-			if b.figures, err = kind.draw(p, out, study, setting, rows); err != nil {
-				return d, err
-			}
-		}
-		all, d.blocks = append(all, rows...), append(d.blocks, b)
+	if study.Name == p.Headline && len(ofPaper) > 2 {
+		steps = append(steps, compared{ofPaper[len(ofPaper)-1], ofPaper[0]})
 	}
-	out[study.Name+kind.summary] = kind.columns.CSV(all)
-	if study.Report == experiments.Sweeps {
-		out[study.Name+".csv"] = epochColumns.CSV(epochRows(all))
+	return steps
+}
+
+// Differences are those in test error between the rows of a study, beside the paper's.
+func (p *Profile) Differences(study experiments.Study) Table {
+	t := Table{Name: study.Name + "-differences", Columns: []Column{
+		{Title: "difference"}, {Name: "experiment"}, {Name: "base"},
+		{Title: "paper (95 % interval over its test images)", Name: "paper", Kind: Interval},
+		{Title: "here (95 % interval over seeds)", Name: "here", Kind: Interval},
+		{Name: "standard_error", Kind: Number}, {Name: "degrees", Kind: Number}, {Title: "seeds", Name: "seeds", Kind: Number},
+	}, Notes: []string{"Differences are in test error, in percentage points: below 0 the first row is better. Bold: the interval does not hold 0."}}
+	if study.Name == p.Headline {
+		t.Name, t.Title = "differences", p.describe(study)
 	}
-	return d, nil
+	for _, c := range p.steps(study) {
+		here := p.Difference(experiments.TestErr, c.subject.Name, c.base.Name)
+		t.Rows = append(t.Rows, []Cell{
+			text(c.title()), text(c.subject.Name), text(c.base.Name), c.paper().marked(), estimated(here, decimals(2)).marked(),
+			known(here.Error, here, 4), known(here.Degrees, here, 0), count(here.N),
+		})
+	}
+	return t
 }
 
-// hasPaper says whether a number of the paper stands in one of the rows.
-func hasPaper(rows []Row) bool {
-	return slices.ContainsFunc(rows, func(r Row) bool { return r.Paper.TestErr != 0 })
+// known is a number of an estimate's error, empty where the error is not known.
+func known(value float64, of stats.Estimate, digits int) Cell {
+	if !of.Known() {
+		return Cell{}
+	}
+	return number(value, digits)
 }
 
-// ofDelta is a column about the comparison with the base, empty where there is none.
-func ofDelta(name, heading string, cell func(Row) string) Column[Row] {
-	return Column[Row]{Name: name, Heading: heading, Number: true, Cell: func(r Row) string {
-		if !r.Compared() {
-			return ""
-		}
-		return cell(r)
+// paper is the difference of the paper's test errors, with its interval over the test images; empty where the paper lacks one of them.
+func (c compared) paper() Cell {
+	subject, base := c.subject.Paper.TestErr, c.base.Paper.TestErr
+	if subject == 0 || base == 0 {
+		return Cell{}
+	}
+	half := 100 * stats.Proportions(subject/100, base/100, c.subject.Study.Images.Declared().Test)
+	return between(subject-base, subject-base-half, subject-base+half, decimals(2))
+}
+
+// Table has the rows of a study: errors beside the paper's, and differences from the bases.
+func (p *Profile) Table(study experiments.Study) Table {
+	t := Table{Name: study.Name, Title: p.describe(study), Columns: []Column{
+		{Title: "model"}, {Name: "experiment"}, {Title: "training loss", Name: "train_loss", Kind: Mean},
+		{Title: "training error %", Name: "train_err", Kind: Mean}, {Title: "test error %", Name: "test_err", Kind: Mean},
+		{Title: "parameters", Name: "parameters", Kind: Number}, {Title: "paper: training error %", Name: "paper_train_err", Kind: Number},
+		{Title: "paper: test error %", Name: "paper_test_err", Kind: Number}, {Title: "paper: parameters", Name: "paper_parameters"},
+		{Title: "base", Name: "base"}, {Title: "training loss − base", Name: "train_loss_minus_base", Kind: Interval},
+		{Title: "test error − base", Name: "test_err_minus_base", Kind: Interval}, {Title: "seeds"}, {Name: "planned_seeds", Kind: Number},
+		{Name: "width", Kind: Number}, {Name: "seconds", Kind: Number},
 	}}
+	if study.Report == experiments.Rows {
+		t.hide("train_loss", "train_loss_minus_base")
+	}
+	for _, row := range p.Rows(study) {
+		t.Rows = append(t.Rows, p.rowCells(row))
+	}
+	return t.withoutEmpty()
 }
 
-// known is a number of the paper, NaN where it has none.
-func known(paper float64) float64 {
-	if paper == 0 {
-		return math.NaN()
+// rowCells are the cells of a row in [Profile.Table].
+func (p *Profile) rowCells(row Row) []Cell {
+	minus := func(quantity experiments.Quantity) Cell {
+		if row.Base == "" {
+			return Cell{}
+		}
+		return estimated(p.Difference(quantity, row.Name, row.Base), quantity.Format).marked()
 	}
-	return paper
+	var parameters, width Cell
+	if len(row.Records) > 0 {
+		parameters, width = millions(row.Records[0].Parameters), count(row.Records[0].Run.Width())
+	}
+	return []Cell{
+		text(row.Title), text(row.Name), mean(row.Sample(TrainLoss), 4), mean(row.Sample(TrainErr), 2), mean(row.Sample(TestErr), 2),
+		parameters, paper(row.Paper.TrainErr), paper(row.Paper.TestErr), text(row.Paper.Params),
+		text(p.baseTitle(row)), minus(experiments.TrainLoss), minus(experiments.TestErr), text(row.seeds()), count(row.Planned),
+		width, number(stats.Median(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
+	}
+}
+
+// baseTitle is the title of the row's base, or nothing.
+func (p *Profile) baseTitle(row Row) string {
+	if base, ok := p.rows[row.Base]; ok {
+		return base.Title
+	}
+	return ""
+}
+
+// millions is a number of parameters as the paper prints it, and exact where a tenth of a million says little.
+func millions(parameters int) Cell {
+	cell := count(parameters)
+	if parameters >= 1e6 {
+		cell.format = func(value float64) string { return fmt.Sprintf("%.1fM", value/1e6) }
+	}
+	return cell
+}
+
+// hide leaves the columns of these names to CSV.
+func (t Table) hide(names ...string) {
+	for i := range t.Columns {
+		if slices.Contains(names, t.Columns[i].Name) {
+			t.Columns[i].Title = ""
+		}
+	}
+}
+
+// withoutEmpty hides columns from readers that are empty in all rows.
+func (t Table) withoutEmpty() Table {
+	for i := range t.Columns {
+		if !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return !row[i].empty() }) {
+			t.Columns[i].Title = ""
+		}
+	}
+	return t
 }

@@ -1,103 +1,108 @@
 package report
 
 import (
-	"cmp"
-	"slices"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
-	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/train"
 )
 
-// RunsRow is a line of the list of runs: records that differ in their seed alone.
-type RunsRow struct {
-	// Group holds the line's records.
-	Group
-	// Differences from what the profile declares, such as "epochs=10"; none for the profile's own.
-	Differences []string
-	// command that trains them; empty where none does.
-	command string
-	// order of the experiment's declaration.
-	order int
-}
-
-// pageColumns are those of the list of runs on the page. id is that of the run with the first seed. Errors are in percent, means over the
-// seeds, and seconds the median. The error is either of the test images or of the held-out training images.
-var pageColumns = Columns[RunsRow]{
-	{Name: "experiment", Heading: "experiment", Cell: func(r RunsRow) string { return r.Group[0].Run.Experiment }},
-	{Name: "id", Heading: "ID (first seed)", Cell: func(r RunsRow) string { return r.Group[0].ID }},
-	{Name: "differs", Heading: "differs", Cell: RunsRow.differs},
-	{Name: "dataset", Heading: "data set", Cell: func(r RunsRow) string { return r.Group[0].Run.Dataset.Name }},
-	of[RunsRow]("dataset_sha256", func(r record.Record) string { return r.Run.Dataset.SHA256 }),
-	{Name: "backend", Heading: "backend", Cell: func(r RunsRow) string { return r.Group[0].Run.Machine.String() }},
-	{Name: "epochs", Heading: "epochs", Number: true, Cell: func(r RunsRow) string { return strconv.Itoa(r.Group[0].Run.Epochs) }},
-	{Name: "train_err", Heading: "train err. %", Number: true, Cell: func(r RunsRow) string { return percent(r.Sample(trainErr).Mean) }},
-	{Name: "test_err", Heading: "test err. %", Number: true, Cell: func(r RunsRow) string { return r.testErr(false) }},
-	{Name: "heldout_err", Heading: "held-out err. %", Number: true, Cell: func(r RunsRow) string { return r.testErr(true) }},
-	{Name: "seeds", Heading: "seeds", Number: true, Cell: func(r RunsRow) string { return strconv.Itoa(len(r.Group)) }},
-	{Name: "seconds", Heading: "seconds", Number: true, Cell: func(r RunsRow) string { return decimals(r.seconds(), 0) }},
-	{Name: "cpu", Cell: func(r RunsRow) string { return r.processors() }},
-	{Name: "commit", Heading: "commit", Cell: func(r RunsRow) string { return r.Commits() }},
-}
-
-// runsColumns are those of the list of runs on a terminal and of trials.csv, too wide for the page. command trains all seeds.
-var runsColumns = append(pageColumns[:len(pageColumns):len(pageColumns)],
-	Column[RunsRow]{Name: "command", Heading: "command", Cell: func(r RunsRow) string { return r.command }})
-
-// differs lists the differences for reading.
-func (r RunsRow) differs() string { return strings.Join(r.Differences, ", ") }
-
-// differenceIn names what a difference is in: "epochs" for "epochs=10".
-func differenceIn(difference string) string {
-	name, _, _ := strings.Cut(difference, "=")
-	return name
-}
-
-// testErr is the mean error of the test images, or of held-out ones; empty where it was measured on the others.
-func (r RunsRow) testErr(heldOut bool) string {
-	if heldOut != (r.Group[0].Run.HeldOut > 0) {
-		return ""
+// differs says what sets a run apart from its profile's: the flags that it was planned with, or that it is planned no more.
+func (p *Profile) differs(r record.Record) string {
+	flags := strings.TrimSpace(r.Overrides.Flags())
+	if flags == "" && p.Trial(r) {
+		return "no longer planned"
 	}
-	return percent(r.Sample(testErr).Mean)
+	return flags
 }
 
-// Runs lists all recorded runs, the profile's own and trials, in the order of the experiments' declaration.
-func (p *Profile) Runs() (rows []RunsRow) {
-	order := map[string]int{}
-	for i, e := range p.suite.Experiments() {
-		order[e.Name] = i - len(p.suite.Experiments()) // those that are not declared come last
-	}
-	at := map[string]int{}
-	for _, r := range p.Records {
-		key := withoutSeed(r.Run)
-		i, ok := at[key]
-		if !ok {
-			i = len(rows)
-			at[key], rows = i, append(rows, RunsRow{Differences: p.suite.Differences(r.Run), order: order[r.Run.Experiment]})
+// Runs lists all records for a terminal, in at most 100 columns.
+func (p *Profile) Runs() Table {
+	t := Table{Name: "runs", Columns: []Column{
+		{Title: "ID", Kind: Code, Most: 44}, {Title: "differs", Kind: Code, Most: 22}, {Title: "train %", Kind: Number}, {Title: "test %", Kind: Number},
+		{Title: "seconds", Kind: Number}, {Title: "network"},
+	}}
+	for _, r := range p.sorted {
+		here := Cell{}
+		if _, err := os.Stat(train.NetworkFile(p.Folder, r.ID)); err == nil {
+			here = text("here")
 		}
-		rows[i].Group = append(rows[i].Group, r)
+		t.Rows = append(t.Rows, []Cell{
+			text(r.ID), text(p.differs(r)), number(r.TrainErr, 2), number(r.TestErr, 2), number(r.Seconds, 0), here,
+		})
 	}
-	for i, row := range rows {
-		row.Group.sort()
-		rows[i].command = p.suite.Command(row.Group[len(row.Group)-1].Run)
-	}
-	slices.SortFunc(rows, func(a, b RunsRow) int {
-		x, y := a.Group[0].Run, b.Group[0].Run
-		return cmp.Or(a.order-b.order, strings.Compare(x.Experiment, y.Experiment), strings.Compare(a.differs(), b.differs()),
-			strings.Compare(withoutSeed(x), withoutSeed(y)))
-	})
-	return rows
+	return t
 }
 
-// withoutSeed describes all of a run but its seed.
-func withoutSeed(run experiments.Run) string {
-	run.Seed = 0
-	return run.ID()
+// runsTable lists all records for programs, with all that they say of a run in a line.
+func (p *Profile) runsTable() Table {
+	t := Table{Name: "runs"}
+	for _, name := range []string{"id", "experiment", "profile", "trial", "flags", "command", "dataset", "dataset_sha256", "commit", "go", "gomlx",
+		"backend", "plugin", "system", "cpu", "gpu", "finished", "network_sha256", "network_half_sha256"} {
+		t.Columns = append(t.Columns, Column{Name: name})
+	}
+	for _, name := range []string{"seed", "width", "train_images", "held_out", "test_images", "epochs", "parameters", "train_err", "test_err",
+		"train_loss", "test_loss", "penalty", "seconds", "cores", "devices"} {
+		t.Columns = append(t.Columns, Column{Name: name, Kind: Number})
+	}
+	for _, r := range p.sorted {
+		var line []Cell
+		run, o := r.Run, r.Origin
+		for _, value := range []string{r.ID, run.Experiment, run.Profile, strconv.FormatBool(p.Trial(r)), strings.TrimSpace(r.Overrides.Flags()), r.Command,
+			run.Dataset.Name, run.Dataset.SHA256, o.Commit, o.Go, o.GoMLX, o.Backend, o.Plugin, o.System, o.CPU, o.GPU,
+			r.Finished.UTC().Format(time.RFC3339), r.Network.SHA256, r.Network.HalfSHA256} {
+			line = append(line, text(value))
+		}
+		for _, value := range []int{run.Seed, run.Width(), run.TrainImages, run.HeldOut, run.TestImages, run.Epochs, r.Parameters} {
+			line = append(line, count(value))
+		}
+		for _, value := range []float64{r.TrainErr, r.TestErr, r.TrainLoss, r.TestLoss, r.Penalty, r.Seconds, float64(o.Cores), float64(o.Devices)} {
+			line = append(line, number(value, 4))
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return t
 }
 
-// RunsText is the list of all recorded runs as a table for a terminal.
-func (p *Profile) RunsText() string { return runsColumns.Text(p.Runs()) }
+// trials lists the records of runs that the profile does not plan.
+func (p *Profile) trials() Table {
+	t := Table{Title: "Runs that the profile does not plan. They enter no table and no verdict.", Columns: []Column{
+		{Title: "experiment", Kind: Code}, {Title: "differs", Kind: Code}, {Title: "seed", Kind: Number}, {Title: "training error %", Kind: Number},
+		{Title: "held-out error %", Kind: Number}, {Title: "test error %", Kind: Number}, {Title: "seconds", Kind: Number}, {Title: "command", Kind: Code},
+	}}
+	for _, r := range p.sorted {
+		if !p.Trial(r) {
+			continue
+		}
+		heldOut, test := Cell{}, number(r.TestErr, 2)
+		if r.Run.HeldOut > 0 {
+			heldOut, test = test, heldOut
+		}
+		t.Rows = append(t.Rows, []Cell{
+			text(r.Run.Experiment), text(p.differs(r)), count(r.Run.Seed), number(r.TrainErr, 2), heldOut, test, number(r.Seconds, 0), text(r.Command),
+		})
+	}
+	return t.withoutEmpty()
+}
 
-// RunsCSV is the list of all recorded runs as CSV.
-func (p *Profile) RunsCSV() []byte { return runsColumns.CSV(p.Runs()) }
+// curvesTable has the learning curves of all records, a line an epoch.
+func (p *Profile) curvesTable() Table {
+	t := Table{Name: "curves", Columns: []Column{{Name: "id"}, {Name: "experiment"}}}
+	for _, name := range []string{"seed", "epoch", "step", "batch_loss", "batch_err", "seconds", "train_loss", "train_err", "test_err"} {
+		t.Columns = append(t.Columns, Column{Name: name, Kind: Number})
+	}
+	for _, r := range p.sorted {
+		for _, e := range r.Curve {
+			line := []Cell{text(r.ID), text(r.Run.Experiment), count(r.Run.Seed), count(e.Epoch), count(e.Step),
+				number(e.BatchLoss, 5), number(e.BatchErr, 3), number(e.Seconds, 2), {}, {}, {}}
+			if e.Trace != nil {
+				line = append(line[:8], number(e.Trace.TrainLoss, 5), number(e.Trace.TrainErr, 3), number(e.Trace.TestErr, 3))
+			}
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	return t
+}

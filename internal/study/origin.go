@@ -1,17 +1,13 @@
 package study
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"strings"
 
 	"github.com/klauspost/cpuid/v2"
 
@@ -20,11 +16,10 @@ import (
 )
 
 // originOf names the program and the computer for records.
-func originOf(choice device.Choice) record.Origin {
+func originOf(choice device.Choice, devices int) record.Origin {
 	return record.Origin{
-		Commit: Commit(), Go: runtime.Version(), GoMLX: device.GoMLXVersion(), Plugin: plugin(choice.Plugin),
-		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(),
-		GPU: choice.GPU(),
+		Commit: Commit(), Go: runtime.Version(), GoMLX: device.GoMLXVersion(), Backend: choice.Name, Plugin: plugin(choice.Plugin), Devices: devices,
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(), GPU: choice.GPU(),
 	}
 }
 
@@ -50,82 +45,22 @@ func plugin(path string) string {
 	return fmt.Sprintf("%s, SHA-256 %.12x", filepath.Base(path), hash.Sum(nil))
 }
 
-// unknownCommit stands for the commit where nothing knows it.
+// unknownCommit stands for the commit where the program does not know it.
 const unknownCommit = "unknown"
 
-// sources are what the program is built from. A run rewrites results, and logs and notes may lie beside the sources: git would call the tree
-// modified.
-var sources = []string{":/*.go", ":/go.mod", ":/go.sum", ":/internal"}
-
-// Commit is the git commit that the program was built from, with "+changes" if the sources differed from it; "unknown"
-// where neither the program nor its folder knows.
+// Commit is the git commit that the program was built from, with "+changes" if its folder differed from it; "unknown" where the go command
+// wrote none into the program.
 func Commit() string {
-	commit, modified := stamp()
-	if commit != "" && !modified {
-		return commit
-	}
-	module, err := os.ReadFile("go.mod")
-	here := err == nil && bytes.HasPrefix(module, []byte("module ebsscgo\n"))
-	if commit == "" {
-		head, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
-		if !here || err != nil {
-			return unknownCommit
-		}
-		commit = strings.TrimSpace(string(head))
-	}
-	if !here || differs(commit) || modified && newer() {
-		return commit + "+changes"
-	}
-	return commit
-}
-
-// differs says whether the sources in the current folder differ from a commit's, as far as git knows.
-func differs(commit string) bool {
-	changed := git("diff", "--quiet", commit).Run()
-	others, err := git("status", "--porcelain").Output()
-	return changed != nil || err != nil || len(others) > 0
-}
-
-// git asks git about the sources.
-func git(args ...string) *exec.Cmd {
-	return exec.Command("git", slices.Concat(args, []string{"--"}, sources)...)
-}
-
-// newer says whether a source in the current folder is newer than the program: those that it was built from may have been others.
-func newer() bool {
-	program, err := os.Executable()
-	if err != nil {
-		return true
-	}
-	built, err := os.Stat(program)
-	if err != nil {
-		return true
-	}
-	files, err := git("ls-files", "-z").Output()
-	if err != nil {
-		return true
-	}
-	for path := range strings.SplitSeq(strings.TrimSuffix(string(files), "\x00"), "\x00") {
-		if info, err := os.Stat(path); err != nil || info.ModTime().After(built.ModTime()) {
-			return true
+	commit, changes := unknownCommit, ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			switch {
+			case setting.Key == "vcs.revision":
+				commit = setting.Value[:min(12, len(setting.Value))]
+			case setting.Key == "vcs.modified" && setting.Value == "true":
+				changes = "+changes"
+			}
 		}
 	}
-	return false
-}
-
-// stamp is what the go command wrote into the program, if it did: the commit, and whether anything differed from it.
-func stamp() (revision string, modified bool) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "", false
-	}
-	for _, setting := range info.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			revision = setting.Value[:min(12, len(setting.Value))]
-		case "vcs.modified":
-			modified = setting.Value == "true"
-		}
-	}
-	return revision, modified
+	return commit + changes
 }

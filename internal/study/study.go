@@ -8,19 +8,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/gomlx/compute"
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
@@ -52,8 +57,6 @@ type Options struct {
 	Results string
 	// Jobs is the number of runs that train at a time. On a CPU each has an equal share of the cores.
 	Jobs int
-	// Grid trains each experiment at all points of its study's grid of settings, on held-out images.
-	Grid bool
 	// Shard of all runs; the zero value stands for all.
 	Shard Shard
 	// Out takes messages; Terminal says that it is a terminal, which shows a progress bar.
@@ -85,20 +88,27 @@ func profileFolder(results string) bool {
 	return slices.ContainsFunc(files, func(file os.DirEntry) bool { return filepath.Ext(file.Name()) == ".json" })
 }
 
-// ResultsExist returns an error if the folder is not one of results with records.
-func ResultsExist(results string) error {
-	if _, err := os.Stat(results); err != nil {
-		return fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
+// Folders are the folders in results that have records, each with its profile: "quick", or "quick-mnist32" for another data set. It is an error
+// if there is none.
+func Folders(results string) (folders map[string]experiments.Profile, err error) {
+	entries, err := os.ReadDir(results)
+	if err != nil {
+		return nil, fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
 	}
 	if profileFolder(results) {
-		return errProfileFolder(results)
+		return nil, errProfileFolder(results)
 	}
-	for _, profile := range experiments.ProfileNames() {
-		if profileFolder(filepath.Join(results, profile)) {
-			return nil
+	folders = map[string]experiments.Profile{}
+	for _, entry := range entries {
+		name, _, _ := strings.Cut(entry.Name(), "-")
+		if profile, err := experiments.FindProfile(name); err == nil && profileFolder(filepath.Join(results, entry.Name())) {
+			folders[entry.Name()] = profile
 		}
 	}
-	return fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
+	if len(folders) == 0 {
+		return nil, fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
+	}
+	return folders, nil
 }
 
 // errProfileFolder says that the folder of one profile was named in place of that of all results.
@@ -115,23 +125,9 @@ func (o Options) Check(studies experiments.Suite) error {
 	if err != nil {
 		return err
 	}
-	if o.Grid && o.HeldOut == 0 {
-		return errors.New("--grid needs --held-out, such as --held-out 5000: settings are not chosen on test images")
-	}
-	machine := experiments.Machine{Backend: experiments.XLACPU, Devices: o.Devices}
 	for _, study := range studies {
-		if o.Grid && study.Grid == nil {
-			return fmt.Errorf("--grid: study %s has no grid of settings", study.Name)
-		}
-		for _, axis := range study.Grid {
-			if _, set := o.Settings[axis.Setting]; o.Grid && set {
-				return fmt.Errorf("--set %s: the grid of study %s has its values: leave it out", axis.Setting, study.Name)
-			}
-		}
-		for _, e := range study.Experiments {
-			if _, err := experiments.Plan(e, o.Profile, profile.Scale(study), study.Images.Declared(), machine, o.Overrides); err != nil {
-				return err
-			}
+		if _, err := experiments.Plan(study, profile, study.Images.Declared(), o.Overrides); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -194,7 +190,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 		fmt.Fprintln(o.Out, "warning: "+choice.Warning)
 	}
 	return &Session{Options: o, Backend: backend, Choice: choice, profile: profile, runners: map[experiments.Images]*train.Runner{},
-		origin: sync.OnceValue(func() record.Origin { return originOf(choice) })}, nil
+		origin: sync.OnceValue(func() record.Origin { return originOf(choice, o.Devices) })}, nil
 }
 
 // With returns the session with another profile and other overrides. Both share the backend and the data sets: close one of them.
@@ -233,13 +229,10 @@ func (l *lines) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-// Machine that runs are planned for.
-func (s *Session) Machine() experiments.Machine {
-	return experiments.Machine{Backend: s.Choice.Name, Devices: s.Devices}
+// Folder of the profile's results on a data set.
+func (s *Session) Folder(set string) string {
+	return filepath.Join(s.Results, dataset.Folder(s.Profile, set))
 }
-
-// Folder of the profile's results.
-func (s *Session) Folder() string { return filepath.Join(s.Results, s.Profile) }
 
 // Runner returns the runner on images of a kind, whose data set it finds or downloads first. If CIFAR-10 cannot be had, MNIST stands in for
 // it, but not in a shard, since all shards must train on the same data.
@@ -257,6 +250,7 @@ func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train
 	}
 	runner := s.newRunner(set)
 	runner.Origin = s.origin() // for records; it hashes the plugin, so who trains nothing does without
+	runner.Checkpoints = filepath.Join(s.Folder(set.Name), train.Checkpoints)
 	s.runners[images] = runner
 	return runner, nil
 }
@@ -286,65 +280,49 @@ func (s *Session) newRunner(set *dataset.Set) *train.Runner {
 	return &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Places: map[string]train.Place{}}
 }
 
-// Plan returns the runs of an experiment of a study, one a seed.
-func (s *Session) Plan(study experiments.Study, e experiments.Experiment, set experiments.Dataset) ([]experiments.Run, error) {
-	return experiments.Plan(e, s.Profile, s.profile.Scale(study), set, s.Machine(), s.Overrides)
+// Plan returns the runs of a study on a data set.
+func (s *Session) Plan(study experiments.Study, set experiments.Dataset) ([]experiments.Run, error) {
+	return experiments.Plan(study, s.profile, set, s.Overrides)
 }
 
-// planAll returns the runs of an experiment, at all points of the study's grid if they are asked for.
-func (s *Session) planAll(study experiments.Study, e experiments.Experiment, set experiments.Dataset) (runs []experiments.Run, err error) {
-	if !s.Grid {
-		return s.Plan(study, e, set)
-	}
-	for _, point := range study.Grid.Points() {
-		o := s.Overrides
-		o.Settings = point.With(o.Settings)
-		more, err := experiments.Plan(e.AtGrid(), s.Profile, s.profile.Scale(study), set, s.Machine(), o)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, more...)
-	}
-	return runs, nil
-}
-
-// Run trains the studies' runs that are not recorded yet, decodes where a study asks for it, and writes the reports after each study: of all
-// profiles, as one takes the deviation between seeds from another. A shard writes records alone. Where runs diverged, diverged names them; the
-// others were trained all the same.
-func (s *Session) Run(ctx context.Context, studies experiments.Suite) (diverged, err error) {
-	// A damaged record or a lost picture would be refused after hours of training.
-	for _, profile := range experiments.Profiles {
-		p, err := report.Load(s.Results, profile.Name, Suite)
-		if err == nil {
-			err = p.CheckPictures()
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+// Run trains the studies' runs that are not recorded yet, decodes where an experiment asks for it, and writes the reports of the folders that it
+// wrote into, which it returns by their names. A shard writes records alone. Where runs diverged, diverged names them; the others were trained all the same.
+func (s *Session) Run(ctx context.Context, studies experiments.Suite) (reports map[string]*report.Profile, diverged, err error) {
 	plans, err := s.plan(ctx, studies)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if s.origin().Commit == unknownCommit {
-		fmt.Fprintln(s.Out, "warning: records will not name the commit: run ebssc in the folder of its sources, or build it there with -buildvcs=true")
+	folders := map[string]bool{}
+	for _, p := range plans {
+		folders[dataset.Folder(s.Profile, p.runner.Set.Name)] = true
+	}
+	for folder := range folders { // a damaged record would be refused after hours of training
+		if _, err := report.Load(s.Results, folder, s.profile, Suite); err != nil {
+			return nil, nil, err
+		}
+	}
+	if strings.HasPrefix(s.origin().Commit, unknownCommit) {
+		fmt.Fprintln(s.Out, "warning: records will not name the commit: build ebssc in a git clone of its sources")
 	}
 	for _, p := range plans {
 		fmt.Fprintf(s.Out, "%s: %s on %s (%s), profile %s, runs: %d, results in %s\n", p.study.Name, dataset.Title(p.runner.Set.Name),
-			s.Machine(), s.Choice.Why, s.Profile, len(p.runs), s.Folder())
+			s.Choice.Name, s.Choice.Why, s.Profile, len(p.runs), s.Folder(p.runner.Set.Name))
 		diverging, err := s.train(ctx, p)
 		diverged = errors.Join(diverged, diverging)
 		if err != nil {
-			return diverged, err
-		}
-		if s.Shard.Count > 0 {
-			continue
-		}
-		if _, err := report.WriteAll(ctx, s.Results, Suite); err != nil {
-			return diverged, err
+			return nil, diverged, err
 		}
 	}
-	return diverged, nil
+	if s.Shard.Count > 0 {
+		return nil, diverged, nil
+	}
+	reports = map[string]*report.Profile{}
+	for folder := range folders {
+		if reports[folder], err = report.Write(s.Results, folder, s.profile, Suite); err != nil {
+			return nil, diverged, err
+		}
+	}
+	return reports, diverged, nil
 }
 
 // plan holds the runs of a study that belong to the shard, and their runner.
@@ -363,22 +341,20 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 		if p.runner, err = s.Runner(ctx, study.Images); err != nil {
 			return nil, err
 		}
-		for _, e := range study.Experiments {
-			runs, err := s.planAll(study, e, p.runner.Dataset())
-			if err != nil {
-				return nil, err
-			}
-			for _, run := range runs {
-				if s.Shard.has(index) {
-					p.runs = append(p.runs, run)
-				}
-				index++
-			}
+		runs, err := s.Plan(study, p.runner.Dataset())
+		if err != nil {
+			return nil, err
 		}
-		if s.Jobs > 1 {
-			if err := longestFirst(p.runs); err != nil {
-				return nil, err
+		for _, run := range runs {
+			if s.Shard.has(index) {
+				p.runs = append(p.runs, run)
 			}
+			index++
+		}
+		if s.Jobs > 1 { // the longest first of each seed, so that several jobs end at about the same time
+			slices.SortStableFunc(p.runs, func(a, b experiments.Run) int {
+				return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(b.Work(), a.Work()))
+			})
 		}
 		total += len(p.runs)
 		plans = append(plans, p)
@@ -387,35 +363,18 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 	var later []float64 // work of the missing runs after it
 	for i, p := range slices.Backward(plans) {
 		for _, run := range slices.Backward(p.runs) {
-			work, err := run.Work()
-			if err != nil {
-				return nil, err
-			}
+			work := max(1, run.Work())
 			beside := min(s.Jobs-1, len(later)) // runs that train at the same time as this one
 			p.runner.Places[run.ID()] = train.Place{Name: fmt.Sprintf("run %d of %d, %s", number, total, title(run)),
 				Later: floats.Sum(later[:len(later)-beside]) / work / float64(s.Jobs)}
 			number--
-			if _, err := os.Stat(record.Path(filepath.Join(s.Folder(), record.Folder), run.ID())); err != nil {
+			if _, err := os.Stat(record.Path(filepath.Join(s.Folder(p.runner.Set.Name), record.Folder), run.ID())); err != nil {
 				later = append(later, work)
 				plans[i].missing++
 			}
 		}
 	}
 	return plans, nil
-}
-
-// longestFirst sorts runs so that several jobs end at about the same time.
-func longestFirst(runs []experiments.Run) error {
-	work := map[string]float64{}
-	for _, run := range runs {
-		one, err := run.Work()
-		if err != nil {
-			return err
-		}
-		work[run.ID()] = one
-	}
-	slices.SortStableFunc(runs, func(a, b experiments.Run) int { return cmp.Compare(work[b.ID()], work[a.ID()]) })
-	return nil
 }
 
 // train executes the runs of a study, several at a time if asked for. One that diverges does not stop the others.
@@ -470,7 +429,7 @@ func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
 // runnerOfJob returns the runner of one of `jobs` jobs. Several on the CPU have a backend each, on a share of the cores of its own:
 // runs side by side train more images a second than one on all cores.
 func (s *Session) runnerOfJob(ctx context.Context, job, jobs int, shared *train.Runner) (runner *train.Runner, release func(), err error) {
-	if jobs == 1 || !s.Choice.CPU() {
+	if jobs == 1 || s.Choice.CUDA() {
 		return shared, func() {}, nil
 	}
 	cores, err := device.PinThread(job, jobs)
@@ -484,22 +443,97 @@ func (s *Session) runnerOfJob(ctx context.Context, job, jobs int, shared *train.
 	return shared.On(backend, cores), backend.Finalize, nil
 }
 
-// trainOne executes a run, and decodes its network where the study asks for it.
+// trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its record.
 func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner *train.Runner, run experiments.Run) error {
-	var complete func(context.Context, *record.Record) error
-	if study.Report == experiments.Decodings && run.HeldOut == 0 {
-		complete = (&decoder{session: s, runner: runner}).complete
+	folder, id := s.Folder(runner.Set.Name), run.ID()
+	records, figures, networks := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder), filepath.Join(folder, train.Networks)
+	for _, needed := range []string{runner.Checkpoints, records, networks} {
+		if err := os.MkdirAll(needed, 0o755); err != nil {
+			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
+		}
 	}
-	finished, err := runner.Train(ctx, run, s.Folder(), complete)
+	locked := filepath.Join(runner.Checkpoints, id+".lock")
+	unlock, err := lock(locked, id)
 	if err != nil {
 		return err
 	}
-	if complete != nil && finished.Decodings == nil {
-		return fmt.Errorf("record %s has no decodings: remove its file, and run the same command again",
-			record.Path(filepath.Join(s.Folder(), record.Folder), finished.ID))
+	defer unlock()
+	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
+	tidy := func() error { return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.Remove(locked)) }
+	for _, unfinished := range []string{records, figures, networks} {
+		if err := atomicfile.RemoveUnfinished(unfinished, id); err != nil {
+			return err
+		}
+	}
+	finished, err := record.Load(record.Path(records, id))
+	if err == nil {
+		fmt.Fprintf(s.Out, "%s: recorded on %s, and not trained again\n", runner.Places[id].Name, finished.Finished.Format(time.DateOnly))
+		return tidy()
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	finished, store, err := runner.Train(ctx, run)
+	if err != nil {
+		return fullDisk(err)
+	}
+	defer store.Finalize()
+	finished.Overrides = s.Overrides
+	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
+	network, sums, err := train.EncodeNetwork(run, store)
+	if err != nil {
+		return err
+	}
+	finished.Network = sums
+	files := map[string][]byte{train.NetworkFile(folder, id): network}
+	if run.Decoded {
+		fmt.Fprintf(s.Out, "%s: decoding from every level\n", runner.Places[id].Name)
+		decodings, pictures, err := decodeTrained(ctx, runner, finished, store)
+		if err != nil {
+			return err
+		}
+		finished.Decodings = decodings
+		for name, picture := range pictures {
+			files[filepath.Join(figures, name)] = picture
+		}
+		if err := os.MkdirAll(figures, 0o755); err != nil {
+			return fmt.Errorf("a folder for figures: %w", err)
+		}
+	}
+	for path, content := range files {
+		if err := atomicfile.Write(path, content); err != nil {
+			return fullDisk(fmt.Errorf("writing %s: %w", path, err))
+		}
+	}
+	if finished, err = finished.Save(records); err != nil {
+		return fullDisk(err)
 	}
 	fmt.Fprintln(s.Out, summary(finished))
-	return nil
+	return tidy()
+}
+
+// lock keeps other processes out of a run until unlock is called or this process ends, however it ends.
+func lock(path, id string) (unlock func() error, err error) {
+	file := flock.New(path, flock.SetPermissions(0o644))
+	ok, err := file.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w; give another folder with --results", path, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
+	}
+	return file.Unlock, nil
+}
+
+// fullDisk adds what to do to an error of a full disk. Of one that names its file it leaves out who wrote the file.
+func fullDisk(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		if file := (*fs.PathError)(nil); errors.As(err, &file) {
+			err = file
+		}
+		return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
+	}
+	return err
 }
 
 // title names a run in a sentence: "CReLU+LC₇, seed 1".

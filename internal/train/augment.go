@@ -9,44 +9,38 @@ import (
 	"ebsscgo/experiments"
 )
 
-// augment flips each image with probability ParamFlip and shifts it by up to ParamCrop pixels each way, which is a random
-// crop of the image in a border of zeros. Then it cuts a square of ParamCutout pixels a side out of each. In evaluation it returns the
-// images as they are. Images are [N, H, W, C].
+// augmentationState is the path of the state of augmentation's random numbers: the dropout masks have another one, so that networks with
+// different masks see the same flips and crops.
+var augmentationState = model.JoinPath(model.RootScopePath, "augmentation", "state")
+
+// augment flips each image with probability h.Flip and shifts it by up to h.Crop pixels each way, which is a random
+// crop of the image in a border of zeros. In evaluation it returns the images as they are. Images are [N, H, W, C].
 //
 // Flips and shifts are done by selecting rows and columns with 0/1 matrices: there is no gather on the device that is as fast.
-func augment(scope *model.Scope, images *Node) *Node {
+func augment(scope *model.Scope, h experiments.Hyper, images *Node) *Node {
 	g := images.Graph()
-	if !scope.IsTraining(g) {
+	if !scope.IsTraining(g) || h.Crop == 0 && h.Flip == 0 {
 		return images
 	}
 	dims := images.Shape().Dimensions
 	count, height, width := dims[0], dims[1], dims[2]
-	crop := model.GetParamOr(scope, experiments.ParamCrop, 0)
-	flip := model.GetParamOr(scope, experiments.ParamFlip, 0.0)
-	perImage := shapes.Make(dtypes.Float32, count, 1, 1)
-	shift := func() *Node {
-		steps := Floor(MulScalar(scope.RandomUniform(g, perImage), float64(2*crop+1)))
-		return AddScalar(steps, float64(-crop))
+	random := scope.Store().GetVariable(augmentationState)
+	uniform := func() *Node {
+		state, values := RandomUniform(random.NodeValue(g), shapes.Make(dtypes.Float32, count, 1, 1))
+		random.SetNodeValue(state)
+		return values
 	}
-	flipped := LessThan(scope.RandomUniform(g, perImage), Scalar(g, dtypes.Float32, flip))
+	shift := func() *Node {
+		steps := Floor(MulScalar(uniform(), float64(2*h.Crop+1)))
+		return AddScalar(steps, float64(-h.Crop))
+	}
+	flipped := LessThan(uniform(), Scalar(g, dtypes.Float32, h.Flip))
 
 	rows := selection(Add(position(g, count, height), shift()), height, images.DType())
 	columns := Add(position(g, count, width), shift())
 	columns = Where(BroadcastToDims(flipped, count, width, 1), AddScalar(Neg(columns), float64(width-1)), columns)
 	images = Einsum("nih,nhwc->niwc", rows, images)
-	images = Einsum("njw,niwc->nijc", selection(columns, width, images.DType()), images)
-	if side := model.GetParamOr(scope, experiments.ParamCutout, 0); side > 0 {
-		within := func(size int) *Node { // [N, size, 1]: pixels of a stretch whose middle is anywhere in the image
-			start := Floor(AddScalar(MulScalar(scope.RandomUniform(g, perImage), float64(size)), -float64(side/2)))
-			from := Sub(position(g, count, size), start)
-			return And(GreaterOrEqual(from, ZerosLike(from)), LessThan(from, AddScalar(ZerosLike(from), float64(side))))
-		}
-		cut := And(
-			BroadcastToDims(Reshape(within(height), count, height, 1, 1), dims...),
-			BroadcastToDims(Reshape(within(width), count, 1, width, 1), dims...))
-		images = Where(cut, ZerosLike(images), images)
-	}
-	return images
+	return Einsum("njw,niwc->nijc", selection(columns, width, images.DType()), images)
 }
 
 // position is each output pixel's index [N, size, 1].

@@ -1,12 +1,10 @@
 package train
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math"
@@ -17,48 +15,40 @@ import (
 	"syscall"
 
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train/metric"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 
-	"ebsscgo/experiments"
 	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 )
 
-// Checkpoints is the folder of checkpoints in a profile's results. Each run under way has one file there, <ID>.npz, and the one
+// Checkpoints is the folder of checkpoints in a profile's results. Each run under way has one file there, <ID>.ckpt, and the one
 // before it.
 const Checkpoints = "checkpoints"
 
 // Endings of a run's files in the folder of checkpoints.
 const (
-	newestSuffix   = ".npz"
-	previousSuffix = ".previous.npz"
+	newestSuffix   = ".ckpt"
+	previousSuffix = ".previous.ckpt"
 	brokenSuffix   = ".broken"
-	lockSuffix     = ".lock"
 )
 
-// checkpointFormat is raised when checkpoints change so that this program cannot read older ones.
-const checkpointFormat = 1
+// checkpointHead begins a checkpoint. The SHA-256 of what follows the line, an .npz file, ends it.
+const checkpointHead = "ebssc checkpoint 2, SHA-256 "
 
 // progressName is the array of a checkpoint that holds the progress, JSON in bytes. The other arrays are the variables.
 const progressName = "progress"
 
 // progress is the state of a run beside its variables.
 type progress struct {
-	// Format is checkpointFormat when the checkpoint was written, and Run the run's ID.
-	Format int
-	Run    string
-	// Variables are the names of all variables in the checkpoint.
-	Variables []string
+	// Run is the run's ID.
+	Run string
 	// Curve has the finished epochs.
 	Curve []record.Epoch
-	// Origin names the programs and computers that trained so far, and CoreSeconds are their seconds times their cores; empty in checkpoints
-	// from before they were kept.
-	Origin      record.Origin
-	CoreSeconds float64
+	// Origin names the programs and computers that trained so far.
+	Origin record.Origin
 	// epoch that is under way.
 	epoch
 }
@@ -69,8 +59,16 @@ type epoch struct {
 	Loss, Err, Seconds float64
 }
 
+// checkpoint is a file of the run in the folder of checkpoints.
+func (s *trainingRun) checkpoint(suffix string) string {
+	return filepath.Join(s.checkpoints, s.id+suffix)
+}
+
 // save writes a checkpoint, and keeps the one before it. A model with values that are not finite is not saved.
 func (s *trainingRun) save() error {
+	if s.checkpoints == "" {
+		return nil
+	}
 	variables := map[string]*tensors.Tensor{}
 	maps.Copy(variables, s.pending) // no graph has asked for these yet
 	for v := range s.store.IterVariables() {
@@ -82,26 +80,26 @@ func (s *trainingRun) save() error {
 	if name := notFinite(variables); name != "" {
 		return s.diverged(name+" is not finite", int(optimizer.GetGlobalStep(s.store)))
 	}
-	text, err := json.Marshal(progress{Format: checkpointFormat, Run: s.id, Variables: slices.Sorted(maps.Keys(variables)),
-		Curve: s.curve, Origin: s.origin, CoreSeconds: s.coreSeconds(s.seconds()), epoch: s.underWay})
+	text, err := json.Marshal(progress{Run: s.id, Curve: s.curve, Origin: s.origin, epoch: s.underWay})
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	variables[progressName] = tensors.FromValue(text)
-	return replaceCheckpoint(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix), func(w io.Writer) error { return numpy.ToNpzWriter(variables, w) })
+	arrays, err := writeArrays(variables)
+	if err != nil {
+		return fmt.Errorf("saving a checkpoint: %w", err)
+	}
+	return replaceCheckpoint(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix), arrays)
 }
 
-// nameOf is a variable's name in a checkpoint, from its path.
-func nameOf(path string) string { return strings.TrimPrefix(path, model.RootScopePath) }
-
 // replaceCheckpoint writes a file in one step, after moving the present one to `previous`. A kill in between leaves the previous one.
-func replaceCheckpoint(path, previous string, write func(io.Writer) error) error {
+func replaceCheckpoint(path, previous string, arrays []byte) error {
 	pending, err := atomicfile.Create(path)
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	defer pending.Cleanup()
-	if err := write(pending); err != nil {
+	if _, err := fmt.Fprintf(pending, "%s%s\n%s", checkpointHead, checksum(arrays), arrays); err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	if err := os.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,108 +112,26 @@ func replaceCheckpoint(path, previous string, write func(io.Writer) error) error
 }
 
 // readCheckpoint reads and verifies a checkpoint of a run.
-func readCheckpoint(run experiments.Run, path string) (variables map[string]*tensors.Tensor, p progress, err error) {
-	if variables, err = readArrays(path); err != nil {
+func readCheckpoint(id, path string) (variables map[string]*tensors.Tensor, p progress, err error) {
+	file, err := readRegular(path)
+	if err != nil {
+		return nil, p, err
+	}
+	head, arrays, _ := bytes.Cut(file, []byte("\n"))
+	if sum, ok := strings.CutPrefix(string(head), checkpointHead); !ok || sum != checksum(arrays) {
+		return nil, p, errors.New("it is damaged, or of another version of this program")
+	}
+	if variables, err = readArrays(arrays); err != nil {
 		return nil, p, err
 	}
 	text, err := takeText(variables, progressName)
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
-	if err != nil {
-		return nil, p, fmt.Errorf("its progress cannot be read: %w", err)
+	if err == nil && p.Run != id {
+		err = fmt.Errorf("it is of another run, %s", p.Run)
 	}
-	return variables, p, checkProgress(run, variables, p)
-}
-
-// readArrays reads the arrays of an .npz file, and verifies the checksum of each.
-func readArrays(path string) (map[string]*tensors.Tensor, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := verifyZip(text); err != nil {
-		return nil, err
-	}
-	return numpy.FromNpzReader(bytes.NewReader(text), int64(len(text)))
-}
-
-// verifyZip reads all of a zip file, so that the checksum of each array in it is verified.
-func verifyZip(text []byte) error {
-	archive, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
-	if err != nil {
-		return err
-	}
-	for _, entry := range archive.File {
-		content, err := entry.Open()
-		if err != nil {
-			return fmt.Errorf("%s: %w", entry.Name, err)
-		}
-		_, err = io.Copy(io.Discard, content)
-		if err = errors.Join(err, content.Close()); err != nil {
-			return fmt.Errorf("%s: %w", entry.Name, err)
-		}
-	}
-	return nil
-}
-
-// takeText takes a text, stored as bytes, out of arrays.
-func takeText(arrays map[string]*tensors.Tensor, name string) ([]byte, error) {
-	array, ok := arrays[name]
-	if !ok {
-		return nil, errors.New("it has none")
-	}
-	delete(arrays, name)
-	return tensors.CopyFlatData[uint8](array)
-}
-
-// checkProgress returns an error if a checkpoint is not one of the run.
-func checkProgress(run experiments.Run, variables map[string]*tensors.Tensor, p progress) error {
-	switch names := slices.Sorted(maps.Keys(variables)); {
-	case p.Format > checkpointFormat:
-		return fmt.Errorf("a newer version of this program wrote it, in format %d", p.Format)
-	case p.Run != run.ID():
-		return fmt.Errorf("it is of another run, %s", p.Run)
-	case !slices.Equal(names, p.Variables):
-		return fmt.Errorf("it has the variables %s, and should have %s", names, p.Variables)
-	}
-	if err := checkVariables(run, variables); err != nil {
-		return err
-	}
-	steps, step := run.StepsPerEpoch(), 0
-	if counter := variables[optimizer.GlobalStepVariableName]; counter != nil {
-		step = int(tensors.ToScalar[int64](counter))
-	}
-	if step < 1 || step > run.Epochs*steps || p.Steps < 0 || p.Steps > steps || step != len(p.Curve)*steps+p.Steps {
-		return fmt.Errorf("it is of step %d, after %d epochs and %d steps: the run has %d epochs of %d steps",
-			step, len(p.Curve), p.Steps, run.Epochs, steps)
-	}
-	return nil
-}
-
-// checkVariables returns an error if variables are not those of the run's network.
-func checkVariables(run experiments.Run, variables map[string]*tensors.Tensor) error {
-	if name := notFinite(variables); name != "" {
-		return fmt.Errorf("%s is not finite", name)
-	}
-	scratch := model.NewStore()
-	for name, value := range variables {
-		if _, err := scratch.CreateVariable(name, value); err != nil {
-			return err
-		}
-	}
-	count, err := run.Network.Count()
-	if err != nil {
-		return err
-	}
-	parameters := 0
-	for _, value := range run.Network.Variables(scratch) {
-		parameters += value.Size()
-	}
-	if parameters != count.Total() {
-		return fmt.Errorf("it is of another network: %d parameters, not %d", parameters, count.Total())
-	}
-	return nil
+	return variables, p, err
 }
 
 // notFinite names a variable with a value that is NaN or infinite; "" if there is none.
@@ -235,11 +151,10 @@ func notFinite(variables map[string]*tensors.Tensor) string {
 	return ""
 }
 
-// removeCheckpoints removes the checkpoints of a recorded run: nothing goes on from them. The lock's file goes last: who makes another one finds
-// the record.
-func (s *trainingRun) removeCheckpoints() error {
-	for _, suffix := range []string{newestSuffix, previousSuffix, lockSuffix} {
-		if err := os.Remove(s.checkpoint(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// RemoveCheckpoints removes the checkpoints of a recorded run: nothing goes on from them. folder is that of checkpoints.
+func RemoveCheckpoints(folder, id string) error {
+	for _, suffix := range []string{newestSuffix, previousSuffix} {
+		if err := os.Remove(filepath.Join(folder, id+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing a checkpoint: %w", err)
 		}
 	}
@@ -264,39 +179,43 @@ func (l loader) DeleteVariable(_ *model.Store, path string) error {
 
 // restore makes the model from the newest good checkpoint, or anew. It names each bad checkpoint and sets it aside.
 func (s *trainingRun) restore() error {
-	found := false
 	for _, suffix := range []string{newestSuffix, previousSuffix} {
 		path := s.checkpoint(suffix)
-		variables, p, err := readCheckpoint(s.run, path)
+		variables, p, err := readCheckpoint(s.id, path)
 		var errno syscall.Errno
 		switch {
+		case s.checkpoints == "" || errors.Is(err, fs.ErrNotExist):
+			continue
 		case err == nil:
 			s.store, s.pending = newStore(s.run), variables
 			s.store.SetLoader(s.pending)
-			// GoMLX takes what it loads for trainable, and Adam would round the generator's state to float32.
-			s.store.GetVariable(model.RNGStateVariableName).SetTrainable(false)
-			s.curve, s.underWay = p.Curve, p.epoch
-			if p.Origin != (record.Origin{}) {
-				s.origin = p.Origin.Then(s.runner.Origin)
-				s.earlier.seconds, s.earlier.coreSeconds = s.seconds(), p.CoreSeconds
+			// GoMLX takes what it loads for trainable, and Adam would round the generators' states to float32.
+			for _, state := range []string{augmentationState, model.JoinPath(model.RootScopePath, model.RNGStateVariableName)} {
+				if v := s.store.GetVariable(state); v != nil {
+					v.SetTrainable(false)
+				}
 			}
+			s.curve, s.underWay, s.origin = p.Curve, p.epoch, p.Origin.Then(s.origin)
 			s.say("resumed at step %d of %d, from %s", len(p.Curve)*s.run.StepsPerEpoch()+p.Steps, s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
 			return nil
-		case errors.Is(err, fs.ErrNotExist):
-			continue
 		case errors.As(err, &errno): // the checkpoint may well be good
 			return fmt.Errorf("reading checkpoint %s: %w", path, err)
 		}
-		found = true
 		name := filepath.Base(path)
 		s.say("checkpoint %s is not good (%s): set aside as %s", name, device.OneLine(err), name+brokenSuffix)
 		if err := os.Rename(path, path+brokenSuffix); err != nil {
 			return fmt.Errorf("setting a checkpoint aside: %w", err)
 		}
 	}
-	if found {
-		s.say("there is no good checkpoint: training from the start")
-	}
 	s.store = newStore(s.run)
-	return s.store.SetRNGStateFromSeed(int64(s.run.Seed))
+	return s.seedEpoch()
+}
+
+// seedEpoch gives the epoch that begins random numbers of its own.
+func (s *trainingRun) seedEpoch() error {
+	epoch := len(s.curve)
+	if err := s.store.SetRNGStateFromSeed(s.run.Stream(dropout, epoch)); err != nil {
+		return err
+	}
+	return setState(s.store, s.run.Stream(augmentation, epoch))
 }

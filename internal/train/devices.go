@@ -16,22 +16,22 @@ import (
 // batches returns the run's training batches from a step onwards, split over its devices.
 func (s *trainingRun) batches(step int) (train.Dataset, error) {
 	all := &epochs{images: s.images.train, run: s.run, from: step}
-	if s.run.Machine.Devices <= 1 {
+	if s.runner.Origin.Devices <= 1 {
 		return all, nil
 	}
-	mesh, err := distributed.NewDeviceMesh([]int{s.run.Machine.Devices}, []string{"batch"})
+	mesh, err := distributed.NewDeviceMesh([]int{s.runner.Origin.Devices}, []string{"batch"})
 	if err != nil {
-		return nil, fmt.Errorf("%d devices: %w", s.run.Machine.Devices, err)
+		return nil, fmt.Errorf("%d devices: %w", s.runner.Origin.Devices, err)
 	}
 	split, err := distributed.BuildSpec(mesh).S("batch").Done()
 	if err != nil {
-		return nil, fmt.Errorf("splitting batches over %d devices: %w", s.run.Machine.Devices, err)
+		return nil, fmt.Errorf("splitting batches over %d devices: %w", s.runner.Origin.Devices, err)
 	}
 	// GoMLX 0.28.3 makes the generator's state without a link to its store, from which other variables learn that each device
 	// holds them: without this it would follow a nil pointer.
 	state := s.store.GetVariable(model.RNGStateVariableName)
 	if err := state.SetShardingSpec(distributed.NewReplicatedShardingSpec(mesh)); err != nil {
-		return nil, fmt.Errorf("the random numbers of %d devices: %w", s.run.Machine.Devices, err)
+		return nil, fmt.Errorf("the random numbers of %d devices: %w", s.runner.Origin.Devices, err)
 	}
 	return &sharded{epochs: all, split: split}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 	"gonum.org/v1/gonum/floats"
 
-	"ebsscgo/ebssc"
+	"ebsscgo/experiments"
 )
 
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
@@ -26,11 +26,11 @@ type evaluator struct {
 	exec *model.Exec
 }
 
-// newEvaluator makes the evaluator of a network with the variables of a store. It reads the variables at each call, so one
+// newEvaluator makes the evaluator of a run's network with the variables of a store. It reads the variables at each call, so one
 // serves a whole run.
-func newEvaluator(backend compute.Backend, store *model.Store, network ebssc.Network) (*evaluator, error) {
+func newEvaluator(backend compute.Backend, store *model.Store, run experiments.Run) (*evaluator, error) {
 	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) []*Node {
-		pass := network.Forward(scope, images)
+		pass := run.Network.Forward(scope, run.Hyper.Hyper, images)
 		return []*Node{pass.Scores, pass.Penalty}
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
@@ -11,7 +12,6 @@ import (
 	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 
-	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 )
 
@@ -34,8 +34,8 @@ const muonScope = "muon"
 // gradients with all singular values set to about 1, so it moves a code by as much at every width. GoMLX's Adam takes all other
 // variables, among them the first dictionary.
 type muon struct {
-	network ebssc.Network
-	adam    gradientOptimizer
+	run  experiments.Run
+	adam gradientOptimizer
 	// inFloat64 says that gradients are orthogonalised in float64. GPUs multiply float32 as TF32, which leaves singular values of up to 2.5.
 	inFloat64 bool
 }
@@ -46,11 +46,12 @@ type gradientOptimizer interface {
 	train.OptimizeWithGradients
 }
 
-// newOptimizer returns the optimizer that the run's settings name.
-func newOptimizer(run experiments.Run) optimizer.Interface {
+// newOptimizer returns the run's optimizer on a backend.
+func newOptimizer(run experiments.Run, backend compute.Backend) optimizer.Interface {
 	adam := optimizer.Adam().Done()
-	if run.Settings[experiments.ParamOptimizer] == experiments.Muon {
-		return &muon{run.Network, adam.(gradientOptimizer), !run.Machine.OnCPU()}
+	if run.Hyper.Optimizer == experiments.Muon {
+		gpu, ok := backend.(interface{ IsCUDA() bool })
+		return &muon{run, adam.(gradientOptimizer), ok && gpu.IsCUDA()}
 	}
 	return adam
 }
@@ -80,26 +81,23 @@ func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, d
 	o.adam.UpdateGraphWithGradients(scope, others, dtype)
 
 	// The schedule has set Adam's rate. Muon's follows it.
-	adamRate := model.GetParamOr(scope, optimizer.ParamLearningRate, optimizer.AdamDefaultLearningRate)
-	muonRate := model.GetParamOr(scope, experiments.ParamMuonRate, 0.0)
-	rate := MulScalar(optimizer.LearningRateVar(scope, dtype, adamRate).NodeValue(g), muonRate/adamRate)
-	momentum := model.GetParamOr(scope, experiments.ParamMuonMomentum, 0.0)
-	decay := model.GetParamOr(scope, experiments.ParamMuonDecay, 0.0)
+	h := o.run.Hyper
+	rate := MulScalar(optimizer.LearningRateVar(scope, dtype, h.LearningRate).NodeValue(g), h.MuonRate/h.LearningRate)
 	for i, v := range dictionaries {
 		v.SetTrainable(true)
-		o.step(scope, v, mine[i], rate, momentum, decay)
+		o.step(scope, v, mine[i], rate)
 	}
 }
 
 // takes says whether a variable is a dictionary of a block above the first.
 func (o *muon) takes(v *model.Variable) bool {
-	return v.Name() == "dictionary" && v.Scope() != model.JoinPath(model.RootScopePath, o.network.Blocks()[0].Name)
+	return v.Name() == "dictionary" && v.Scope() != model.JoinPath(model.RootScopePath, o.run.Network.Blocks()[0].Name)
 }
 
 // step moves a dictionary [k, k, C, K] against its orthogonalised moving average of gradients, as far as rate says, after taking rate·decay
 // of the dictionary away.
-func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node, momentum, decay float64) {
-	g := gradient.Graph()
+func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node) {
+	g, momentum := gradient.Graph(), o.run.Hyper.MuonMomentum
 	// Its name in checkpoints is momentum.
 	stored := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
 		WithInitializer(initializer.Zero).VariableWithShape("momentum", dictionary.Shape()).SetTrainable(false)
@@ -117,14 +115,8 @@ func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, ra
 	direction := Reshape(ConvertDType(orthogonalize(matrix), shape.DType), shape.Dimensions...)
 	direction = MulScalar(direction, math.Sqrt(max(1, float64(filters)/float64(pixels))))
 	rate = ConvertDType(rate, shape.DType)
-	kept := Mul(dictionary.NodeValue(g), OneMinus(MulScalar(rate, decay)))
-	moved := Sub(kept, Mul(rate, direction))
-	if model.GetParamOr(scope, experiments.ParamMuonKeepNorm, false) {
-		// Orthonormal filters or rows times √2: the initial squared norm is 2·min(pixels, filters).
-		norm := math.Sqrt(2 * float64(min(pixels, filters)))
-		moved = MulScalar(Div(moved, MaxScalar(Sqrt(ReduceAllSum(Square(moved))), 1e-30)), norm)
-	}
-	dictionary.SetNodeValue(moved)
+	kept := Mul(dictionary.NodeValue(g), OneMinus(MulScalar(rate, o.run.Hyper.MuonDecay)))
+	dictionary.SetNodeValue(Sub(kept, Mul(rate, direction)))
 }
 
 // lerp is from + share·(to − from).

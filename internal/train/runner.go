@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -9,27 +10,30 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
 	mldataset "github.com/gomlx/gomlx/ml/dataset"
+	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
 )
 
-// Runner executes runs on a backend and a data set. Several runs may execute at a time. Several goroutines write to Log, of one run, too.
+// Runner trains runs on a backend and a data set. Several runs may train at a time.
 type Runner struct {
 	// Backend that computes.
 	Backend compute.Backend
 	// Set holds the images as bytes.
 	Set *dataset.Set
-	// Log takes a line an epoch. Terminal says that it is a terminal, which shows a progress bar instead.
+	// Origin is what records say of this process. Its Devices share each training batch.
+	Origin record.Origin
+	// Checkpoints is the folder of checkpoints; empty for none.
+	Checkpoints string
+	// Log takes messages about the training's progress, a line an epoch. Terminal says that it is a terminal, which shows a progress bar instead.
 	Log      io.Writer
 	Terminal bool
 	// OnEpoch, if not nil, gets a run's learning curve after each of its epochs.
 	OnEpoch func(run experiments.Run, curve []record.Epoch)
 	// Places of runs in a longer session, by their IDs, for messages.
 	Places map[string]Place
-	// Origin is what the records say of this process.
-	Origin record.Origin
 
 	// prepared images on the device; the runs of a study share them.
 	prepared map[preparation]*prepared
@@ -40,7 +44,8 @@ type Runner struct {
 func (r *Runner) On(backend compute.Backend, cores int) *Runner {
 	origin := r.Origin
 	origin.Cores = cores
-	return &Runner{Backend: backend, Set: r.Set, Log: r.Log, Terminal: r.Terminal, OnEpoch: r.OnEpoch, Places: r.Places, Origin: origin}
+	return &Runner{Backend: backend, Set: r.Set, Origin: origin, Checkpoints: r.Checkpoints, Log: r.Log, Terminal: r.Terminal, OnEpoch: r.OnEpoch,
+		Places: r.Places}
 }
 
 // Place is a run's place among the runs of a session.
@@ -59,7 +64,7 @@ func (r *Runner) Dataset() experiments.Dataset {
 // preparation identifies prepared images.
 type preparation struct {
 	train, test, heldOut int
-	whiten               bool
+	preprocessing        string
 	epsilon              float64
 }
 
@@ -74,8 +79,7 @@ type prepared struct {
 func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, release func(), err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	epsilon, _ := run.Settings.Number(experiments.ParamZCAEpsilon)
-	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, run.Whitens(), epsilon}
+	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, run.Hyper.Preprocessing, run.Hyper.ZCAEpsilon}
 	p, ok := r.prepared[key]
 	if !ok {
 		for other, idle := range r.prepared {
@@ -101,7 +105,7 @@ func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *pre
 	}, nil
 }
 
-// prepare uploads images. The whitening is fitted on exactly the images that the run trains on.
+// prepare uploads images.
 func (r *Runner) prepare(ctx context.Context, run experiments.Run) (*prepared, error) {
 	train := r.Set.Train.Slice(0, run.TrainImages)
 	var test dataset.Images
@@ -110,7 +114,7 @@ func (r *Runner) prepare(ctx context.Context, run experiments.Run) (*prepared, e
 	} else {
 		test = r.Set.Test.Slice(0, run.TestImages)
 	}
-	preprocess, err := r.preprocessing(ctx, run)
+	preprocess, _, err := r.preprocessing(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -137,17 +141,59 @@ func (r *Runner) prepare(ctx context.Context, run experiments.Run) (*prepared, e
 	return p, nil
 }
 
-// preprocessing returns the function that whitens images, fitted on exactly the images that the run trains on, or scales them.
-func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (func(dataset.Images) (*tensors.Tensor, error), error) {
+// preprocessing returns the run's preprocessing, and the inverse of its whitening [D, D]; nil without whitening. The whitening is fitted on exactly the
+// images that the run trains on.
+func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (
+	preprocess func(dataset.Images) (*tensors.Tensor, error), inverse *tensors.Tensor, err error) {
 	train := r.Set.Train.Slice(0, run.TrainImages)
-	if !run.Whitens() {
-		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil
+	switch run.Hyper.Preprocessing {
+	case experiments.Raw:
+		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil, nil
+	case experiments.GCN:
+		return func(images dataset.Images) (*tensors.Tensor, error) {
+			return dataset.NormalizeContrast(r.Backend, images)
+		}, nil, nil
 	}
 	fmt.Fprintf(r.Log, "whitening %d images (fitting takes up to a minute, once)\n", train.Len())
-	epsilon, _ := run.Settings.Number(experiments.ParamZCAEpsilon)
-	whitening, err := dataset.Fit(ctx, r.Backend, train, epsilon)
+	whitening, err := dataset.Fit(ctx, r.Backend, train, run.Hyper.ZCAEpsilon)
 	if err != nil {
-		return nil, fmt.Errorf("whitening the training images: %w", err)
+		return nil, nil, fmt.Errorf("whitening the training images: %w", err)
 	}
-	return func(images dataset.Images) (*tensors.Tensor, error) { return whitening.Apply(r.Backend, images) }, nil
+	return func(images dataset.Images) (*tensors.Tensor, error) { return whitening.Apply(r.Backend, images) }, whitening.Inverse(), nil
+}
+
+// TestImages returns the first test images of a run, up to count, preprocessed [N, H, W, C], their labels, and the inverse of the whitening [D, D],
+// nil without whitening.
+func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int) (images *tensors.Tensor, labels []uint8, inverse *tensors.Tensor, err error) {
+	if run.HeldOut > 0 {
+		return nil, nil, nil, errors.New("a run on held-out images has no test images")
+	}
+	preprocess, inverse, err := r.preprocessing(ctx, run)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	test := r.Set.Test.Slice(0, min(count, run.TestImages))
+	images, err = preprocess(test)
+	return images, test.Labels, inverse, err
+}
+
+// Classifier returns a function that preprocesses pictures as the run's images were, to images [N, H, W, C], and computes their class scores
+// with a trained network. release frees it.
+func (r *Runner) Classifier(ctx context.Context, run experiments.Run, store *model.Store) (
+	classify func(pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error), release func(), err error) {
+	preprocess, _, err := r.preprocessing(ctx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	evaluator, err := newEvaluator(r.Backend, store, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error) {
+		if images, err = preprocess(pictures); err != nil {
+			return nil, nil, err
+		}
+		scores, _, err = evaluator.score(images)
+		return images, scores, err
+	}, evaluator.exec.Finalize, nil
 }

@@ -5,18 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"math"
 	"math/rand"
+	randv2 "math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -35,60 +32,41 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train executes a run, and writes its trained network to folder/networks and its record to folder/runs; folder is that of the
-// profile's results. A recorded run is not trained again. A run that was interrupted goes on from its last checkpoint and ends with the
-// same bits. When ctx ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
-//
-// complete, if not nil, adds measurements of the trained model to the record before it is written.
-func (r *Runner) Train(ctx context.Context, run experiments.Run, folder string, complete func(context.Context, *record.Record) error) (record.Record, error) {
-	s := &trainingRun{runner: r, ctx: ctx, run: run, id: run.ID(), folder: folder, origin: r.Origin}
+// Train trains a run and measures it. It returns the record, still without decodings and checksums, and the trained model. A run that was
+// interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends, Train finishes the step, saves a checkpoint and returns
+// ctx's cause.
+func (r *Runner) Train(ctx context.Context, run experiments.Run) (record.Record, *model.Store, error) {
+	s := &trainingRun{runner: r, ctx: ctx, run: run, id: run.ID(), checkpoints: r.Checkpoints, origin: r.Origin}
 	s.place = r.Places[s.id]
-	records := filepath.Join(folder, record.Folder)
-	unlock, err := s.lock()
-	if err != nil {
-		return record.Record{}, err
+	if devices := max(1, r.Origin.Devices); run.Hyper.Batch%devices != 0 {
+		return record.Record{}, nil, fmt.Errorf("batch_size=%d cannot be shared by %d devices: take a multiple of %[2]d with --set batch_size=…, or other --devices",
+			run.Hyper.Batch, devices)
 	}
-	defer unlock()
-	if recorded, err := record.Load(record.Path(records, s.id)); err == nil {
-		s.say("recorded on %s, and not trained again", recorded.Finished.Format(time.DateOnly))
-		return recorded, s.removeCheckpoints()
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return record.Record{}, err
+	if s.checkpoints != "" {
+		if err := os.MkdirAll(s.checkpoints, 0o755); err != nil {
+			return record.Record{}, nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
+		}
+		if err := atomicfile.RemoveUnfinished(s.checkpoints, s.id); err != nil {
+			return record.Record{}, nil, err
+		}
 	}
 	if ctx.Err() != nil {
-		return record.Record{}, context.Cause(ctx)
+		return record.Record{}, nil, context.Cause(ctx)
 	}
 	images, release, err := r.acquireImages(ctx, run)
 	if err != nil {
-		return record.Record{}, err
+		return record.Record{}, nil, err
 	}
 	defer release()
 	if ctx.Err() != nil { // while they were preprocessed; what follows compiles
-		return record.Record{}, context.Cause(ctx)
+		return record.Record{}, nil, context.Cause(ctx)
 	}
 	s.images = images
 	finished, err := s.execute()
-	if err == nil && complete != nil {
-		err = complete(ctx, &finished)
-	}
 	if err != nil {
-		return record.Record{}, fullDisk(fmt.Errorf("%s: %w", s.id, err))
+		return record.Record{}, nil, fmt.Errorf("%s: %w", s.id, err)
 	}
-	if finished, err = finished.Write(records); err != nil {
-		return record.Record{}, fullDisk(err)
-	}
-	return finished, s.removeCheckpoints()
-}
-
-// fullDisk adds what to do to an error of a full disk. Of one that names its file it leaves out who wrote the file.
-func fullDisk(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		if file := (*fs.PathError)(nil); errors.As(err, &file) {
-			err = file
-		}
-		return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
-	}
-	return err
+	return finished, s.store, nil
 }
 
 // trainingRun is a run in training.
@@ -98,9 +76,10 @@ type trainingRun struct {
 	run    experiments.Run
 	id     string
 	place  Place
-	folder string
-	images *prepared
-	store  *model.Store
+	// checkpoints is their folder; empty for none.
+	checkpoints string
+	images      *prepared
+	store       *model.Store
 	// pending variables of a checkpoint, which no graph has asked for yet.
 	pending loader
 	curve   []record.Epoch
@@ -117,8 +96,6 @@ type trainingRun struct {
 
 	// origin of what was trained so far, in this process and in earlier ones.
 	origin record.Origin
-	// earlier processes trained for so many seconds, and seconds times cores.
-	earlier struct{ seconds, coreSeconds float64 }
 }
 
 // seconds that were trained when the last checkpoint was made or read.
@@ -130,38 +107,6 @@ func (s *trainingRun) seconds() float64 {
 	return seconds
 }
 
-// coreSeconds are that many seconds, those of each process times its cores.
-func (s *trainingRun) coreSeconds(seconds float64) float64 {
-	return s.earlier.coreSeconds + (seconds-s.earlier.seconds)*float64(s.runner.Origin.Cores)
-}
-
-// checkpoint is a file of the run in the folder of checkpoints.
-func (s *trainingRun) checkpoint(suffix string) string {
-	return filepath.Join(s.folder, Checkpoints, s.id+suffix)
-}
-
-// lock keeps other processes out of the run until unlock is called or this process ends, however it ends.
-func (s *trainingRun) lock() (unlock func() error, err error) {
-	path := s.checkpoint(lockSuffix)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
-	}
-	file := flock.New(path, flock.SetPermissions(0o644))
-	ok, err := file.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("locking %s: %w; give another folder with --results", path, err)
-	}
-	if !ok {
-		return nil, fmt.Errorf("another process is training %s in %s: wait for it, or give another folder with --results", s.id, s.folder)
-	}
-	for _, folder := range []string{Checkpoints, Networks, record.Folder, record.FiguresFolder} {
-		if err := atomicfile.RemoveUnfinished(filepath.Join(s.folder, folder), s.id); err != nil {
-			return nil, errors.Join(err, file.Unlock())
-		}
-	}
-	return file.Unlock, nil
-}
-
 // execute trains what is left of the run, and measures the trained model.
 func (s *trainingRun) execute() (finished record.Record, err error) {
 	// Graph building panics; here is the one place where that becomes an error.
@@ -169,30 +114,49 @@ func (s *trainingRun) execute() (finished record.Record, err error) {
 		if err = s.train(); err == nil {
 			finished, err = s.measure()
 		}
-		if err == nil {
-			err = s.saveNetwork()
-		}
 	})
 	if s.evaluator != nil {
 		s.evaluator.exec.Finalize()
 	}
-	if s.store != nil {
+	err = errors.Join(panicked, err)
+	if err != nil && s.store != nil {
 		s.store.Finalize() // now: the garbage collector does not see how much of the device's memory it holds
 	}
-	return finished, errors.Join(panicked, err)
+	return finished, err
 }
 
-// newStore returns an empty model with the run's hyperparameters.
+// Purposes of random numbers.
+const (
+	dropout      = experiments.Dropout
+	augmentation = experiments.Augmentation
+)
+
+// newStore returns an empty model, seeded for the first epoch of a run, with the parameters that GoMLX's optimizers read.
 func newStore(run experiments.Run) *model.Store {
 	store := model.NewStore()
-	store.SetParams(run.Settings)
-	store.SetParam(model.ParamInitialSeed, int64(run.Seed))
+	store.SetParam(model.ParamInitialSeed, run.Stream(experiments.InitialValues, 0))
+	store.SetParam(optimizer.ParamLearningRate, run.Hyper.LearningRate)
 	steps := run.Epochs * run.StepsPerEpoch()
-	warmUp, _ := run.Settings.Number(experiments.ParamWarmUp)
-	rising := int(warmUp * float64(steps))
+	rising := int(run.Hyper.WarmUp * float64(steps))
 	store.SetParam(cosineschedule.ParamWarmUpSteps, rising)
 	store.SetParam(cosineschedule.ParamPeriodSteps, steps-rising)
 	return store
+}
+
+// setState seeds the random numbers of augmentation.
+func setState(store *model.Store, seed int64) error {
+	state, err := RNGStateFromSeed(seed)
+	if err != nil {
+		return err
+	}
+	if v := store.GetVariable(augmentationState); v != nil {
+		return v.SetValue(state)
+	}
+	v, err := store.CreateVariable(augmentationState, state)
+	if err == nil {
+		v.SetTrainable(false)
+	}
+	return err
 }
 
 // train trains what is left of the run's epochs.
@@ -244,7 +208,9 @@ func (s *trainingRun) attachProgressBar(loop *train.Loop) {
 		show("Epoch", func(_, _ time.Duration) string {
 			return fmt.Sprintf("%d of %d", loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs)
 		}),
-		show("Images/s", func(step, _ time.Duration) string { return fmt.Sprintf("%.0f", float64(s.run.Batch())/step.Seconds()) }),
+		show("Images/s", func(step, _ time.Duration) string {
+			return fmt.Sprintf("%.0f", float64(s.run.Hyper.Batch)/step.Seconds())
+		}),
 		show("Time left", func(step, left time.Duration) string { return s.left(left, step*time.Duration(loop.EndStep)) }))
 }
 
@@ -260,8 +226,8 @@ func (s *trainingRun) left(own, whole time.Duration) string {
 
 // loop takes steps in training a graph.
 func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
-	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, lossOf(s.run),
-		newOptimizer(s.run), []metric.Interface{
+	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
+		newOptimizer(s.run, s.runner.Backend), []metric.Interface{
 			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
 			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
 		}, nil))
@@ -270,22 +236,7 @@ func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *
 // graph is the training graph: images [N, H, W, C] to class scores [N, Y].
 func (s *trainingRun) graph(scope *model.Scope, images *Node) *Node {
 	cosineschedule.New(scope, images.Graph(), images.DType()).FromScope().Done()
-	return s.run.Network.Forward(scope, augment(scope, images)).Scores
-}
-
-// lossOf is the log-loss of labels [B, 1] and scores [B, Y] in Eq. (train_obj2), or with smoothed labels, which the paper does not have, where
-// the run's settings say so. The penalty comes from the forward pass.
-func lossOf(run experiments.Run) train.LossFn {
-	smoothing, _ := run.Settings.Number(experiments.ParamLabelSmoothing)
-	if smoothing == 0 {
-		return loss.SparseCategoricalCrossEntropyLogits
-	}
-	return func(labels, scores []*Node) *Node {
-		classes := scores[0].Shape().Dim(-1)
-		own := OneHot(Squeeze(labels[0], -1), classes, scores[0].DType())
-		smooth := AddScalar(MulScalar(own, 1-smoothing), smoothing/float64(classes))
-		return loss.CategoricalCrossEntropyLogits([]*Node{smooth}, scores)
-	}
+	return s.run.Network.Forward(scope, s.run.Hyper.Hyper, augment(scope, s.run.Hyper, images)).Scores
 }
 
 // errorGraph is the share of a batch's images, in percent, whose highest score is not their label's.
@@ -302,7 +253,8 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 	}
 	s.underWay.Steps++
 	s.underWay.Loss += loss
-	s.underWay.Err += shapes.ConvertTo[float64](metrics[2].Value())
+	batch := float64(s.run.Hyper.Batch) // of which a whole number is wrong: XLA's rounding makes −0.0000015 % of none
+	s.underWay.Err += 100 * math.Round(shapes.ConvertTo[float64](metrics[2].Value())/100*batch) / batch
 	stop := context.Cause(s.ctx)
 	if s.said.IsZero() {
 		s.said = time.Now()
@@ -331,8 +283,8 @@ type Diverged struct {
 	// ID of the run, What is not finite, and after how many steps.
 	ID, What string
 	Step     int
-	// Rates of learning with which it diverged.
-	Rates experiments.Settings
+	// Rates of learning with which it diverged, as --set takes them.
+	Rates string
 }
 
 // Error says what to do.
@@ -342,9 +294,9 @@ func (d Diverged) Error() string {
 
 // diverged is the error of this run.
 func (s *trainingRun) diverged(what string, step int) error {
-	rates := experiments.Settings{experiments.ParamLearningRate: s.run.Settings[experiments.ParamLearningRate]}
-	if s.run.Settings[experiments.ParamOptimizer] == experiments.Muon {
-		rates[experiments.ParamMuonRate] = s.run.Settings[experiments.ParamMuonRate]
+	rates := fmt.Sprintf("learning_rate=%g", s.run.Hyper.LearningRate)
+	if s.run.Hyper.Optimizer == experiments.Muon {
+		rates += fmt.Sprintf(";muon_rate=%g", s.run.Hyper.MuonRate)
 	}
 	return Diverged{s.id, what, step, rates}
 }
@@ -372,7 +324,7 @@ func (s *trainingRun) endEpoch(step int) error {
 	point.Seconds = time.Since(s.began).Seconds()
 	s.curve = append(s.curve, point)
 	s.underWay = epoch{}
-	if err := s.save(); err != nil {
+	if err := errors.Join(s.seedEpoch(), s.save()); err != nil {
 		return err
 	}
 	if s.runner.OnEpoch != nil {
@@ -393,7 +345,7 @@ var silence = time.Minute
 func (s *trainingRun) sayProgress(point record.Epoch, share string, one time.Duration) {
 	all := s.run.Epochs * s.run.StepsPerEpoch()
 	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, share, point.BatchLoss,
-		point.BatchErr, float64(s.run.Batch())/one.Seconds(), s.left(one*time.Duration(all-point.Step), one*time.Duration(all)))
+		point.BatchErr, float64(s.run.Hyper.Batch)/one.Seconds(), s.left(one*time.Duration(all-point.Step), one*time.Duration(all)))
 	s.said = time.Now()
 }
 
@@ -408,29 +360,28 @@ func (s *trainingRun) trace() (*record.Trace, error) {
 		return nil, err
 	}
 	test, err := s.evaluate(s.images.test, s.images.testLabels)
-	return &record.Trace{Objective: train.objective, Penalty: new(train.penalty), TrainErr: train.errorRate, TestErr: test.errorRate}, err
+	return &record.Trace{TrainLoss: train.loss, TrainErr: train.errorRate, TestErr: test.errorRate}, err
 }
 
-// evaluation is what a model does on images: its error rate in percent, its objective with the part that is the penalty, both in nats, and
-// its scores.
+// evaluation is what a model does on images: its error rate in percent, its log-loss and the penalty of its variables in nats, and its scores.
 type evaluation struct {
-	errorRate, objective, penalty float64
-	scores                        Scores
+	errorRate, loss, penalty float64
+	scores                   Scores
 }
 
 // evaluate measures the model on the first images, those that have labels here.
 func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) (e evaluation, err error) {
 	if s.evaluator == nil {
-		if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run.Network); err != nil {
+		if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run); err != nil {
 			return e, err
 		}
 	}
 	if e.scores, e.penalty, err = s.evaluator.scores(s.ctx, images, len(labels)); err != nil {
 		return e, err
 	}
-	e.errorRate, e.objective = record.ErrorRate(digits(e.scores.Predictions()), digits(labels)), e.scores.LogLoss(labels)+e.penalty
-	if math.IsNaN(e.objective) || math.IsInf(e.objective, 0) {
-		return e, s.diverged(fmt.Sprintf("the objective is %f", e.objective), int(optimizer.GetGlobalStep(s.store)))
+	e.errorRate, e.loss = record.ErrorRate(digits(e.scores.Predictions()), digits(labels)), e.scores.LogLoss(labels)
+	if sum := e.loss + e.penalty; math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return e, s.diverged(fmt.Sprintf("the objective is %f", sum), int(optimizer.GetGlobalStep(s.store)))
 	}
 	return e, nil
 }
@@ -456,13 +407,9 @@ func (s *trainingRun) measure() (record.Record, error) {
 	if err != nil {
 		return record.Record{}, err
 	}
-	if last := s.curve[len(s.curve)-1].Trace; last != nil {
-		last.TestErr = test.errorRate // of the same model: a computer that the run goes on with after its last epoch rounds otherwise
-	}
-	r.TrainErr, r.TestErr, r.TrainObjective, r.TestObjective, r.Penalty = train.errorRate, test.errorRate, train.objective, test.objective, new(test.penalty)
+	r.TrainErr, r.TestErr, r.TrainLoss, r.TestLoss, r.Penalty = train.errorRate, test.errorRate, train.loss, test.loss, test.penalty
 	r.Predictions, r.Labels = digits(test.scores.Predictions()), digits(s.images.testLabels)
 	r.Seconds = s.seconds() + time.Since(began).Seconds()
-	r.Origin.Cores = int(math.Round(s.coreSeconds(r.Seconds) / r.Seconds))
 	r.Finished = time.Now().UTC().Truncate(time.Second)
 	return r, nil
 }
@@ -493,10 +440,8 @@ func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
 		steps := e.run.StepsPerEpoch()
 		skip := e.from % steps
 		for epoch := e.from / steps; ; epoch++ {
-			// The source takes its seed modulo 2³¹ − 1, so this is the order 2·seed + epoch: seeds share orders, two epochs apart. With
-			// another rule recorded runs could not be repeated: it waits for the next Version.
-			order := rand.New(rand.NewSource(int64(e.run.Seed)<<32 + int64(epoch)))
-			for batch, err := range e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Batch(), true).Iter() {
+			order := rand.New(&stream{*randv2.NewPCG(uint64(e.run.Stream(experiments.Order, epoch)), 0)})
+			for batch, err := range e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Hyper.Batch, true).Iter() {
 				if skip > 0 && err == nil {
 					skip--
 					if err = finalize(slices.Concat(batch.Inputs, batch.Labels)...); err == nil {
@@ -510,3 +455,12 @@ func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
 		}
 	}
 }
+
+// stream makes a generator of math/rand/v2 a source of math/rand, which GoMLX takes. (That package's own source knows 2³¹ seeds alone.)
+type stream struct{ randv2.PCG }
+
+// Int63 is a random number of 63 bits.
+func (s *stream) Int63() int64 { return int64(s.Uint64() >> 1) }
+
+// Seed is part of the interface; nobody calls it.
+func (s *stream) Seed(seed int64) { s.PCG.Seed(uint64(seed), 0) }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/plot"
 )
 
 // Check ends the cell if err is not nil, with one line on standard error.
@@ -28,8 +29,8 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// markdown shows text in the cell's output, written in Markdown.
-func markdown(text string) {
+// Markdown shows text in the cell's output, written in Markdown.
+func Markdown(text string) {
 	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
 }
 
@@ -59,38 +60,33 @@ func (t *Table) Row(format string, values ...any) {
 
 // Show shows the table, and below it a note in Markdown.
 func (t *Table) Show(note string, values ...any) {
-	markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
+	Markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
 }
 
 // ShowTiles shows tiles in rows of so many columns, each tile with sides of that length in points.
-func ShowTiles(title string, columns int, side vg.Length, tiles ...Tile) {
-	Show(Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
+func ShowTiles(title string, columns int, side vg.Length, tiles ...plot.Tile) {
+	Show(plot.Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
+
+// ShowChart shows a line chart.
+func ShowChart(chart plot.Chart) { Show(Must(chart.Draw())) }
 
 // Show shows a figure in the cell's output.
-func Show(figure Figure) {
-	live{}.show(figure)
-}
+func Show(figure plot.Figure) { show(figure, "") }
 
-// live is a place in the output of a cell where each figure replaces the one before.
-type live struct{ id string }
+// pixelsPerPoint is the size at which a point is shown; pictures have more pixels than that, for sharp screens.
+const pixelsPerPoint = 4.0 / 3
 
-// newLive returns a new place.
-func newLive() live { return live{gonbui.UniqueId()} }
-
-// show shows a figure in this place.
-func (l live) show(figure Figure) {
+// show shows a figure in the place with an ID, where each figure replaces the one before; with none, in a place of its own.
+func show(figure plot.Figure, id string) {
 	picture := Must(figure.PNG())
 	size := map[string]int{"width": int(figure.Width * pixelsPerPoint), "height": int(figure.Height * pixelsPerPoint)}
 	send(&protocol.DisplayData{
 		Data:      map[protocol.MIMEType]any{protocol.MIMEImagePNG: picture},
 		Metadata:  map[string]any{string(protocol.MIMEImagePNG): size},
-		DisplayID: l.id,
+		DisplayID: id,
 	})
 }
-
-// pixelsPerPoint is the size at which a point is shown; pictures have more pixels than that, for sharp screens.
-const pixelsPerPoint = 4.0 / 3
 
 // send sends data to the notebook and waits until it has arrived.
 func send(data *protocol.DisplayData) {

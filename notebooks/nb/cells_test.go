@@ -62,17 +62,3 @@ func TestUnit(t *testing.T) {
 func TestCells(t *testing.T) {
 	require.Equal(t, "1.5 | 2.0", Cells("%.1f", 1.5, 2))
 }
-
-// Named lines are in the legend, and groups without numbers are left out.
-func TestPictures(t *testing.T) {
-	lines := SideBySide(200, 100, Lines("lines", "x", "y", [][]float64{{1, 2}, {3, 4}}, Named{Line: 1, Name: "second"}, Named{Line: 0}))
-	drawn, err := lines.SVG()
-	require.NoError(t, err)
-	require.Contains(t, string(drawn), "second")
-
-	counts := Histogram("counts", "x", "y", 0.5, Group{"some", []float64{1, 1, 2}}, Group{"none", nil})
-	drawn, err = counts.SVG()
-	require.NoError(t, err)
-	require.Contains(t, string(drawn), "some")
-	require.NotContains(t, string(drawn), "none<")
-}

@@ -7,10 +7,12 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats"
+
+	"ebsscgo/internal/dataset"
 )
 
 // Grey returns the mean of an image's channels [height·width], in grey levels from 0 to 255.
-func Grey(images Images, number int) []float64 {
+func Grey(images dataset.Images, number int) []float64 {
 	checkNumber(number, images.Len())
 	one := images.Slice(number, number+1)
 	grey := make([]float64, one.Height*one.Width)
@@ -30,7 +32,7 @@ func Unit(v []float64) (unit []float64, norm float64) {
 }
 
 // Patches returns filters [side, side, 1, count] of mean 0 and unit norm, cut out of random images where there is contrast.
-func Patches(images Images, side, count int) *tensors.Tensor {
+func Patches(images dataset.Images, side, count int) *tensors.Tensor {
 	const contrast = 20 // standard deviation in grey levels
 	rng := rand.New(rand.NewPCG(1, 1))
 	filters := make([]float64, side*side*count)

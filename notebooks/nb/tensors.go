@@ -11,10 +11,26 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/gonum/floats"
+
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/plot"
 )
 
+// TestImage returns a test image of a set between 0 and 1, [1, H, W, C], and its label.
+func TestImage(set *dataset.Set, number int) (*tensors.Tensor, int) {
+	checkNumber(number, set.Test.Len())
+	return set.Test.Slice(number, number+1).Tensor(), int(set.Test.Labels[number])
+}
+
+// checkNumber ends the cell with a line if there is no image of that number.
+func checkNumber(number, images int) {
+	if number < 0 || number >= images {
+		Check(fmt.Errorf("there is no image %d: choose a number from 0 to %d", number, images-1))
+	}
+}
+
 // Number returns the only value of a tensor.
-func Number(tensor *tensors.Tensor) float64 { return Values(tensor)[0] }
+func Number(tensor *tensors.Tensor) float64 { return plot.Values(tensor)[0] }
 
 // Peak returns the largest absolute value of a vector, at least 1e-30 so that one may divide by it.
 func Peak(v []float64) float64 { return math.Max(floats.Norm(v, math.Inf(1)), 1e-30) }

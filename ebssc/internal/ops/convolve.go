@@ -3,7 +3,6 @@ package ops
 import (
 	"slices"
 
-	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -11,9 +10,6 @@ import (
 // with the same stride along both spatial axes and pad zeros on each side: [N, H', W', K] with
 // H' = (H + 2·pad − kh)/stride + 1, rounded down. It is differentiable in both.
 func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
-	if k.BFloat16 {
-		return inBFloat16(x, d, func(x, d *Node) *Node { return Kernels{Plain: k.Plain}.CrossCorrelate(x, d, stride, pad) })
-	}
 	// GoMLX has no gradient for a padding wider than the kernel's overhang: pad an operand instead.
 	if size := d.Shape().Dim(0); pad >= size {
 		if size == 1 && stride == 1 {
@@ -36,12 +32,6 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	default:
 		return convolve(x, d, stride, pad)
 	}
-}
-
-// inBFloat16 returns product(a, d) computed in bfloat16 and converted to the type of a. The gradients of the conversions
-// convert the arriving gradients, so these are computed in bfloat16, too.
-func inBFloat16(a, d *Node, product func(a, d *Node) *Node) *Node {
-	return ConvertDType(product(ConvertDType(a, dtypes.BFloat16), ConvertDType(d, dtypes.BFloat16)), a.DType())
 }
 
 // withConvolutionGradients returns y = convolve(x, d, stride, pad) with this package's gradients.
@@ -97,9 +87,6 @@ func patchwiseTranspose(z, d *Node) *Node {
 // [N, height, width, C]. z is [N, H', W', K], d [kh, kw, C, K], the result [N, height, width, C]. It is differentiable
 // in both.
 func (k Kernels) Transpose(z, d *Node, stride, pad, height, width int) *Node {
-	if k.BFloat16 {
-		return inBFloat16(z, d, func(z, d *Node) *Node { return Kernels{Plain: k.Plain}.Transpose(z, d, stride, pad, height, width) })
-	}
 	if size := d.Shape().Dim(0); pad >= size {
 		bordered := k.Transpose(z, d, stride, 0, height+2*pad, width+2*pad)
 		return Slice(bordered, AxisRange(), AxisRange(pad, pad+height), AxisRange(pad, pad+width), AxisRange())

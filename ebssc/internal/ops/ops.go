@@ -11,7 +11,4 @@ package ops
 type Kernels struct {
 	// Plain disables all fast paths.
 	Plain bool
-	// BFloat16 computes CrossCorrelate, Transpose and their gradients in bfloat16: operands and results are rounded to it. Winograd's
-	// transforms, which are for float32 alone, are off then.
-	BFloat16 bool
 }

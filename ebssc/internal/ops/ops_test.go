@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -141,47 +140,6 @@ func TestCrossCorrelateLikePlain(t *testing.T) {
 			t.Run(c.String(), func(t *testing.T) { c.requireLikePlain(t, on) })
 		}
 	})
-}
-
-// offBy is the largest difference relative to the largest number wanted.
-func offBy(want, got []float32) float64 {
-	var largest, difference float64
-	for i := range want {
-		largest = max(largest, math.Abs(float64(want[i])))
-		difference = max(difference, math.Abs(float64(want[i]-got[i])))
-	}
-	return difference / largest
-}
-
-// Values and gradients in bfloat16 differ from those in float32 by rounding, up to 2⁻⁹ of each operand and result.
-func TestBFloat16(t *testing.T) {
-	started := on(t, "cpu")
-	requireRounded := func(want, got []float32, about any) {
-		off := offBy(want, got)
-		require.Less(t, off, 1e-2, about)
-		require.Greater(t, off, 5e-4, about) // float32 on any path: 1e-5
-	}
-	for _, c := range []convolution{
-		{2, 8, 8, 8, 5, 3, 1, 1}, {2, 6, 8, 3, 8, 3, 1, 1}, {2, 6, 7, 8, 8, 3, 2, 1}, {2, 8, 8, 8, 12, 1, 1, 1},
-		{3, 6, 9, 4, 6, 3, 3, 0}, {2, 6, 7, 4, 3, 4, 1, 1},
-	} {
-		wantY, wantDX, wantDD := c.run(started, Kernels{Plain: true})
-		wantBack := c.back(started, Kernels{Plain: true})
-		for _, plain := range []bool{false, true} {
-			k := Kernels{Plain: plain, BFloat16: true}
-			y, dx, dd := c.run(started, k)
-			requireRounded(wantY, y, c)
-			requireRounded(wantDX, dx, c)
-			requireRounded(wantDD, dd, c)
-			requireRounded(wantBack, c.back(started, k), c)
-		}
-	}
-}
-
-// back computes d * z of random numbers.
-func (c convolution) back(on compute.Backend, k Kernels) []float32 {
-	return values(MustExecOnce(on, func(z, d *Node) *Node { return k.Transpose(z, d, c.stride, c.pad, c.height, c.width) },
-		random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters), random(c.kernel, c.kernel, c.channels, c.filters)))
 }
 
 func TestWinogradAnySize(t *testing.T) {

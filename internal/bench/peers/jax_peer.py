@@ -5,16 +5,13 @@ convolves once for all of them; the others convolve all hypotheses as one batch.
 """
 
 import functools
-import os
 import sys
 
-os.environ["JAX_PLATFORMS"] = sys.argv[2]
-os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # other programs use the GPU in their turns
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from peer import Case, serve, side_by_side, unit
+from peer import Case, side_by_side, unit
 
 
 def flat(f, x):
@@ -124,7 +121,7 @@ def sweep(levels):
 def forward(case, units, variables, x, key=None):
     """Scores [N, Y] of images [N, H, W, C]; with dropout if there is a key. Sets the units of the variables' steps."""
     step, levels = 1.0, []
-    rate = case.settings["dropout_rate"]
+    rate = case.hyper["dropout"]
 
     def dropout(x):
         nonlocal key
@@ -148,18 +145,18 @@ def forward(case, units, variables, x, key=None):
         level.update()
         levels.append(level)
         units[f"{name}/offset"] = step
-        units[f"{name}/thresholds"] = step * (case.settings["class_step"] if block["Coding"]["Thresholds"] == "class" else 1)
+        units[f"{name}/thresholds"] = step * case.threshold_step(block["Coding"]["Thresholds"])
         x = level.code
         if block["Coding"]["Spherical"]:
             step = unit(x.shape[-3:])
     if case.linear:
-        scale = case.settings["classifier_scale"] / step
+        scale = case.hyper["classifier_scale"] / step
         return scale * dropout(x)(x).mean((1, 2)) @ variables["classifier/weights"]
     for _ in range(case.sweeps):
         sweep(levels)
     energies = [level.energy() if case.sweeps else level.norm for level in levels if level.code.ndim == 5]
     energy = sum(energies)
-    return (energy - energy.mean(-1, keepdims=True)) * case.settings["energy_scale"]
+    return (energy - energy.mean(-1, keepdims=True)) * case.hyper["energy_scale"]
 
 
 def adam(rate, units, state, gradients):
@@ -177,7 +174,7 @@ def adam(rate, units, state, gradients):
     return updated, first, second, count
 
 
-def main(folder, name):
+def main(folder, program, steps):
     case = Case(folder)
     images, labels = jnp.asarray(case.images), jnp.asarray(case.labels)
     variables = {name: jnp.asarray(value) for name, value in case.variables.items()}
@@ -192,7 +189,7 @@ def main(folder, name):
     def step(state, key, images, labels):
         key, used = jax.random.split(key)
         value, gradients = jax.value_and_grad(loss)(state[0], images, labels, used)
-        return adam(case.settings["learning_rate"], units, state, gradients), key, value
+        return adam(case.hyper["learning_rate"], units, state, gradients), key, value
 
     zeros = jax.tree.map(jnp.zeros_like, variables)
     state = (variables, zeros, jax.tree.map(jnp.copy, zeros), jnp.float32(0))
@@ -209,7 +206,7 @@ def main(folder, name):
         for _ in range(steps):
             jax.block_until_ready(scores(state[0], images))
 
-    serve(name, jax.__version__, folder, scores(variables, images), {"train": train, "inference": infer})
+    case.measure(program, steps, scores(variables, images), {"inference": infer, "train": train})
 
 
-main(sys.argv[1], sys.argv[3])
+main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,23 +1,21 @@
-"""Shared by the peers: reading the case, and the protocol by which they take turns.
+"""Shared by the peers: reading a case, and printing measurements as Go's benchmarks do.
 
-A peer is started as `python FRAMEWORK_peer.py FOLDER PLATFORM NAME`, on the platform cpu or cuda. It reads the case from FOLDER,
-computes the class scores of the batch with the initial variables, writes them to FOLDER/NAME.npy and prints "ready VERSION".
-Then it reads lines "train N" or "inference N". For each it takes N steps and prints the mean seconds of a step, until its
-input ends.
+A peer is started as `python FRAMEWORK_peer.py FOLDER PROGRAM STEPS`, for a case that `go test ./internal/bench -bench Step -args -cases
+CASES` wrote to CASES/FOLDER. It fails if its class scores are not this program's.
 """
 
 import json
 import os
-import sys
 import time
 
 import numpy as np
 
 
 class Case:
-    """A network, as package ebssc declares it, with its settings, initial variables and one batch."""
+    """A network, as package ebssc declares it, with its hyperparameters, initial variables and one batch."""
 
     def __init__(self, folder):
+        self.name = os.path.basename(os.path.normpath(folder)).replace(",", "/")
         with open(os.path.join(folder, "case.json"), encoding="utf-8") as file:
             case = json.load(file)
         network = case["Network"]
@@ -27,11 +25,30 @@ class Case:
         self.sweeps = network.get("Sweeps", 0)
         if self.sweeps and any(layer.get("Pool") for layer in self.layers):
             raise NotImplementedError("the peers have no sweeps through pools")
-        self.settings = case["Settings"]
+        self.hyper = case["Hyper"]
         self.variables = dict(np.load(os.path.join(folder, "variables.npz")))
         batch = np.load(os.path.join(folder, "batch.npz"))
         self.images = batch["images"]  # [N, H, W, C]
         self.labels = batch["labels"][:, 0]  # [N]
+        self.scores = batch["scores"]  # [N, Y]
+
+    def threshold_step(self, thresholds):
+        """The factor on a block's steps of thresholds, beside the unit of its input."""
+        return self.hyper["class_step" if thresholds == "class" else "beta_step"]
+
+    def measure(self, program, steps, scores, turns, tolerance=1e-3):
+        """Checks the class scores and times steps after two that warm up. turns maps "inference" and "train" to functions of a number of
+        steps. The tolerance is relative to the largest score."""
+        error = np.abs(np.asarray(scores, dtype=np.float32) - self.scores).max() / np.abs(self.scores).max()
+        if not error <= tolerance:
+            raise SystemExit(f"{program}, {self.name}: class scores differ by {error:.2g}")
+        for what, turn in turns.items():
+            turn(2)
+            began = time.perf_counter()
+            turn(steps)
+            seconds = (time.perf_counter() - began) / steps
+            print(f"BenchmarkStep/{self.name}/what={what}/program={program}-{len(os.sched_getaffinity(0))}\t{steps}\t"
+                  f"{1e9 * seconds:.0f} ns/op\t{len(self.images) / seconds:.1f} images/s", flush=True)
 
 
 def unit(dims):
@@ -43,14 +60,3 @@ def side_by_side(size, kernel, stride, padding):
     """Whether the windows tile an image of that size [H, W, …], one or many, so that a convolution is a matrix product."""
     one = size[0] == size[1] == kernel
     return padding == 0 and (one or stride == kernel) and size[0] % kernel == size[1] % kernel == 0
-
-
-def serve(name, version, folder, scores, turns):
-    """Speaks the protocol until the input ends. turns maps "train" and "inference" to functions of a number of steps."""
-    np.save(os.path.join(folder, name + ".npy"), np.asarray(scores, dtype=np.float32))
-    print("ready", version, flush=True)
-    for line in sys.stdin:
-        what, steps = line.split()
-        began = time.perf_counter()
-        turns[what](int(steps))
-        print((time.perf_counter() - began) / int(steps), flush=True)

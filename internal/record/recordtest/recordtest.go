@@ -2,7 +2,8 @@
 package recordtest
 
 import (
-	"math/rand/v2"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,54 +13,86 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Dataset is the data set that made records name: 1000 training and 200 test images.
-var Dataset = experiments.Dataset{Name: "cifar10-made", SHA256: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", Train: 1000, Test: 200}
+// sha is the made SHA-256 of data sets and networks.
+var sha = strings.Repeat("0123456789abcdef", 4)
 
-// Machine that made records name.
-var Machine = experiments.Machine{Backend: "xla-cpu", Devices: 1}
+// Dataset is the data set of made records: 1000 training and 200 test images.
+func Dataset(images experiments.Images) experiments.Dataset {
+	set := experiments.Dataset{Name: "cifar10-jpeg", SHA256: sha, Train: 1000, Test: 200}
+	if images == experiments.MNIST {
+		set.Name = "mnist"
+	}
+	return set
+}
 
-// New makes a record of an experiment's run at a profile. A third of its predictions is wrong, at images that depend on the
-// experiment and the seed. It is not written yet, and can be changed before.
+// New makes a record of an experiment's run at a profile. A quarter of the training images and a third of the test images are wrong. It is not
+// saved yet, and can be changed before.
 func New(t testing.TB, suite experiments.Suite, experiment, profile string, seed int, o experiments.Overrides) record.Record {
-	study, e, err := suite.Experiment(experiment)
+	study, _, err := suite.Experiment(experiment)
 	require.NoError(t, err)
 	scale, err := experiments.FindProfile(profile)
 	require.NoError(t, err)
-	o.Seeds = seed
-	runs, err := experiments.Plan(e, profile, scale.Scale(study), Dataset, Machine, o)
+	planned := o
+	planned.Seeds = seed
+	runs, err := experiments.Plan(study, scale, Dataset(study.Images), planned)
 	require.NoError(t, err)
-	return Of(t, runs[seed-1])
+	for _, run := range runs {
+		if run.Experiment == experiment && run.Seed%10_000 == seed { // seeds of runs on held-out images begin above 10,000
+			r := Made(t, run, 25, 100.0/3)
+			r.Overrides, r.Command = o, "ebssc run "+experiment+" --profile "+profile+o.Flags()
+			return r
+		}
+	}
+	require.Fail(t, "no such run")
+	return record.Record{}
 }
 
-// Of makes a record of a run.
-func Of(t testing.TB, run experiments.Run) record.Record {
+// Made makes a record of a run with these errors in percent, of the test images the nearest that their number allows. Which of them are wrong
+// depends on the seed.
+func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.Record {
 	count, err := run.Network.Count()
 	require.NoError(t, err)
-	var salt uint64
-	for _, letter := range run.Experiment {
-		salt = 31*salt + uint64(letter)
-	}
-	rng := rand.New(rand.NewPCG(salt, uint64(run.Seed)))
+	wrong := int(math.Round(testErr / 100 * float64(run.TestImages)))
 	labels, predictions := make([]byte, run.TestImages), make([]byte, run.TestImages)
 	for i := range labels {
 		labels[i] = byte('0' + i%run.Network.Classes)
 		predictions[i] = labels[i]
-		if rng.IntN(3) == 0 {
+		if (i+31*run.Seed)%run.TestImages < wrong {
 			predictions[i] = byte('0' + (i+1)%run.Network.Classes)
 		}
 	}
 	r := record.Record{
-		Run: run, Parameters: count.Total(), TrainErr: 25, TrainObjective: 0.75, TestObjective: 1, Penalty: new(0.25), Seconds: 12,
-		Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Predictions: string(predictions), Labels: string(labels),
-		Origin: record.Origin{Commit: "0123456789ab", Go: "go1.26", GoMLX: "v0.28.3", Plugin: "made", System: "linux/amd64", CPU: "made", Cores: 2},
+		Run: run, Command: "ebssc run " + run.Experiment, Parameters: count.Total(),
+		TrainErr: trainErr, TrainLoss: 0.02 * trainErr, TestLoss: 1, Penalty: 0.25,
+		Seconds: 12, Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Predictions: string(predictions), Labels: string(labels),
+		Origin: record.Origin{Commit: "0123456789abcdef", Go: "go1.26", GoMLX: "v0.28.3", Backend: "xla-cpu", Plugin: "made", Devices: 1,
+			System: "linux/amd64", CPU: "made 8480+", Cores: 2},
+		Network: record.Network{SHA256: sha, HalfSHA256: sha},
 	}
 	r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
-	for epoch := range run.Epochs {
-		point := record.Epoch{Epoch: epoch + 1, Step: (epoch + 1) * run.StepsPerEpoch(), BatchLoss: 2 / float64(epoch+1), BatchErr: 80 / float64(epoch+1), Seconds: 3}
+	for epoch := 1; epoch <= run.Epochs; epoch++ {
+		point := record.Epoch{Epoch: epoch, Step: epoch * run.StepsPerEpoch(), BatchLoss: 2 / float64(epoch), BatchErr: 80 / float64(epoch), Seconds: 3}
 		if run.Traced {
-			point.Trace = &record.Trace{Objective: 1 / float64(epoch+1), Penalty: new(0.2 / float64(epoch+1)), TrainErr: 40 / float64(epoch+1), TestErr: r.TestErr}
+			point.Trace = &record.Trace{TrainLoss: 1 / float64(epoch), TrainErr: 40 / float64(epoch), TestErr: r.TestErr}
 		}
 		r.Curve = append(r.Curve, point)
 	}
+	if run.Decoded {
+		r.Decodings = &record.Decodings{Trained: levels(run, 0.9), Untrained: levels(run, 0.5), Images: 100, Seconds: 4}
+	}
 	return r
+}
+
+// levels are made measurements of a network's blocks. Cosines fall from a block to the next; differences between hypotheses grow.
+func levels(run experiments.Run, cosine float64) (all []record.Level) {
+	for i, block := range run.Network.Blocks() {
+		depth := 0.05 * float64(i)
+		all = append(all, record.Level{
+			Block:      block.Name,
+			Linear:     record.Reconstruction{Cosine: cosine - depth, Control: 0.1},
+			Rectified:  record.Reconstruction{Cosine: cosine - depth/2, Control: 0.3, ImageCosine: new(cosine), ImageControl: new(0.2)},
+			Difference: new(0.01 * float64(i+1)), BiasSpread: new(0.8 - depth),
+		})
+	}
+	return all
 }

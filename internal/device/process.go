@@ -1,0 +1,70 @@
+package device
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+)
+
+// OneLine returns an error's text on one line, for users: GoMLX and the backends add line breaks and stack traces.
+func OneLine(err error) string {
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// GoMLXVersion is the version of GoMLX that the program was built with, as in go.mod; "unknown" where the program does not tell.
+func GoMLXVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dependency := range info.Deps {
+			if dependency.Path == "github.com/gomlx/gomlx" {
+				return dependency.Version
+			}
+		}
+	}
+	return "unknown"
+}
+
+// Cores is the number of cores that the process may use: those that it is bound to, or fewer where a container has a quota of processor time.
+func Cores() int { return min(runtime.NumCPU(), runtime.GOMAXPROCS(0)) }
+
+// CheckAddressSpace refuses a limit on the process's address space (ulimit -v) that is too small: Go and XLA reserve gigabytes
+// that they do not use, and abort without them. Call it first in main.
+func CheckAddressSpace() error {
+	const least = 4 << 30
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= least {
+		return nil // a system without this limit has none that is too small
+	}
+	return fmt.Errorf("the limit on the address space (ulimit -v) is %d KiB: give at least %d, or unlimited", limit.Cur>>10, least>>10)
+}
+
+// RestartWithHugePages replaces the program by itself, with the same process ID, arguments and open files, so that glibc's
+// allocator asks the kernel for transparent huge pages. XLA allocates its large temporaries anew in each training step; with
+// huge pages there are far fewer page faults, and training steps on the CPU are faster. glibc reads the setting before main, so
+// it cannot be set later: call this first in main. On success it does not return.
+//
+// It does nothing, and returns nil, if the setting exists already, whatever its value (GLIBC_TUNABLES=glibc.malloc.hugetlb=0
+// turns huge pages off), and on systems other than Linux. C libraries that do not know the setting ignore it.
+func RestartWithHugePages() error {
+	const tunables, hugePages = "GLIBC_TUNABLES", "glibc.malloc.hugetlb"
+	settings := os.Getenv(tunables)
+	if runtime.GOOS != "linux" || strings.Contains(settings, hugePages) {
+		return nil
+	}
+	program, err := os.Executable()
+	if err == nil {
+		err = os.Setenv(tunables, strings.TrimPrefix(settings+":"+hugePages+"=1", ":"))
+	}
+	if err == nil {
+		err = syscall.Exec(program, os.Args, os.Environ()) // returns only if it fails
+	}
+	return fmt.Errorf("huge pages: restarting %s: %w", program, err)
+}

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
+)
+
+// File is the report for reading in a profile's folder.
+const File = "README.md"
+
+// page is the README of a profile, with the files beside it.
+type page struct {
+	text  strings.Builder
+	files map[string][]byte
+	err   error // the first
+}
+
+// section begins a part of the page.
+func (g *page) section(title string) { fmt.Fprintf(&g.text, "\n## %s\n", escaped(title)) }
+
+// table adds a table. Its CSV file gets the table's name; without one its numbers stand in another file.
+func (g *page) table(t Table) {
+	g.text.WriteString("\n" + t.Markdown())
+	if t.Name != "" {
+		g.csv(t)
+	}
+}
+
+// csv adds a table as a CSV file, with a link.
+func (g *page) csv(t Table) {
+	g.files[t.Name+".csv"] = t.CSV()
+	fmt.Fprintf(&g.text, "\n[%[1]s](%[1]s)\n", t.Name+".csv")
+}
+
+// chart adds a chart as an SVG file.
+func (g *page) chart(name, title string, draw func() (plot.Figure, error)) {
+	drawn, err := draw()
+	var content []byte
+	if err == nil {
+		content, err = drawn.SVG()
+	}
+	if err != nil {
+		g.fail(fmt.Errorf("drawing %s: %w", name, err))
+		return
+	}
+	path := record.FiguresFolder + "/" + name + ".svg"
+	g.files[path] = content
+	g.picture(figure{path, title})
+}
+
+// picture shows a picture.
+func (g *page) picture(f figure) {
+	fmt.Fprintf(&g.text, "\n![%s](%s)\n", escaped(f.title), strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29").Replace(f.path))
+}
+
+// fail keeps the first error.
+func (g *page) fail(err error) {
+	if g.err == nil {
+		g.err = err
+	}
+}
+
+// files are all files of the reports by their paths in the folder, with slashes. Without records there are none.
+func (p *Profile) files() (map[string][]byte, error) {
+	if len(p.Records) == 0 {
+		return nil, nil
+	}
+	g := &page{files: map[string][]byte{}}
+	fmt.Fprintf(&g.text, "# `%s`: %s\n", p.Name, escaped(p.About))
+	for _, study := range p.Studies {
+		if study.Name == p.Headline {
+			p.differences(g, study)
+		}
+	}
+	for _, study := range p.Studies {
+		p.study(g, study)
+	}
+	p.lists(g)
+	g.files[File] = []byte(g.text.String())
+	return g.files, g.err
+}
+
+// differences adds the differences between the rows of a study, as a table and as a chart.
+func (p *Profile) differences(g *page, study experiments.Study) {
+	if t := p.Differences(study); len(t.Rows) > 0 {
+		g.table(t)
+		g.chart(t.Name, "differences in test error between rows", func() (plot.Figure, error) { return p.drawDifferences(study) })
+	}
+}
+
+// study adds the part about a study.
+func (p *Profile) study(g *page, study experiments.Study) {
+	g.section(study.Name + ": " + study.About)
+	t := p.Table(study)
+	if study.Report == experiments.Rows {
+		t.hide("base", "test_err_minus_base") // which stand in the table of differences
+	}
+	g.table(t)
+	curves := len(p.curves(study, func(record.Epoch) float64 { return 0 })) > 0
+	switch {
+	case curves && study.Report == experiments.Sweeps:
+		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
+	case curves && study.Name == p.Headline:
+		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.drawCurves(study) })
+	case study.Report == experiments.Rows && study.Name != p.Headline:
+		p.differences(g, study)
+	}
+	for _, row := range p.Rows(study) {
+		if t := Decodings(row); len(t.Rows) > 0 {
+			g.text.WriteString("\n" + t.Markdown()) // all are in one CSV file
+		}
+		pictures, err := p.pictures(row)
+		if err != nil {
+			g.fail(err)
+		}
+		for _, picture := range pictures {
+			g.picture(picture)
+		}
+	}
+}
+
+// lists adds what is about all studies: claims, trials, and the files of all records.
+func (p *Profile) lists(g *page) {
+	if verdicts := p.Claims(); len(verdicts) > 0 {
+		g.section("Claims of the paper")
+		g.table(claimsTable(verdicts))
+		g.table(expectationsTable(verdicts))
+	}
+	if trials := p.trials(); len(trials.Rows) > 0 {
+		g.section("Trials")
+		g.table(trials)
+	}
+	var rows []Row
+	for _, study := range p.Studies {
+		rows = append(rows, p.Rows(study)...)
+	}
+	g.section("All runs, learning curves and decodings")
+	for _, t := range []Table{p.runsTable(), p.curvesTable(), Decodings(rows...)} {
+		if len(t.Rows) > 0 {
+			g.csv(t)
+		}
+	}
+}
+
+// describe says in a line on what a study was run.
+func (p *Profile) describe(study experiments.Study) string {
+	var processors, commits []string
+	var set string
+	for _, row := range p.Rows(study) {
+		for _, r := range row.Records {
+			set = r.Run.Dataset.Name
+			if processor := r.Origin.Processor(); !slices.Contains(processors, processor) {
+				processors = append(processors, processor)
+			}
+			if commit := fmt.Sprintf("%.12s", r.Origin.Commit); !slices.Contains(commits, commit) {
+				commits = append(commits, commit)
+			}
+		}
+	}
+	title := dataset.Title(set)
+	if !dataset.OfThePaper(set) {
+		title += " in place of " + string(study.Images)
+	}
+	return fmt.Sprintf("%s; profile %s: %s; %s; commit %s", title, p.Name, p.scale(study), strings.Join(processors, ", "), strings.Join(commits, ", "))
+}

@@ -1,0 +1,120 @@
+// Package stats holds the statistics of the reports: means over seeds, differences of rows that are paired over seeds, and the correction for
+// several claims. docs/protocol.md says how they are used. Tests compare them with published tables and with calculations by hand.
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	moremath "github.com/aclements/go-moremath/stats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Significance is the level of all tests; intervals hold at 1 − Significance.
+const Significance = 0.05
+
+// Sample sums up values, one a seed.
+type Sample struct {
+	// Mean and Std, the standard deviation with N − 1 in its denominator. Std is NaN for a single value, both for none.
+	Mean, Std float64
+	// N is the number of values.
+	N int
+}
+
+// SampleOf sums up values.
+func SampleOf(values []float64) Sample {
+	mean, std := stat.MeanStdDev(values, nil)
+	return Sample{mean, std, len(values)}
+}
+
+// Median of values, which stay as they are: of an even number the mean of the middle two.
+func Median(values []float64) float64 { return moremath.Sample{Xs: values}.Quantile(0.5) }
+
+// Estimate is a mean over seeds with its standard error. The error follows Student's t distribution with so many degrees of freedom; without
+// degrees nothing is known of the error.
+type Estimate struct {
+	// Value is the mean, NaN without seeds; Error is its standard error.
+	Value, Error float64
+	// Degrees of freedom.
+	Degrees float64
+	// N is the number of seeds.
+	N int
+}
+
+// Known says whether the error is known.
+func (e Estimate) Known() bool { return e.Degrees > 0 && e.Error > 0 }
+
+// Interval holds the true value with a chance of 1 − [Significance]. Both ends are NaN where the error is not known.
+func (e Estimate) Interval() (low, high float64) {
+	if !e.Known() {
+		return math.NaN(), math.NaN()
+	}
+	half := e.t().Quantile(1-Significance/2) * e.Error
+	return e.Value - half, e.Value + half
+}
+
+// Below is the p value of the one-sided test that the true value lies below a bound. It is small where it does.
+func (e Estimate) Below(bound float64) float64 { return e.t().CDF((e.Value - bound) / e.Error) }
+
+// Above is that of the test that it lies above a bound.
+func (e Estimate) Above(bound float64) float64 { return e.t().CDF((bound - e.Value) / e.Error) }
+
+// t is the distribution of the error over the standard error.
+func (e Estimate) t() distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: e.Degrees} }
+
+// Pool is the variance between seeds, pooled over several weighted sums that are taken to have the same, each scaled to squared weights of sum 1.
+type Pool struct{ squares, degrees float64 }
+
+// Add adds a weighted sum: its values, one a seed, and the sum of its squared weights. A single value says nothing of the variance.
+func (p *Pool) Add(values []float64, weights float64) {
+	if s := SampleOf(values); s.N > 1 {
+		p.squares += float64(s.N-1) * s.Std * s.Std / weights
+		p.degrees += float64(s.N - 1)
+	}
+}
+
+// Estimate is the mean of a weighted sum over seeds, with the pooled variance. Of a single seed no error is given.
+func (p Pool) Estimate(values []float64, weights float64) Estimate {
+	s := SampleOf(values)
+	if s.N < 2 || p.degrees == 0 {
+		return Estimate{Value: s.Mean, N: s.N}
+	}
+	return Estimate{Value: s.Mean, Error: math.Sqrt(p.squares / p.degrees * weights / float64(s.N)), Degrees: p.degrees, N: s.N}
+}
+
+// Welch estimates b's mean minus a's, which are not paired and may differ in size and deviation, by Welch's t.
+func Welch(a, b Sample) Estimate {
+	e := Estimate{Value: b.Mean - a.Mean, N: min(a.N, b.N)}
+	if e.N < 2 {
+		return e
+	}
+	ofA, ofB := a.Std*a.Std/float64(a.N), b.Std*b.Std/float64(b.N)
+	if ofA+ofB > 0 {
+		e.Error = math.Sqrt(ofA + ofB)
+		e.Degrees = (ofA + ofB) * (ofA + ofB) / (ofA*ofA/float64(a.N-1) + ofB*ofB/float64(b.N-1))
+	}
+	return e
+}
+
+// Proportions is half the width of the interval of the difference between two rates, p and q, each over n images.
+func Proportions(p, q float64, n int) float64 {
+	return distuv.UnitNormal.Quantile(1-Significance/2) * math.Sqrt((p*(1-p)+q*(1-q))/float64(n))
+}
+
+// Holm corrects p values for their number (Holm, 1979): the chance that even one of those below a level is below it by chance alone is at most
+// that level.
+func Holm(values []float64) []float64 {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	corrected, largest := make([]float64, len(values)), 0.0
+	for rank, i := range order {
+		largest = max(largest, min(1, float64(len(values)-rank)*values[i]))
+		corrected[i] = largest
+	}
+	return corrected
+}

@@ -1,0 +1,105 @@
+package train_test
+
+import (
+	"maps"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/train"
+)
+
+// A network's file has the same bytes whenever it is written. It is read if it is the one in its record, or that in half precision, and has exactly
+// the variables of the run's network.
+func TestNetworkFiles(t *testing.T) {
+	run, _ := small(t, 1)
+	store, err := train.InitialNetwork(xla, run)
+	require.NoError(t, err)
+	defer store.Finalize()
+	variables := run.Network.Variables(store)
+	good, sums, err := train.EncodeNetwork(run, store)
+	require.NoError(t, err)
+	again, same, err := train.EncodeNetwork(run, store)
+	require.NoError(t, err)
+	require.Equal(t, good, again)
+	require.Equal(t, sums, same)
+	require.Equal(t, train.Checksum(good), sums.SHA256)
+
+	folder := t.TempDir()
+	r := record.Record{ID: run.ID(), Run: run, Network: writeNetwork(t, folder, run, store)}
+	path := train.NetworkFile(folder, r.ID)
+	loaded, err := train.LoadNetwork(r, folder)
+	require.NoError(t, err)
+	requireVariables(t, variables, run.Network.Variables(loaded), 0)
+
+	// changed is the file after a change of its arrays.
+	changed := func(change func(arrays map[string]*tensors.Tensor)) []byte {
+		arrays, err := train.ReadArrays(good)
+		require.NoError(t, err)
+		change(arrays)
+		file, err := train.WriteArrays(arrays)
+		require.NoError(t, err)
+		return file
+	}
+	half := changed(func(arrays map[string]*tensors.Tensor) {
+		for name := range variables {
+			arrays[name], err = train.Halved(arrays[name])
+			require.NoError(t, err)
+		}
+	})
+	require.Equal(t, sums.HalfSHA256, train.Checksum(half))
+	require.NoError(t, os.WriteFile(path, half, 0o600))
+	loaded, err = train.LoadNetwork(r, folder)
+	require.NoError(t, err)
+	requireVariables(t, variables, run.Network.Variables(loaded), 1e-3)
+
+	const name = "conv7/thresholds"
+	shape := variables[name].Shape()
+	for what, change := range map[string]func(arrays map[string]*tensors.Tensor){
+		"renamed": func(arrays map[string]*tensors.Tensor) {
+			arrays["conv7/threshold"] = arrays[name]
+			delete(arrays, name)
+		},
+		"missing":    func(arrays map[string]*tensors.Tensor) { delete(arrays, name) },
+		"additional": func(arrays map[string]*tensors.Tensor) { arrays["conv8/thresholds"] = arrays[name] },
+		"reshaped": func(arrays map[string]*tensors.Tensor) {
+			arrays[name] = tensors.FromFlatDataAndDimensions(make([]float32, shape.Size()), shape.Size())
+		},
+		"float64": func(arrays map[string]*tensors.Tensor) {
+			arrays[name] = tensors.FromFlatDataAndDimensions(make([]float64, shape.Size()), shape.Dimensions...)
+		},
+		"without its run": func(arrays map[string]*tensors.Tensor) { delete(arrays, "run") },
+	} {
+		file, matching := changed(change), r
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		_, err := train.LoadNetwork(r, folder)
+		require.ErrorContains(t, err, "SHA-256", what)
+		matching.Network.SHA256 = train.Checksum(file) // as if it had been recorded so
+		_, err = train.LoadNetwork(matching, folder)
+		require.ErrorContains(t, err, path+" is not good", what)
+	}
+	require.NoError(t, os.Remove(path))
+	_, err = train.LoadNetwork(r, folder)
+	require.ErrorContains(t, err, "is not here")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, err = train.LoadNetwork(r, folder)
+	require.ErrorContains(t, err, "no regular file")
+}
+
+// requireVariables requires that a network has the wanted variables, in float32, but for a share of their values.
+func requireVariables(t *testing.T, want, got map[string]*tensors.Tensor, share float64) {
+	require.Len(t, got, len(want))
+	for name := range maps.Keys(want) {
+		require.Equal(t, dtypes.Float32, got[name].DType())
+		require.Equal(t, want[name].Shape(), got[name].Shape())
+		values := tensors.MustCopyFlatData[float32](got[name])
+		for i, value := range tensors.MustCopyFlatData[float32](want[name]) {
+			require.InDelta(t, value, values[i], share*(1e-4+float64(max(value, -value))), name)
+		}
+	}
+}
