@@ -21,5 +21,5 @@ command -v "${compiler[0]}" >/dev/null || die "no C compiler (${compiler[0]}), w
 command -v python3 >/dev/null || die "python3 is not on the PATH; install Python 3 with pip"
 python3 -m pip --version >/dev/null 2>&1 || die "python3 has no pip; install it (on Debian and Ubuntu: apt-get install python3-pip)"
 
-CGO_ENABLED=1 go build -o bin/ebssc ./cmd/ebssc
+CGO_ENABLED=1 go build -buildvcs=auto -o bin/ebssc ./cmd/ebssc
 exec bin/ebssc run all "$@"

@@ -71,7 +71,7 @@ func TestKilled(t *testing.T) {
 	require.Contains(t, start(t, nil, args(broken)...).line(t, 1), "another process is training")
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
-	require.Contains(t, p.line(t, 143), "run the same command to go on")
+	require.Contains(t, p.line(t, 143), "ebssc: interrupted; run the same command to go on")
 	require.Contains(t, succeeds(t, args(broken)...), "seed 2: resumed at")
 
 	const folder = "smoke-mnist-unknown" // made images are not those of the committed results

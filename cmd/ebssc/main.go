@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -68,16 +69,21 @@ func execute(stdout, stderr io.Writer, args []string) (status int) {
 	if errors.As(err, new(regression)) {
 		status = 3
 	}
-	line, cause := device.OneLine(err), context.Cause(ctx)
+	message, cause := err.Error(), context.Cause(ctx)
 	for _, s := range signals { // the cause names it in words
-		if cause != nil && strings.HasPrefix(cause.Error(), s.String()) && (errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
-			status = 128 + int(s.(syscall.Signal))
-			if called.HasParent() && called.Parent().Name() == "run" {
-				line += "; run the same command to go on"
-			}
+		if cause == nil || !strings.HasPrefix(cause.Error(), s.String()) || !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+			continue
+		}
+		status = 128 + int(s.(syscall.Signal))
+		others := slices.DeleteFunc(strings.Split(message, "\n"), func(line string) bool { // but not a checkpoint that could not be saved
+			return strings.HasSuffix(line, cause.Error()) || strings.HasSuffix(line, context.Canceled.Error())
+		})
+		message = strings.Join(append(others, "interrupted"), "\n")
+		if called.HasParent() && called.Parent().Name() == "run" {
+			message += "; run the same command to go on"
 		}
 	}
-	fmt.Fprintf(stderr, "ebssc: %s\n", line)
+	fmt.Fprintf(stderr, "ebssc: %s\n", device.OneLine(errors.New(message)))
 	return status
 }
 

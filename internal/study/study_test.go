@@ -106,6 +106,9 @@ func TestSession(t *testing.T) {
 	require.Less(t, r.TestErr, 85.0)
 	_, err = train.LoadNetwork(r, folder)
 	require.NoError(t, err)
+	folders, err := Folders(results)
+	require.NoError(t, err)
+	require.Equal(t, "smoke", folders[filepath.Base(folder)].Name)
 	written := files(t, results)
 	require.Contains(t, written, "smoke-mnist-unknown/README.md")
 	for path := range written {
@@ -322,6 +325,10 @@ func TestOptions(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, record.Folder), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, record.Folder, "a.json"), nil, 0o600))
+	for _, none := range []string{folder, t.TempDir()} {
+		_, err := Folders(none)
+		require.ErrorContains(t, err, "--results", "it is one profile's, and it is empty")
+	}
 	good := Options{Profile: "smoke", Results: t.TempDir(), Devices: 1, Jobs: 1}
 	require.NoError(t, good.Check(Suite))
 	for says, change := range map[string]func(o *Options){

@@ -11,6 +11,7 @@ import (
 
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/plot"
+	"ebsscgo/internal/report"
 )
 
 // Check ends the cell if err is not nil, with one line on standard error.
@@ -29,8 +30,15 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// Markdown shows text in the cell's output, written in Markdown.
-func Markdown(text string) {
+// ShowTable shows a table of the reports, unless it has no rows.
+func ShowTable(t report.Table) {
+	if len(t.Rows) > 0 {
+		markdown(t.Markdown())
+	}
+}
+
+// markdown shows text in the cell's output, written in Markdown.
+func markdown(text string) {
 	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
 }
 
@@ -60,7 +68,7 @@ func (t *Table) Row(format string, values ...any) {
 
 // Show shows the table, and below it a note in Markdown.
 func (t *Table) Show(note string, values ...any) {
-	Markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
+	markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
 }
 
 // ShowTiles shows tiles in rows of so many columns, each tile with sides of that length in points.
