@@ -4,7 +4,6 @@ go 1.26.5
 
 require (
 	github.com/KimMachineGun/automemlimit v0.7.5
-	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
 	github.com/fsnotify/fsnotify v1.8.0 // indirect
 	github.com/gofrs/flock v0.13.1
 	github.com/gomlx/compute v0.1.3

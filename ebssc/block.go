@@ -4,8 +4,6 @@ import (
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
-
-	"ebsscgo/ebssc/internal/ops"
 )
 
 // Thresholds selects the thresholds ŵ of a block's shrinkage.
@@ -68,30 +66,22 @@ func (s signal) batchAxes() int {
 	return 1
 }
 
-// foldHypotheses folds the hypothesis axis into the batch axis: convolutions take one batch axis.
-func (s signal) foldHypotheses() *Node {
+// apply applies an operation on images to the values, with the hypothesis axis, if there is one, folded into the batch axis.
+func (s signal) apply(operation func(x *Node) *Node) *Node {
 	if s.classes == 0 {
-		return s.values
+		return operation(s.values)
 	}
 	dims := s.values.Shape().Dimensions
-	return Reshape(s.values, append([]int{dims[0] * dims[1]}, dims[2:]...)...)
+	y := operation(Reshape(s.values, append([]int{dims[0] * dims[1]}, dims[2:]...)...))
+	return Reshape(y, append([]int{dims[0], s.classes}, y.Shape().Dimensions[1:]...)...)
 }
 
-// unfoldHypotheses restores the hypothesis axis of values computed from foldHypotheses.
-func (s signal) unfoldHypotheses(values *Node) *Node {
-	if s.classes == 0 {
-		return values
+// valuesFor returns the values, with an axis of size 1 if other signals depend on the hypothesis (classes > 0) and this one does not.
+func (s signal) valuesFor(classes int) *Node {
+	if classes > 0 && s.classes == 0 {
+		return InsertAxes(s.values, 1)
 	}
-	dims := values.Shape().Dimensions
-	return Reshape(values, append([]int{dims[0] / s.classes, s.classes}, dims[1:]...)...)
-}
-
-// withHypothesisAxis returns the values with a hypothesis axis, of size 1 if the signal does not depend on the hypothesis.
-func (s signal) withHypothesisAxis() *Node {
-	if s.classes > 0 {
-		return s.values
-	}
-	return InsertAxes(s.values, 1)
+	return s.values
 }
 
 // sphereRMS is 1/√n, the root mean square of the n entries of a signal of unit norm.
@@ -101,10 +91,4 @@ func (s signal) sphereRMS() float64 {
 		n *= dim
 	}
 	return 1 / math.Sqrt(float64(n))
-}
-
-// drive is u = d ⋆ x + b: x [N, H, W, C] gives [N, H', W', K]. x is padded with zeros, so the drive in the padding is b.
-func (b Block) drive(kernels ops.Kernels, x, dictionary, offset *Node) *Node {
-	u := kernels.CrossCorrelate(x, dictionary, b.Stride, b.Padding)
-	return Add(u, ExpandLeftToRank(offset, u.Rank()))
 }

@@ -5,6 +5,8 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
+
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // Classifier computes class scores from codes or their energies.
@@ -29,7 +31,7 @@ func linear(scope *model.Scope, h Hyper, top signal, classes int) *Node {
 	top = newDropout(scope, h, g).apply(top)
 	// Both steps are linear: averaging first gives the same scores at less cost.
 	pooled := ReduceMean(top.values, 1, 2)
-	weights := classifierVariable(scope, pooled.DType(), pooled.Shape().Dim(-1), classes)
+	weights := variable(scope, "weights", pooled.DType(), []int{pooled.Shape().Dim(-1), classes}, orthogonal(1))
 	scale := h.ClassifierScale / top.rms
 	return Dot(MulScalar(pooled, scale), weights.NodeValue(g)).Product()
 }
@@ -41,9 +43,5 @@ func (c Classifier) energy(energies []*Node) *Node {
 	if c == EnergyTop {
 		return ofHypotheses[len(ofHypotheses)-1]
 	}
-	sum := ofHypotheses[0]
-	for _, energy := range ofHypotheses[1:] {
-		sum = Add(sum, energy)
-	}
-	return sum
+	return ops.Sum(ofHypotheses)
 }

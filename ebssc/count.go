@@ -1,5 +1,12 @@
 package ebssc
 
+import (
+	"strings"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+)
+
 // Count is the number of a network's parameters, by role.
 type Count struct {
 	// Dictionary entries of all blocks (the paper's "conv").
@@ -14,30 +21,20 @@ type Count struct {
 func (c Count) Total() int { return c.Dictionary + c.Classifier + c.Offsets }
 
 // Count counts the network's parameters from its description; it builds no graph.
-func (n Network) Count() (Count, error) {
-	sizes, err := n.sizes()
-	if err != nil {
-		return Count{}, err
-	}
-	var count Count
-	for i, layer := range n.Layers {
-		if layer.Block == nil {
-			continue
-		}
-		below, above, block := sizes[i], sizes[i+1], layer.Block
-		count.Dictionary += block.Kernel * block.Kernel * below.channels * block.Filters
-		count.Offsets += block.Filters
-		switch block.Coding.Thresholds {
-		case Beta:
-			count.Offsets++
-		case ClassSpecific:
-			count.Classifier += n.Classes * above.height * above.width * 2 * block.Filters
+func (n Network) Count() (count Count, err error) {
+	variables, err := n.Shapes()
+	for name, dims := range variables {
+		size := shapes.Make(dtypes.Float32, dims...).Size()
+		switch {
+		case strings.HasSuffix(name, "/dictionary"):
+			count.Dictionary += size
+		case len(dims) > 1: // LC's weights or ŵ_y
+			count.Classifier += size
+		default: // b or β
+			count.Offsets += size
 		}
 	}
-	if n.Classifier == Linear {
-		count.Classifier += sizes[len(sizes)-1].channels * n.Classes
-	}
-	return count, nil
+	return count, err
 }
 
 // Shapes are the dimensions of all variables of the network, by name: "conv1/dictionary" [k, k, C, K]. It builds no graph.
@@ -46,25 +43,25 @@ func (n Network) Shapes() (map[string][]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	shapes := map[string][]int{}
+	all := map[string][]int{}
 	for i, layer := range n.Layers {
 		if layer.Block == nil {
 			continue
 		}
 		below, above, block := sizes[i], sizes[i+1], layer.Block
-		shapes[layer.Name+"/dictionary"] = []int{block.Kernel, block.Kernel, below.channels, block.Filters}
-		shapes[layer.Name+"/offset"] = []int{block.Filters}
+		all[layer.Name+"/dictionary"] = []int{block.Kernel, block.Kernel, below.channels, block.Filters}
+		all[layer.Name+"/offset"] = []int{block.Filters}
 		switch block.Coding.Thresholds {
 		case Beta:
-			shapes[layer.Name+"/thresholds"] = []int{}
+			all[layer.Name+"/thresholds"] = []int{}
 		case ClassSpecific:
-			shapes[layer.Name+"/thresholds"] = []int{n.Classes, above.height, above.width, 2 * block.Filters}
+			all[layer.Name+"/thresholds"] = []int{n.Classes, above.height, above.width, 2 * block.Filters}
 		}
 	}
 	if n.Classifier == Linear {
-		shapes[classifierScope+"/weights"] = []int{sizes[len(sizes)-1].channels, n.Classes}
+		all[classifierScope+"/weights"] = []int{sizes[len(sizes)-1].channels, n.Classes}
 	}
-	return shapes, nil
+	return all, nil
 }
 
 // TrainingFLOP counts the floating-point operations of the convolutions in a training step, for one image; each product and

@@ -36,16 +36,15 @@ type Reconstruction struct {
 func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) {
 	s := n.infer(scope, h, images)
 	for i, l := range s.levels {
-		kept := l.code
-		d.Codes = append(d.Codes, s.decode(i, kept, false))
-		kept.values = l.features()
-		d.Features = append(d.Features, s.decode(i, kept, false))
-		if l.block.Coding.Thresholds != ClassSpecific {
-			d.Biases = append(d.Biases, nil)
-			continue
+		decode := func(values *Node) *Node {
+			return s.decode(i, signal{values: values, classes: l.code.classes}, false)
 		}
-		kept.values = BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
-		d.Biases = append(d.Biases, s.decode(i, kept, false))
+		d.Codes, d.Features = append(d.Codes, decode(l.code.values)), append(d.Features, decode(l.features()))
+		var biases *Node
+		if l.block.Coding.Thresholds == ClassSpecific {
+			biases = decode(BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...))
+		}
+		d.Biases = append(d.Biases, biases)
 	}
 	return d
 }

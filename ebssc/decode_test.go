@@ -9,7 +9,6 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ebssc"
 )
@@ -47,84 +46,6 @@ func withCoding(n ebssc.Network, coding ebssc.Coding) ebssc.Network {
 		n.Classifier = ebssc.Linear
 	}
 	return n
-}
-
-// magnitudes are the absolute values.
-func magnitudes(x *tensors.Tensor) *tensors.Tensor {
-	values := tensors.MustCopyFlatData[float64](x)
-	for i := range values {
-		values[i] = math.Abs(values[i])
-	}
-	return tensors.FromFlatDataAndDimensions(values, x.Shape().Dimensions...)
-}
-
-// One linear block of 1×1 filters: the code is u = Dᵀx + b in two halves, and its decoding D(Dᵀx + b) at each position. Nothing is
-// rectified at the image.
-func TestReconstructLinearBlock(t *testing.T) {
-	n := twoBlocks(0)
-	n.Height, n.Width, n.Channels = 3, 2, 4
-	n.Layers = []ebssc.Layer{{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 1, Stride: 1, Coding: ebssc.CReLU}}}
-	n.Classifier = ebssc.Linear
-	store, images := randomModel(t, n, 8), randomImages(n, 8)
-	decoded := reconstructions(t, store, n, images)[0]
-	x := tensors.MustCopyFlatData[float64](images)
-	d := tensors.MustCopyFlatData[float64](store.GetVariable("/conv1/dictionary").MustValue())
-	b := tensors.MustCopyFlatData[float64](store.GetVariable("/conv1/offset").MustValue())
-	negative := 0
-	for position := 0; position < len(x); position += 4 {
-		for channel := range 4 {
-			want := 0.0
-			for filter := range 3 {
-				u := b[filter]
-				for c := range 4 {
-					u += d[c*3+filter] * x[position+c]
-				}
-				want += d[channel*3+filter] * u
-			}
-			require.InDelta(t, want, decoded.linear[position+channel], 1e-12)
-			if want < 0 {
-				negative++
-			}
-		}
-	}
-	require.Positive(t, negative)
-	require.Equal(t, decoded.linear, decoded.rectified)
-}
-
-// Decoding is the adjoint of the way up, pools included: where nothing is negative, rectification does nothing, and
-// without offsets ⟨code, code⟩ = ⟨image, decoded code⟩.
-func TestReconstructIsTheAdjointOfTheWayUp(t *testing.T) {
-	for i, n := range someStacks(6) {
-		if i%2 == 0 {
-			pool := ebssc.Layer{Name: "pool", Pool: &ebssc.Pool{Window: 3, Stride: 2, Padding: 1, Average: i%4 == 0}}
-			n.Layers = append([]ebssc.Layer{n.Layers[0], pool}, n.Layers[1:]...)
-		}
-		n = withCoding(n, ebssc.ReLU)
-		store, images := randomModel(t, n, uint64(i)), magnitudes(randomImages(n, uint64(i)))
-		for v := range store.IterVariables() {
-			switch v.Name() {
-			case "offset":
-				require.NoError(t, v.SetValue(tensors.FromShape(v.Shape())))
-			case "dictionary":
-				require.NoError(t, v.SetValue(magnitudes(v.MustValue())))
-			}
-		}
-		all := reconstructions(t, store, n, images)
-		for _, r := range all {
-			require.InDeltaSlice(t, r.linear, r.rectified, 1e-12)
-			require.InDeltaSlice(t, r.linearControl, r.rectifiedControl, 1e-12)
-		}
-		top := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
-			return n.Forward(scope, hyper(), images).Codes
-		})[len(n.Layers)-1]
-		x, decoded := tensors.MustCopyFlatData[float64](images), all[len(all)-1].linear
-		for image := range 2 {
-			part := func(values []float64) []float64 { return values[image*len(values)/2 : (image+1)*len(values)/2] }
-			squared := floats.Dot(part(top), part(top))
-			require.Positive(t, squared)
-			require.InDelta(t, 1, floats.Dot(part(x), part(decoded))/squared, 1e-10, "%+v", n)
-		}
-	}
 }
 
 // withPool is a network of two blocks with a pool between them.

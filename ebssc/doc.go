@@ -4,7 +4,7 @@
 //
 //	shrink.go    asymmetric shrinkage and the split code             Eqs. (asym_shrink), (ebm_direction)
 //	code.go      projection onto the sphere, energy                  Eqs. (ebm_projection), (energy_fn2)
-//	block.go     one coding block: its drive and code; each row of the table switches parts of it off
+//	block.go     one coding block, and the signals between blocks; each row of the table switches parts of a block off
 //	infer.go     inference in a stack of blocks: the bottom-up pass and sweeps of block-coordinate ascent   Sec. 3.1.1
 //	network.go   networks as data: a list of blocks and pools, and the forward pass
 //	classify.go  linear classifier (LC) and energy-based classifier (EBC)
@@ -25,7 +25,7 @@
 //	z̃            z⁺ − z⁻             asymmetric shrinkage of u, Eq. (ebm_direction)
 //	z*           code                z̃ / ‖z̃‖₂, Eq. (ebm_projection)
 //	E            energy              max over ‖z‖ ≤ 1 of E'(x, y, z) = ‖z̃‖₂ (App. B)    [N, (Y)]
-//	r            r, from topDown     d_{ℓ+1} * z_{ℓ+1}, the block above's top-down term   [N, (Y), H, W, 2K]
+//	r            r                  d_{ℓ+1} * z_{ℓ+1}, the block above's top-down term   [N, (Y), H, W, 2K]
 //	T            Sweeps              number of sweeps over all codes after the bottom-up pass
 //	y            hypothesis          hypothesised class label                          Y classes
 //	α            alpha               weight decay of Eq. (train_obj2)

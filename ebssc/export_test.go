@@ -3,8 +3,6 @@ package ebssc
 import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
-
-	"ebsscgo/ebssc/internal/ops"
 )
 
 // Ascent is the joint energy [N, Y] after the bottom-up pass and after every block's update in `sweeps` sweeps, each recomputed
@@ -50,12 +48,15 @@ func TopDown(n Network, scope *model.Scope, h Hyper, images *Node) (r, gradient 
 	above.code.values = StopGradient(above.code.values)
 	above.computeDrive(z)
 	gradient = Gradient(ReduceAllSum(above.energy()), z.values)[0]
-	return above.topDown(below.code), gradient
+	return above.backProject(above.code, below.code).values, gradient
 }
 
-// Drive is u = d ⋆ x + b, by the fast operations.
+// Drive is u = d ⋆ x + b of a block, by the fast operations.
 func (b Block) Drive(x, dictionary, offset *Node) *Node {
-	return b.drive(ops.Kernels{}, x, dictionary, offset)
+	l := level{block: b, dictionary: dictionary, offset: offset}
+	l.block.Coding.Rectified = true // not [u, −u]
+	l.computeDrive(signal{values: x, rms: 1})
+	return l.drive.values
 }
 
 // Fast says whether the model uses the fast kernels in a graph.

@@ -56,9 +56,13 @@ func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 
 // bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
 func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
-	s := &stack{}
-	below := signal{values: images, rms: 1}
+	s := &stack{image: signal{values: images, rms: 1}}
 	p := path{kernels: kernels(images.Graph())}
+	if n.Blocks()[0].Block.Coding.Spherical {
+		s.image.values, _ = normalize(p.kernels, images, 1)
+		s.image.rms = s.image.sphereRMS()
+	}
+	below := s.image
 	for _, layer := range n.Layers {
 		if layer.Pool != nil {
 			p.pools = append(p.pools, *layer.Pool)
@@ -66,16 +70,10 @@ func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 		}
 		if len(s.levels) > 0 {
 			p.dropout = newDropout(scope, h, images.Graph())
-		} else if layer.Block.Coding.Spherical {
-			below.values, _ = normalize(p.kernels, below.values, 1)
-			below.rms = below.sphereRMS()
-		}
-		if len(s.levels) == 0 {
-			s.image = below
 		}
 		l := &level{block: *layer.Block, path: p}
 		l.build(scope.In("%s", layer.Name), h, below, n.Classes)
-		l.update(nil)
+		l.update(signal{})
 		s.levels, below = append(s.levels, l), l.code
 		p = path{kernels: p.kernels}
 	}
@@ -98,16 +96,16 @@ func (s *stack) update(i int) {
 	if i > 0 {
 		l.computeDrive(s.below(i))
 	}
-	var r *Node
+	var r signal
 	if i+1 < len(s.levels) {
-		r = s.levels[i+1].topDown(l.code)
+		r = s.levels[i+1].backProject(s.levels[i+1].code, l.code)
 	}
 	l.update(r)
 }
 
 // energy is E'(x, y, z) [N] or [N, Y] of the block at its current code and drive.
 func (l *level) energy() *Node {
-	drive := l.driveForCode()
+	drive := l.drive.valuesFor(l.code.classes)
 	thresholds := ScalarZero(drive.Graph(), drive.DType())
 	if l.thresholds != nil {
 		thresholds = l.thresholds
@@ -115,54 +113,54 @@ func (l *level) energy() *Node {
 	return energy(l.path.kernels, drive, thresholds, l.code.values, l.code.batchAxes())
 }
 
-// build creates the block's variables, in scope, and computes its drive. All variables are in the paper's units, in which
-// codes have unit norm.
+// build creates the block's variables, in scope, and computes its drive. All variables are in the paper's units, in which codes have unit norm:
+// d [k, k, C, K], b [K] from 0, and β or ŵ_y = [ŵ_y⁺, ŵ_y⁻] [Y, H, W, 2K] from about h.Beta.
 func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 	g, dtype := below.values.Graph(), below.values.DType()
-	dictionary := dictionaryVariable(scope, dtype, l.block.Kernel, below.values.Shape().Dim(-1), l.block.Filters)
-	offset := offsetVariable(scope, dtype, l.block.Filters)
+	k, channels, filters := l.block.Kernel, below.values.Shape().Dim(-1), l.block.Filters
+	dictionary := variable(scope, "dictionary", dtype, []int{k, k, channels, filters}, orthogonal(dictionaryGain))
+	offset := variable(scope, "offset", dtype, []int{filters}, uniform(0, 0))
 	l.dictionary, l.offset = dictionary.NodeValue(g), offset.NodeValue(g)
 	l.computeDrive(below)
 	registerUpdate(scope, offset, g, l.input.rms, false)
 	switch l.block.Coding.Thresholds {
 	case Beta:
-		beta := betaVariable(scope, h, dtype)
+		beta := variable(scope, "thresholds", dtype, nil, uniform(h.Beta, 0))
 		registerUpdate(scope, beta, g, l.input.rms*h.BetaStep, true)
 		l.thresholds = beta.NodeValue(g)
 	case ClassSpecific:
 		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
-		thresholds := classThresholdsVariable(scope, h, dtype, append([]int{classes}, spatial...))
+		thresholds := variable(scope, "thresholds", dtype, append([]int{classes}, spatial...), uniform(h.Beta, h.ClassSpread))
 		registerUpdate(scope, thresholds, g, l.input.rms*h.ClassStep, true)
 		l.thresholds = InsertAxes(thresholds.NodeValue(g), 0)
 	}
 }
 
-// computeDrive recomputes u from the current code below.
+// computeDrive recomputes u = d ⋆ x + b from the current code below. x is padded with zeros, so the drive in the padding is b.
 func (l *level) computeDrive(below signal) {
 	l.pooled, l.input = l.path.forward(below)
 	l.drive = l.input
-	u := l.block.drive(l.path.kernels, l.input.foldHypotheses(), l.dictionary, l.offset)
-	l.drive.values = l.input.unfoldHypotheses(u)
+	l.drive.values = l.input.apply(func(x *Node) *Node {
+		u := l.path.kernels.CrossCorrelate(x, l.dictionary, l.block.Stride, l.block.Padding)
+		return Add(u, ExpandLeftToRank(l.offset, u.Rank()))
+	})
 	if !l.block.Coding.Rectified {
 		l.drive.values = l.path.kernels.Split(l.drive.values)
 	}
 }
 
-// update sets the code to the block's optimum for its drive plus r, the top-down term (nil for none).
-func (l *level) update(r *Node) {
+// update sets the code to the block's optimum for its drive plus r, the block above's top-down term d * (z⁺ − z⁻): the gradient of that block's
+// energy with respect to this code. Without values r is none.
+func (l *level) update(r signal) {
 	l.code = l.drive
 	// A code becomes class-specific by its own thresholds or by those of a block above.
-	if l.drive.classes == 0 {
-		switch {
-		case l.block.Coding.Thresholds == ClassSpecific:
-			l.code.classes = l.thresholds.Shape().Dim(1)
-		case r != nil && r.Rank() > l.drive.values.Rank():
-			l.code.classes = r.Shape().Dim(1)
-		}
+	l.code.classes = max(l.drive.classes, r.classes)
+	if l.block.Coding.Thresholds == ClassSpecific {
+		l.code.classes = l.thresholds.Shape().Dim(1)
 	}
-	drive := l.driveForCode()
-	if r != nil {
-		drive = Add(drive, r)
+	drive := l.drive.valuesFor(l.code.classes)
+	if r.values != nil {
+		drive = Add(drive, r.values)
 	}
 	if l.thresholds == nil {
 		l.code.values = rectify(drive)
@@ -175,27 +173,16 @@ func (l *level) update(r *Node) {
 	}
 }
 
-// driveForCode returns the drive, with a hypothesis axis if the code has one.
-func (l *level) driveForCode() *Node {
-	if l.code.classes > 0 {
-		return l.drive.withHypothesisAxis()
-	}
-	return l.drive.values
-}
-
-// topDown is r = d * (z⁺ − z⁻) of this block, shaped as the code below, [N, (Y), H, W, C]: the gradient of this block's
-// energy with respect to that code.
-func (l *level) topDown(below signal) *Node { return l.backProject(l.code, below).values }
-
-// backProject maps a signal shaped as this block's code to the space of the code below: d * (z⁺ − z⁻), then the adjoint of
+// backProject maps a signal shaped as this block's code to the space of the code below, [N, (Y,) H, W, C]: d * (z⁺ − z⁻), then the adjoint of
 // the path.
 func (l *level) backProject(from, below signal) signal {
 	spatial := l.input.values.Shape().Dimensions[l.input.batchAxes():]
 	if !l.block.Coding.Rectified {
 		from.values = Signed(from.values)
 	}
-	r := l.path.kernels.Transpose(from.foldHypotheses(), l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
-	from.values = from.unfoldHypotheses(r)
+	from.values = from.apply(func(z *Node) *Node {
+		return l.path.kernels.Transpose(z, l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
+	})
 	return l.path.unpool(l.path.dropout.apply(from), below)
 }
 
@@ -221,7 +208,7 @@ func (p path) unpool(r, below signal) signal {
 		return r
 	}
 	if below.classes == 0 && r.classes > 0 {
-		below.values, below.classes = below.withHypothesisAxis(), r.classes
+		below.values, below.classes = below.valuesFor(r.classes), r.classes
 		dims := slices.Clone(below.values.Shape().Dimensions)
 		dims[1] = r.classes
 		below.values = BroadcastToDims(below.values, dims...)
@@ -239,7 +226,7 @@ func (p Pool) apply(kernels ops.Kernels, below signal) signal {
 		pool = kernels.AvgPool
 	}
 	above := below
-	above.values = below.unfoldHypotheses(pool(below.foldHypotheses(), p.Window, p.Stride, p.Padding))
+	above.values = below.apply(func(x *Node) *Node { return pool(x, p.Window, p.Stride, p.Padding) })
 	if below.rms != 1 {
 		above.rms = above.sphereRMS()
 	}

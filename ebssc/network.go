@@ -13,26 +13,22 @@ import (
 	"ebsscgo/ebssc/internal/ops"
 )
 
-// Hyper holds the model's hyperparameters. Package experiments has their values; the tags are explained there.
+// Hyper holds the model's hyperparameters. Package experiments has their values and explains the tags; about is a field's meaning, and a comment
+// says what else there is to know.
 type Hyper struct {
 	// Dropout is the probability of dropping an entry of a code in training, before every convolution except the first. All hypotheses of an image
 	// share one mask.
-	Dropout float64 `json:"dropout" min:"0" max:"0.95" about:"dropout before every convolution but the first"`
-	// Beta is the thresholds' initial value, in the paper's units.
-	Beta float64 `json:"beta" min:"0" max:"10" about:"initial thresholds β"`
-	// BetaStep multiplies the optimizer's steps on β; 0 fixes β at its initial value.
+	Dropout  float64 `json:"dropout" min:"0" max:"0.95" about:"dropout before every convolution but the first"`
+	Beta     float64 `json:"beta" min:"0" max:"10" about:"initial thresholds β"`
 	BetaStep float64 `json:"beta_step" min:"0" max:"1e6" about:"factor on the steps of β; 0 fixes it"`
 	// ClassSpread is the relative spread of the initial class thresholds: uniform in β·[1−spread, 1+spread]. With 0 all hypotheses start equal and
 	// the first gradient of everything but the thresholds is exactly zero.
 	ClassSpread float64 `json:"class_spread" min:"0" max:"1" about:"relative spread of the initial class thresholds around β"`
-	// ClassStep multiplies the optimizer's steps on class thresholds.
-	ClassStep float64 `json:"class_step" min:"0" max:"1e6" about:"factor on the steps of class thresholds"`
+	ClassStep   float64 `json:"class_step" min:"0" max:"1e6" about:"factor on the steps of class thresholds"`
 	// EnergyScale is the softmax's inverse temperature: class scores are the energies, minus their mean over the classes, times this factor.
-	EnergyScale float64 `json:"energy_scale" min:"1e-6" max:"1e6" about:"factor on the energies in the softmax"`
-	// ClassifierScale is a factor on the linear classifier's scores: the counterpart of EnergyScale.
+	EnergyScale     float64 `json:"energy_scale" min:"1e-6" max:"1e6" about:"factor on the energies in the softmax"`
 	ClassifierScale float64 `json:"classifier_scale" min:"1e-6" max:"1e6" about:"factor on the linear classifier's scores"`
-	// Alpha is α of Eq. (train_obj2).
-	Alpha float64 `json:"alpha" min:"0" max:"1000" about:"regularisation α of Eq. (train_obj2)"`
+	Alpha           float64 `json:"alpha" min:"0" max:"1000" about:"regularisation α of Eq. (train_obj2)"`
 }
 
 // Pool is max or average pooling of a code, each channel separately.

@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Claim is a statement of the paper about its results, with the measurements that it predicts. docs/protocol.md says how it is judged.
 type Claim struct {
-	// Name in results.
-	Name string
-	// Says is the claim, close to the paper's words, and Where the place in the paper.
-	Says, Where string
+	// Name in results; Says is the claim, close to the paper's words, and Where the place in the paper.
+	Name, Says, Where string
 	// Reading says how words became numbers; empty where nothing had to be chosen.
 	Reading string
 	// Expect lists what the claim predicts: it holds if all expectations hold, and fails if one is reversed.
@@ -36,77 +33,36 @@ type Term struct {
 	Untrained bool
 }
 
-// String writes a term without its weight: "ssc-ebc17 conv7, untrained".
-func (t Term) String() string {
-	text := strings.TrimSpace(t.Experiment + " " + t.Block)
-	if t.Untrained {
-		text += ", untrained"
-	}
-	return text
+// Quantity is a measurement of a trained network: its name, what stands behind a number of it, or of a difference, the format of its numbers, and
+// whether it is measured in a block of the network.
+type Quantity struct {
+	Name, Unit, Format string
+	InBlock            bool
 }
 
-// String writes the sum: "ssc-ebc67 − ssc-lc7".
-func (e Expectation) String() (text string) {
-	for i, term := range e.Terms {
-		switch weight := math.Abs(term.Weight); {
-		case term.Weight < 0:
-			text += " − "
-		case i > 0:
-			text += " + "
-		case weight != 1:
-			text += fmt.Sprintf("%g × ", weight)
-		}
-		text += term.String()
-	}
-	return strings.TrimSpace(text)
-}
-
-// Quantity is a measurement of a trained network.
-type Quantity string
-
-const (
+var (
 	// TestErr is the share of test images that are misclassified, in percent; TrainErr that of the training images, without
 	// augmentation and dropout.
-	TestErr  Quantity = "test error"
-	TrainErr Quantity = "training error"
+	TestErr  = Quantity{Name: "test error", Unit: " points", Format: "%.2f"}
+	TrainErr = Quantity{Name: "training error", Unit: " points", Format: "%.2f"}
 	// TrainLoss is the mean log-loss over the training images, in nats: the objective of Eq. (train_obj2) without the penalty. It is compared
 	// where the factor on the energies and α are equal.
-	TrainLoss Quantity = "training loss"
+	TrainLoss = Quantity{Name: "training loss", Unit: " nats", Format: "%.4f"}
 	// LinearFidelity and RectifiedFidelity say how far reconstructions from a block's code, all thresholds zero, close the gap between the control and
 	// the image: (cosine − control) / (1 − control), with the cosine of the angle between image and reconstruction in the space of the network's input.
 	// The control is another image's code, decoded under the image's own switches. The decoder is linear, or rectified on the way down.
-	LinearFidelity    Quantity = "fidelity, linear decoder"
-	RectifiedFidelity Quantity = "fidelity, rectified decoder"
+	LinearFidelity    = Quantity{Name: "fidelity, linear decoder", Format: "%.2f", InBlock: true}
+	RectifiedFidelity = Quantity{Name: "fidelity, rectified decoder", Format: "%.2f", InBlock: true}
 	// ClassDifference is the part of a block's decoding that depends on the class hypothesis: the squared distance from the
 	// mean over hypotheses, divided by the squared length.
-	ClassDifference Quantity = "class difference"
+	ClassDifference = Quantity{Name: "class difference", Format: "%.3g", InBlock: true}
 	// BiasSpread is the share of the image over which a decoded class bias spreads: with p the squared difference of its pixels from the mean over
 	// hypotheses, summed over channels, (Σp)² / (N Σp²). It is 1 where all N pixels have as much, and 1/N where one has all.
-	BiasSpread Quantity = "spread of class biases"
+	BiasSpread = Quantity{Name: "spread of class biases", Format: "%.3f", InBlock: true}
 )
 
-// quantities declares them all: whether each is measured in a block, its unit behind a number, and the digits that it is printed with.
-var quantities = map[Quantity]struct {
-	inBlock      bool
-	unit, format string
-}{
-	TestErr:           {unit: " points", format: "%.2f"},
-	TrainErr:          {unit: " points", format: "%.2f"},
-	TrainLoss:         {unit: " nats", format: "%.4f"},
-	LinearFidelity:    {inBlock: true, format: "%.2f"},
-	RectifiedFidelity: {inBlock: true, format: "%.2f"},
-	ClassDifference:   {inBlock: true, format: "%.3g"},
-	BiasSpread:        {inBlock: true, format: "%.3f"},
-}
-
-// Unit is what stands behind a number of the quantity, or of a difference of it; empty where it has no unit.
-func (q Quantity) Unit() string { return quantities[q].unit }
-
-// Format prints a number of the quantity with as many digits as it has.
-func (q Quantity) Format(value float64) string { return fmt.Sprintf(quantities[q].format, value) }
-
-// InBlock says whether the quantity is measured in a block of the network.
-func (q Quantity) InBlock() bool { return quantities[q].inBlock }
+// Print prints a number of the quantity.
+func (q Quantity) Print(value float64) string { return fmt.Sprintf(q.Format, value) }
 
 // between predicts that a quantity of one experiment minus that of its baseline lies between two bounds.
 func between(quantity Quantity, subject, baseline string, low, high float64) Expectation {
@@ -163,9 +119,8 @@ var tableClaims = []Claim{
 	},
 }
 
-// unrollClaims are the claims of Sec. 3.1.1 about sweeps of inference, with the experiments of a study.
-func unrollClaims(study string) []Claim {
-	name := func(sweeps int) string { return fmt.Sprintf("%s-%d", study, sweeps) }
+func unrollClaims() []Claim {
+	name := func(sweeps int) string { return fmt.Sprintf("unroll-%d", sweeps) }
 	lower := func(quantity Quantity, subject, baseline int) Expectation {
 		return Lower(quantity, name(subject), name(baseline))
 	}
@@ -210,16 +165,6 @@ func unrollClaims(study string) []Claim {
 	}
 }
 
-// block is a term of the network for digits or for CIFAR-10, from which claims about decodings are made.
-func block(weight float64, experiment string, number int) Term {
-	return Term{Weight: weight, Experiment: experiment, Block: blockName(number)}
-}
-
-// untrained is the same before training.
-func untrained(weight float64, experiment string, number int) Term {
-	return Term{Weight: weight, Experiment: experiment, Block: blockName(number), Untrained: true}
-}
-
 // decodingClaims are the claims of Sec. 4.2 about Fig. 4.
 var decodingClaims = []Claim{
 	{
@@ -239,8 +184,8 @@ var decodingClaims = []Claim{
 		Says:    "Class biases are spatially smooth at low levels and more tightly localised at higher ones.",
 		Reading: "decoded class biases spread over less of the image from block 7 than from block 2, and from block 7 over less than before training",
 		Expect: []Expectation{
-			{BiasSpread, []Term{block(1, "ssc-ebc17", 7), block(-1, "ssc-ebc17", 2)}, math.Inf(-1), 0},
-			{BiasSpread, []Term{block(1, "ssc-ebc17", 7), untrained(-1, "ssc-ebc17", 7)}, math.Inf(-1), 0},
+			{BiasSpread, []Term{{1, "ssc-ebc17", "conv7", false}, {-1, "ssc-ebc17", "conv2", false}}, math.Inf(-1), 0},
+			{BiasSpread, []Term{{1, "ssc-ebc17", "conv7", false}, {-1, "ssc-ebc17", "conv7", true}}, math.Inf(-1), 0},
 		},
 	},
 }
@@ -252,24 +197,25 @@ var residualsClaims = []Claim{
 		Says:    "Differences across class hypotheses become more pronounced at higher levels, for digits.",
 		Reading: "from each block to the next, and from block 2 to block 5 by more than before training",
 		Expect: append(growing("ssc-ebc17-mnist", 7), Expectation{ClassDifference, []Term{
-			block(1, "ssc-ebc17-mnist", 5), block(-1, "ssc-ebc17-mnist", 2),
-			untrained(-1, "ssc-ebc17-mnist", 5), untrained(1, "ssc-ebc17-mnist", 2),
+			{1, "ssc-ebc17-mnist", "conv5", false}, {-1, "ssc-ebc17-mnist", "conv2", false},
+			{-1, "ssc-ebc17-mnist", "conv5", true}, {1, "ssc-ebc17-mnist", "conv2", true},
 		}, 0, math.Inf(1)}),
 	},
 }
 
-// faithful predicts that reconstructions from each block close more than half of the gap between control and image.
-func faithful(quantity Quantity, experiment string, blocks int) (all []Expectation) {
-	for number := 1; number <= blocks; number++ {
-		all = append(all, Expectation{quantity, []Term{block(1, experiment, number)}, 0.5, math.Inf(1)})
+// growing predicts that differences between hypotheses grow from each block to the next; faithful that reconstructions from each block close more
+// than half of the gap between control and image.
+func growing(experiment string, blocks int) (all []Expectation) {
+	for number := 2; number <= blocks; number++ {
+		terms := []Term{{1, experiment, blockName(number), false}, {-1, experiment, blockName(number - 1), false}}
+		all = append(all, Expectation{ClassDifference, terms, 0, math.Inf(1)})
 	}
 	return all
 }
 
-// growing predicts that differences between hypotheses grow from each block to the next.
-func growing(experiment string, blocks int) (all []Expectation) {
-	for number := 2; number <= blocks; number++ {
-		all = append(all, Expectation{ClassDifference, []Term{block(1, experiment, number), block(-1, experiment, number-1)}, 0, math.Inf(1)})
+func faithful(quantity Quantity, experiment string, blocks int) (all []Expectation) {
+	for number := 1; number <= blocks; number++ {
+		all = append(all, Expectation{quantity, []Term{{1, experiment, blockName(number), false}}, 0.5, math.Inf(1)})
 	}
 	return all
 }

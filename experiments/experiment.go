@@ -4,10 +4,8 @@ import "ebsscgo/ebssc"
 
 // Experiment is a network to train: a row of the paper's table, or a line in its figure.
 type Experiment struct {
-	// Name on the command line, in results and in folders.
-	Name string
-	// Title as the paper writes it.
-	Title string
+	// Name on the command line, in results and in folders; Title as the paper writes it.
+	Name, Title string
 	// Architecture makes the network at any width.
 	Architecture
 	// Change makes the hyperparameters of the scale those of the experiment; nil for none.
@@ -34,18 +32,14 @@ type Paper struct {
 	TrainErr, TestErr float64
 	// Params is the number of parameters, such as "2.6M"; empty where the paper has none.
 	Params string
-	// Where in the paper they stand.
-	Where string
 }
 
 // Images names the images that a study trains on.
 type Images string
 
 const (
-	// CIFAR10 are 32×32×3 pixels, 50,000 of them for training.
-	CIFAR10 Images = "CIFAR-10"
-	// MNIST are 28×28×1 pixels, 60,000 of them for training.
-	MNIST Images = "MNIST"
+	CIFAR10 Images = "CIFAR-10" // of 32×32×3 pixels
+	MNIST   Images = "MNIST"    // of 28×28×1 pixels
 )
 
 // Size is the number of rows, columns and channels of an image.
@@ -68,10 +62,7 @@ func (i Images) Declared() Dataset {
 type Report string
 
 const (
-	// Rows reports the errors of each experiment in a table.
-	Rows Report = "rows"
-	// Sweeps reports learning curves for each number of sweeps.
-	Sweeps Report = "sweeps"
-	// Decodings reports images decoded from a network's codes, and how faithful they are.
-	Decodings Report = "decodings"
+	Rows      Report = "rows"      // the errors of each experiment in a table
+	Sweeps    Report = "sweeps"    // also learning curves for each number of sweeps
+	Decodings Report = "decodings" // also images decoded from a network's codes, and how faithful they are
 )

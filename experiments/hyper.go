@@ -1,7 +1,9 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -14,23 +16,17 @@ import (
 // A field's name on the command line and in records is its json tag; min and max bound numbers; about is its line in the help.
 type Hyper struct {
 	ebssc.Hyper
-	// Optimizer is [Muon] or [Adam].
 	Optimizer string `json:"optimizer" about:"muon (for dictionaries above the first block; Adam for the rest) or adam (for all, as in the paper)"`
 	// LearningRate is Adam's largest rate. It rises from 0 in the warm-up and falls to 0 along half a cosine. MuonRate is Muon's, likewise.
 	LearningRate float64 `json:"learning_rate" min:"1e-9" max:"1" about:"largest rate of Adam"`
 	MuonRate     float64 `json:"muon_rate" min:"0" max:"1" about:"largest rate of Muon"`
 	// MuonDecay is the share of a dictionary that Muon takes away in a step, over the step's rate.
-	MuonDecay float64 `json:"muon_decay" min:"0" max:"100" about:"Muon's weight decay"`
-	// MuonMomentum is the coefficient of the gradients' moving average in Muon.
+	MuonDecay    float64 `json:"muon_decay" min:"0" max:"100" about:"Muon's weight decay"`
 	MuonMomentum float64 `json:"muon_momentum" min:"0" max:"0.999" about:"Muon's momentum"`
-	// WarmUp is the share of all steps in which the rates rise.
-	WarmUp float64 `json:"warm_up" min:"0" max:"0.9" about:"share of the steps in which the rates rise"`
-	// Batch is the number of images in a training batch.
-	Batch int `json:"batch_size" min:"1" max:"65536" about:"images in a batch"`
-	// Crop is how far a random crop shifts an image at most, in each direction, in pixels.
-	Crop int `json:"crop" min:"0" max:"16" about:"largest shift of a random crop, in pixels"`
-	// Flip is the probability of a horizontal flip.
-	Flip float64 `json:"flip" min:"0" max:"1" about:"probability of a horizontal flip"`
+	WarmUp       float64 `json:"warm_up" min:"0" max:"0.9" about:"share of the steps in which the rates rise"`
+	Batch        int     `json:"batch_size" min:"1" max:"65536" about:"images in a batch"`
+	Crop         int     `json:"crop" min:"0" max:"16" about:"largest shift of a random crop, in pixels"`
+	Flip         float64 `json:"flip" min:"0" max:"1" about:"probability of a horizontal flip"`
 	// Preprocessing is [ZCA], [GCN] or [Raw]. ZCAEpsilon is what ZCA adds to each eigenvalue of the covariance.
 	Preprocessing string  `json:"preprocessing" about:"zca (contrast normalisation and whitening), gcn (contrast normalisation alone) or raw (pixels from 0 to 1)"`
 	ZCAEpsilon    float64 `json:"zca_epsilon" min:"1e-6" max:"1e6" about:"added to each eigenvalue in whitening"`
@@ -40,13 +36,10 @@ type Hyper struct {
 const (
 	// Muon takes steps of the dictionaries above the first block that move all their directions by as much; the rest moves by Adam.
 	Muon = "muon"
-	// Adam is the paper's optimizer.
-	Adam = "adam"
-	// ZCA whitens contrast-normalised images, fitted on the training images, as in the paper; GCN is the contrast normalisation alone; Raw
-	// leaves pixels as numbers from 0 to 1.
-	ZCA = "zca"
-	GCN = "gcn"
-	Raw = "raw"
+	Adam = "adam" // the paper's optimizer
+	ZCA  = "zca"  // contrast normalisation and whitening, fitted on the training images, as in the paper
+	GCN  = "gcn"  // the contrast normalisation alone
+	Raw  = "raw"  // pixels as numbers from 0 to 1
 )
 
 // Recipe has the default of each hyperparameter. docs/recipe.md says which the paper has, and how the others were chosen.
@@ -74,10 +67,8 @@ type field struct {
 	value reflect.Value
 }
 
-// name of the hyperparameter on the command line.
 func (f field) name() string { return f.Tag.Get("json") }
 
-// fields are all hyperparameters, in the order of their declaration.
 func (h *Hyper) fields() (all []field) {
 	value := reflect.ValueOf(h).Elem()
 	for _, declared := range reflect.VisibleFields(value.Type()) {
@@ -103,50 +94,28 @@ func (h Hyper) Set(text string) (Hyper, error) {
 			return h, fmt.Errorf("--set gives %s twice: give it once", name)
 		}
 		given[name] = true
-		if err := h.set(name, value); err != nil {
+		f, err := find("hyperparameter", name, h.fields(), field.name)
+		if err == nil {
+			err = f.set(value)
+		}
+		if err != nil {
 			return h, fmt.Errorf("--set %s: %w", part, err)
 		}
 	}
 	return h, nil
 }
 
-// set changes one hyperparameter.
-func (h *Hyper) set(name, value string) error {
-	var names []string
-	for _, f := range h.fields() {
-		if names = append(names, f.name()); f.name() != name {
-			continue
-		}
-		switch f.value.Kind() {
-		case reflect.Float64:
-			number, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return fmt.Errorf("give a number")
-			}
-			f.value.SetFloat(number)
-		case reflect.Int:
-			number, err := strconv.Atoi(value)
-			if err != nil {
-				return fmt.Errorf("give a whole number")
-			}
-			f.value.SetInt(int64(number))
-		default:
-			f.value.SetString(value)
-		}
+func (f field) set(text string) error {
+	if f.value.Kind() == reflect.String {
+		f.value.SetString(text)
 		return nil
 	}
-	return unknown("hyperparameter", name, names)
-}
-
-// Differences lists the hyperparameters that differ from others', as Set reads them.
-func (h Hyper) Differences(other Hyper) (all []string) {
-	theirs := other.fields()
-	for i, f := range h.fields() {
-		if !f.value.Equal(theirs[i].value) {
-			all = append(all, fmt.Sprintf("%s=%v", f.name(), f.value))
-		}
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || f.value.CanInt() && number != math.Trunc(number) {
+		return errors.New("give a number, and a whole one where it counts")
 	}
-	return all
+	f.value.Set(reflect.ValueOf(number).Convert(f.Type))
+	return nil
 }
 
 // Describe lists the hyperparameters, a row each: name and value as Set reads them, and what it is, with the range of numbers.
@@ -170,23 +139,13 @@ func (h Hyper) Validate() error {
 		return fmt.Errorf("preprocessing=%s is unknown: choose %s, %s or %s", p, ZCA, GCN, Raw)
 	}
 	for _, f := range h.fields() {
-		least, most := f.Tag.Get("min"), f.Tag.Get("max")
-		if most == "" {
+		var least, most float64
+		if n, _ := fmt.Sscan(f.Tag.Get("min")+" "+f.Tag.Get("max"), &least, &most); n < 2 {
 			continue // a word
 		}
-		number := f.value.Convert(reflect.TypeFor[float64]()).Float()
-		if !(number >= bound(least) && number <= bound(most)) {
-			return fmt.Errorf("%s=%v is out of range: choose %s to %s", f.name(), f.value, least, most)
+		if number := f.value.Convert(reflect.TypeFor[float64]()).Float(); !(number >= least && number <= most) {
+			return fmt.Errorf("%s=%v is out of range: choose %g to %g", f.name(), f.value, least, most)
 		}
 	}
 	return nil
-}
-
-// bound reads the bound in a tag.
-func bound(text string) float64 {
-	value, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		panic(err) // a tag of this file
-	}
-	return value
 }

@@ -2,10 +2,8 @@ package experiments
 
 // Profile is a named scale of the studies.
 type Profile struct {
-	// Name on the command line and of the folder in results/.
-	Name string
-	// About says what the profile is for, in a line.
-	About string
+	// Name on the command line and of the folder in results/; About says what the profile is for, in a line.
+	Name, About string
 	// Demo profiles show that everything works. No verdict on a claim rests on them.
 	Demo bool
 	// Scales has the size of each study's runs, by the study's name. The profile has no other studies.
@@ -89,12 +87,5 @@ var Profiles = []Profile{
 
 // FindProfile returns the profile of that name.
 func FindProfile(name string) (Profile, error) {
-	var names []string
-	for _, profile := range Profiles {
-		if profile.Name == name {
-			return profile, nil
-		}
-		names = append(names, profile.Name)
-	}
-	return Profile{}, unknown("profile", name, names)
+	return find("profile", name, Profiles, func(p Profile) string { return p.Name })
 }

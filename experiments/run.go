@@ -110,14 +110,15 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	if !ok {
 		return nil, fmt.Errorf("profile %s has no study %s: choose another with --profile", profile.Name, study.Name)
 	}
-	if left := set.Train - o.HeldOut; left > 0 && o.Images > left {
+	left := set.Train - o.HeldOut
+	if left > 0 && o.Images > left {
 		return nil, fmt.Errorf("--images %d: there are %d to train on", o.Images, left)
 	}
 	for _, e := range study.Experiments {
 		run := Run{
 			Version: Version, Experiment: e.Name, Profile: profile.Name, Network: e.Network(cmp.Or(o.Width, scale.Width)),
-			Dataset: set, TrainImages: atMost(cmp.Or(o.Images, scale.TrainImages), set.Train-o.HeldOut),
-			HeldOut: o.HeldOut, TestImages: cmp.Or(o.HeldOut, atMost(scale.TestImages, set.Test)),
+			Dataset: set, TrainImages: min(cmp.Or(o.Images, scale.TrainImages, left), left),
+			HeldOut: o.HeldOut, TestImages: cmp.Or(o.HeldOut, min(cmp.Or(scale.TestImages, set.Test), set.Test)),
 			Epochs: cmp.Or(o.Epochs, scale.Epochs), Traced: e.Traced, Decoded: e.Decoded && o.HeldOut == 0,
 		}
 		if run.Hyper, err = Recipe.Changed(scale.Change, e.Change).Set(o.Set); err != nil {
@@ -137,26 +138,14 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	return runs, nil
 }
 
-// atMost is limit, or all where the limit is 0 or larger.
-func atMost(limit, all int) int {
-	if limit <= 0 {
-		return all
-	}
-	return min(limit, all)
-}
-
 // Purpose is what random numbers are for. Each purpose has numbers of its own, so that a change in one leaves the others.
 type Purpose string
 
 const (
-	// InitialValues are those of the variables.
-	InitialValues Purpose = "initial values"
-	// Order is that of the training images in an epoch.
-	Order Purpose = "order"
-	// Augmentation is the flips and crops of an epoch.
-	Augmentation Purpose = "augmentation"
-	// Dropout is the masks of an epoch.
-	Dropout Purpose = "dropout"
+	InitialValues Purpose = "initial values" // of the variables
+	Order         Purpose = "order"          // of the training images in an epoch
+	Augmentation  Purpose = "augmentation"   // flips and crops of an epoch
+	Dropout       Purpose = "dropout"        // masks of an epoch
 )
 
 // Stream is the seed of the random numbers of a purpose in an epoch, from 0: the hash of the run's seed, the purpose and the epoch. No two share

@@ -1,3 +1,9 @@
+// Package experiments declares what the paper measured and at which scales we measure it again. An experiment is data:
+// it says which codings the blocks of its network use. A study says which experiments are reported together and what the paper
+// claims of them, a profile how large everything is. A Run joins them with a seed and describes all that decides a result.
+//
+// To add a row, append an Experiment to Table. Nothing else is needed: parameter counts, training, resuming
+// and reports follow from the declaration.
 package experiments
 
 import (
@@ -10,13 +16,10 @@ import (
 
 // Study is a set of experiments that are run and reported together.
 type Study struct {
-	// Name on the command line, in [Profile.Scales] and of the report's files.
-	Name string
-	// About says in a line what the study shows.
-	About string
-	// Images that its networks are trained on.
+	// Name on the command line, in [Profile.Scales] and of the report's files; About says in a line what the study shows.
+	Name, About string
+	// Images that its networks are trained on, and the kind of its report.
 	Images Images
-	// Report is the kind of its report.
 	Report Report
 	// Ablation marks a study that the paper does not report. `ebssc run all` leaves it out.
 	Ablation bool
@@ -30,7 +33,7 @@ type Study struct {
 var Studies = Suite{
 	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Report: Rows, Experiments: Table, Claims: tableClaims},
 	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference, one setting for all", Images: MNIST, Report: Sweeps,
-		Experiments: unrolled("unroll", 4, EBCOnTop, nil), Claims: unrollClaims("unroll")},
+		Experiments: unrolled("unroll", 4, EBCOnTop, nil), Claims: unrollClaims()},
 	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Report: Sweeps,
 		Experiments: unrolled("unroll-both", 2, EBCInBoth, nil)},
 	{Name: "unroll-chosen", About: "the same as unroll, each number of sweeps with hyperparameters chosen for it", Images: MNIST, Report: Sweeps, Ablation: true,
@@ -46,28 +49,22 @@ type Suite []Study
 
 // Study returns the study of a name.
 func (s Suite) Study(name string) (Study, error) {
-	var names []string
-	for _, study := range s {
-		if study.Name == name {
-			return study, nil
-		}
-		names = append(names, study.Name)
-	}
-	return Study{}, unknown("study", name, names)
+	return find("study", name, s, func(study Study) string { return study.Name })
 }
 
 // Experiment returns the experiment of a name, and its study.
-func (s Suite) Experiment(name string) (Study, Experiment, error) {
-	var names []string
+func (s Suite) Experiment(name string) (study Study, e Experiment, err error) {
+	var all []Experiment
 	for _, study := range s {
 		for _, e := range study.Experiments {
 			if e.Name == name {
 				return study, e, nil
 			}
-			names = append(names, e.Name)
 		}
+		all = append(all, study.Experiments...)
 	}
-	return Study{}, Experiment{}, unknown("experiment", name, names)
+	e, err = find("experiment", name, all, func(e Experiment) string { return e.Name })
+	return study, e, err
 }
 
 // Title is an experiment's as the paper writes it, or its name if it is not declared.
@@ -107,14 +104,19 @@ func (s Suite) Of(profile Profile) (some Suite) {
 	return some
 }
 
-// unknown is the error for a name that is not declared. It suggests the nearest one.
-func unknown(kind, name string, known []string) error {
-	nearest := slices.MinFunc(known, func(a, b string) int {
-		return levenshtein.ComputeDistance(name, a) - levenshtein.ComputeDistance(name, b)
-	})
-	hint := ""
-	if levenshtein.ComputeDistance(name, nearest) <= 3 {
+// find returns what has the name. If nothing has, the error suggests the nearest name.
+func find[T any](kind, name string, all []T, nameOf func(T) string) (found T, err error) {
+	var names []string
+	for _, one := range all {
+		if nameOf(one) == name {
+			return one, nil
+		}
+		names = append(names, nameOf(one))
+	}
+	distance := func(other string) int { return levenshtein.ComputeDistance(name, other) }
+	hint, nearest := "", slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
+	if distance(nearest) <= 3 {
 		hint = fmt.Sprintf("did you mean %s? ", nearest)
 	}
-	return fmt.Errorf("unknown %s %q: %schoose from %s", kind, name, hint, strings.Join(known, ", "))
+	return found, fmt.Errorf("unknown %s %q: %schoose from %s", kind, name, hint, strings.Join(names, ", "))
 }

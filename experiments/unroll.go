@@ -58,7 +58,7 @@ var chosen = []func(*Hyper){
 // unrolled are experiments with 0 to `most` sweeps, each beside the one with a sweep less. own, if not nil, has what each number of sweeps changes in the
 // setting of all.
 func unrolled(name string, most int, below ebssc.Coding, own []func(*Hyper)) (all []Experiment) {
-	paper := map[int]Paper{0: {TestErr: 1.31, Where: "Sec. 3.1.1"}, 1: {TestErr: 0.74, Where: "Sec. 3.1.1"}}
+	paper := map[int]Paper{0: {TestErr: 1.31}, 1: {TestErr: 0.74}} // Sec. 3.1.1
 	for sweeps := range most + 1 {
 		e := Experiment{
 			Name: fmt.Sprintf("%s-%d", name, sweeps), Title: fmt.Sprintf("T = %d", sweeps),

@@ -11,8 +11,9 @@ import (
 
 // rooms are the packages from the top of the house to its foundation. A package imports lower ones alone, as CONTRIBUTING.md says.
 var rooms = []string{
-	"cmd/ebssc", "notebooks/nb", "internal/study", "internal/bench", "internal/report", "internal/stats", "internal/train", "internal/decode", "internal/record",
-	"internal/dataset", "internal/device", "internal/plot", "internal/cache", "internal/atomicfile", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
+	"cmd/ebssc", "notebooks/nb", "internal/study", "internal/bench", "internal/report", "internal/stats", "internal/train", "internal/decode",
+	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/cache", "internal/atomicfile",
+	"ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 
 // Imports run down the house and never up.

@@ -132,5 +132,5 @@ func profileFlag(cmd *cobra.Command, profile *string) {
 }
 
 func dataFlag(cmd *cobra.Command, folder *string) {
-	cmd.Flags().StringVar(folder, "data", "", "folder with CIFAR-10 in its binary version, or MNIST, or both (default: $"+dataset.EnvVar+" or the cache)")
+	cmd.Flags().StringVar(folder, "data", "", "folder with CIFAR-10 as binary files, or MNIST, or both (default: $"+dataset.EnvVar+" or the cache)")
 }

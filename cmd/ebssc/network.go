@@ -28,7 +28,7 @@ type networkFlags struct{ run, out, results, data, backend string }
 // add adds the flags; out is the default of --out.
 func (flags *networkFlags) add(cmd *cobra.Command, out, about string) {
 	f := cmd.Flags()
-	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment's name: of its runs the one with the smallest test error (default: of all on CIFAR-10)")
+	f.StringVar(&flags.run, "run", "", "a run's ID, or the experiment whose best run is meant (default: the best run of all on CIFAR-10)")
 	f.StringVar(&flags.out, "out", out, about)
 	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 	dataFlag(cmd, &flags.data)
@@ -141,7 +141,8 @@ func decodeCommand() *cobra.Command {
 func classifyCommand() *cobra.Command {
 	var flags networkFlags
 	cmd := &cobra.Command{
-		Use: "classify PICTURE…", Short: "Classify pictures with a trained network, and draw them decoded under each hypothesis", Args: cobra.MinimumNArgs(1),
+		Use: "classify PICTURE…", Args: cobra.MinimumNArgs(1),
+		Short: "Classify pictures with a trained network, and draw them decoded under each hypothesis",
 		Long: "Classify pictures (PNG, JPEG, GIF) with a trained network. The square in the middle of each is scaled to the\n" +
 			"network's images and preprocessed like them, which takes the training images. Networks with class-specific codes\n" +
 			"also write <out>/<picture>_hypotheses.png: the picture decoded from each level under each class hypothesis.\n\n" +

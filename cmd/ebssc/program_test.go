@@ -111,7 +111,8 @@ func files(t *testing.T, folder string) map[string]string {
 func TestSmoke(t *testing.T) {
 	t.Parallel()
 	results := t.TempDir()
-	args := []string{"run", "all", "--profile", "smoke", "--only", "crelu-lc7,ssc-ebc17", "--backend", "cpu", "--data", datasettest.CIFAR10(t), "--results", results}
+	args := []string{"run", "all", "--profile", "smoke", "--only", "crelu-lc7,ssc-ebc17",
+		"--backend", "cpu", "--data", datasettest.CIFAR10(t), "--results", results}
 	require.Contains(t, succeeds(t, args...), "epoch 4 of 4")
 	folder := filepath.Join(results, "smoke-cifar10-unknown") // made images are not those of the committed results
 	reports := files(t, folder)

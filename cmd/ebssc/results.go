@@ -19,7 +19,7 @@ import (
 func listCommand() *cobra.Command {
 	var name, results string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List studies with their size and time, and experiments with their parameters and the paper's numbers", Args: cobra.NoArgs,
+		Use: "list", Short: "List studies with size and time, and experiments with parameters and the paper's numbers", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profile, err := experiments.FindProfile(name)
 			if err != nil {
@@ -37,7 +37,8 @@ func listCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", s.Name, len(runs), runs[0].Width(), runs[0].TrainImages, runs[0].Epochs, coreTime(runs, speeds), s.About)
+				r := runs[0]
+				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", s.Name, len(runs), r.Width(), r.TrainImages, r.Epochs, coreTime(runs, speeds), s.About)
 			}
 			fmt.Fprintln(w, "\nEXPERIMENT\tMODEL\tSTUDY\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
 			for _, s := range study.Suite.Of(profile) {
@@ -148,12 +149,12 @@ func reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, folder := range slices.Sorted(maps.Keys(folders)) {
-				p, err := report.Write(results, folder, folders[folder], study.Suite)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(p.Folder, report.File))
+			written, err := report.WriteAll(results, folders, study.Suite)
+			if err != nil {
+				return err
+			}
+			for _, folder := range slices.Sorted(maps.Keys(written)) {
+				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(results, folder, report.File))
 			}
 			return nil
 		},
@@ -164,7 +165,7 @@ func reportCommand() *cobra.Command {
 
 func compareCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "compare A B", Short: "Compare results row by row; exit status 3 if a row of B is worse than in A, beyond the interval", Args: cobra.ExactArgs(2),
+		Use: "compare A B", Short: "Compare results row by row; exit status 3 if a row got worse in B, beyond the interval", Args: cobra.ExactArgs(2),
 		Long: "Compare the records of two folders of one profile (results/quick), row by row.\n\n" +
 			"Exit status: 3 if a row's test error is higher in B, beyond Welch's 95 % interval over seeds; else 0; 1 for an error.",
 		Example: "  ebssc compare results/quick /tmp/mine/quick",

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -109,7 +111,7 @@ func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experi
 	if studies, err = studies.Only(flags.only); err != nil {
 		return err
 	}
-	if profile, err := experiments.FindProfile(flags.Profile); err == nil && len(studies) > 1 {
+	if profile, err := experiments.FindProfile(flags.Profile); err == nil && len(flags.only) == 0 && len(studies) > 1 {
 		studies = studies.Of(profile)
 	}
 	if err := flags.Check(studies); err != nil {
@@ -121,13 +123,14 @@ func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experi
 	}
 	defer session.Close()
 	reports, diverged, err := session.Run(ctx, studies)
-	for folder, p := range reports {
+	for _, folder := range slices.Sorted(maps.Keys(reports)) {
+		p := reports[folder]
 		for _, s := range studies {
 			if table := p.Table(s); len(table.Rows) > 0 {
 				fmt.Fprintf(stdout, "\n%s", table.Text())
 			}
 		}
-		fmt.Fprintf(stdout, "\nall of it: %s\n", filepath.Join(flags.Results, folder, report.File))
+		fmt.Fprintf(stdout, "\nall of it: %s\n", filepath.Join(p.Folder, report.File))
 	}
 	return errors.Join(diverged, err)
 }

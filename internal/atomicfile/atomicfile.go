@@ -12,17 +12,14 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// mode is that of all files: others may read them.
-const mode = 0o644
-
-// Write replaces a file, whose folder has to exist.
+// Write replaces a file, whose folder has to exist. Others may read it.
 func Write(path string, content []byte) error {
-	return renameio.WriteFile(path, content, mode, beside(path))
+	return renameio.WriteFile(path, content, 0o644, beside(path))
 }
 
 // Create begins a file that replaces the one at path when it is closed with CloseAtomicallyReplace. Cleanup drops it, unless it was closed so.
 func Create(path string) (*renameio.PendingFile, error) {
-	return renameio.NewPendingFile(path, renameio.WithPermissions(mode), beside(path))
+	return renameio.NewPendingFile(path, renameio.WithPermissions(0o644), beside(path))
 }
 
 // beside keeps the temporary file out of $TMPDIR, where RemoveUnfinished would not find it after a kill.

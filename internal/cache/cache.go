@@ -21,25 +21,20 @@ const EnvVar = "EBSSC_CACHE"
 // ErrUnusable is the error if there is no cache folder, or it cannot be written to.
 var ErrUnusable = errors.New("cache folder cannot be used")
 
-// retryDelay is the time between two attempts at a lock that another process holds.
-const retryDelay = 100 * time.Millisecond
-
 // Locate returns the absolute path of the cache folder: $EBSSC_CACHE if set, else "ebssc" in the operating system's cache
 // folder of the user. It changes nothing, so that a read-only cache can be used. The folder need not exist yet.
 //
 // The error is [ErrUnusable], with what to do: no $HOME, a file in the folder's place, or a folder in which every user may
 // replace files after they were verified.
 func Locate() (dir string, err error) {
-	if dir = os.Getenv(EnvVar); dir != "" {
-		if dir, err = filepath.Abs(dir); err != nil {
-			return "", elsewhere(err)
-		}
-	} else {
-		base, err := os.UserCacheDir()
-		if err != nil {
+	if dir = os.Getenv(EnvVar); dir == "" {
+		if dir, err = os.UserCacheDir(); err != nil {
 			return "", fmt.Errorf("%w: %w; set HOME, or %s to a folder", ErrUnusable, err, EnvVar)
 		}
-		dir = filepath.Join(base, "ebssc")
+		dir = filepath.Join(dir, "ebssc")
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", elsewhere(err)
 	}
 	info, err := os.Stat(dir)
 	switch {
@@ -63,10 +58,11 @@ func Dir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", Explain(err)
+	err = os.MkdirAll(dir, 0o755)
+	var file *os.File
+	if err == nil {
+		file, err = os.CreateTemp(dir, ".probe-*")
 	}
-	file, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
 		return "", Explain(err)
 	}
@@ -88,41 +84,67 @@ func Explain(err error) error {
 	return err
 }
 
-// elsewhere tells the user to choose another cache folder.
 func elsewhere(err error) error {
 	return fmt.Errorf("%w: %w; set %s to a folder that can be written to", ErrUnusable, err, EnvVar)
 }
 
-// Lock waits for the lock of a name, which becomes a file name, and returns the function that releases it. It excludes other processes with
-// the same cache folder, and other goroutines of this one. The kernel releases the lock of a process that dies. Lock fails if ctx ends first
-// or the cache folder cannot be written to.
-func Lock(ctx context.Context, name string) (unlock func() error, err error) {
+// LoadOrMake returns what load finds at kind/name in the cache folder. If that is nothing, a zero T, create makes it there, in one process at a
+// time, and it is loaded again. A read-only folder is enough for what load finds.
+func LoadOrMake[T comparable](ctx context.Context, kind, name string, load func(path string) T, create func(path string) error) (T, error) {
+	var nothing T
+	dir, err := Locate()
+	if err != nil {
+		return nothing, err
+	}
+	path := filepath.Join(dir, kind, name)
+	if found := load(path); found != nothing {
+		return found, nil
+	}
+	lock, err := lock(ctx, kind+"-"+name)
+	if err != nil {
+		return nothing, fmt.Errorf("%s %s is not in the cache: %w", kind, name, err)
+	}
+	defer lock.Close()
+	if found := load(path); found != nothing { // another process has made it meanwhile
+		return found, nil
+	}
+	if err := create(path); err != nil {
+		return nothing, Explain(err)
+	}
+	found := load(path)
+	if found == nothing {
+		err = fmt.Errorf("%s: other bytes are read than were written; check that disk, or set %s to a folder on another", path, EnvVar)
+	}
+	return found, err
+}
+
+// lock waits for the lock of a name, which becomes a file name. It excludes other processes with the same cache folder, and other goroutines of
+// this one. The kernel releases the lock of a process that dies.
+func lock(ctx context.Context, name string) (*flock.Flock, error) {
 	dir, err := Dir()
 	if err != nil {
 		return nil, err
 	}
-	dir = filepath.Join(dir, "locks")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, Explain(fmt.Errorf("lock %s: %w", name, err))
+	file := filepath.Join(dir, "locks", name+".lock")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, Explain(err)
 	}
-	lock := flock.New(filepath.Join(dir, name+".lock"), flock.SetPermissions(0o644))
+	lock := flock.New(file, flock.SetPermissions(0o644))
 	if ok, err := lock.TryLock(); err == nil && !ok {
-		fmt.Fprintf(os.Stderr, "waiting for another run, which holds %s\n", lock.Path())
+		fmt.Fprintf(os.Stderr, "waiting for another run, which holds %s\n", file)
 	}
-	if _, err := lock.TryLockContext(ctx, retryDelay); err != nil {
-		return nil, Explain(fmt.Errorf("waiting for the lock %s: %w", lock.Path(), err))
+	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
+		return nil, Explain(fmt.Errorf("waiting for the lock %s: %w", file, err))
 	}
-	return lock.Unlock, nil
+	return lock, nil
 }
 
-// writableByAll reports whether every user may write to a file or folder.
 func writableByAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
-// checkOwners refuses files and folders that another user could change after their SHA-256 was verified: they must belong to
-// this user or root, and not be writable by everybody. For a file that is executed, check it and its folders from the cache
-// folder on. Root may execute everybody's: in containers root uses folders of other users.
-func checkOwners(paths ...string) error {
-	for _, path := range paths {
+// checkOwners refuses a file that another user could change after its SHA-256 was verified: it and its folders, up to the cache folder, must
+// belong to this user or root, and not be writable by everybody. Root may execute everybody's: in containers root uses folders of other users.
+func checkOwners(file string) error {
+	for path, levels := file, 4; levels > 0; path, levels = filepath.Dir(path), levels-1 {
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
@@ -135,5 +157,4 @@ func checkOwners(paths ...string) error {
 	return nil
 }
 
-// trusted reports whether user may execute files of owner.
 func trusted(owner, user int) bool { return owner == user || owner == 0 || user == 0 }

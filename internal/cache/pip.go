@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,7 +54,7 @@ func download(ctx context.Context, f WheelFile, tmp string) (wheel string, err e
 			return "", syscall.ENOSPC // Explain knows what to do
 		}
 		if said := lastError(stderr.String()); said != "" {
-			err = fmt.Errorf("%s", said)
+			err = errors.New(said)
 		}
 		err = fmt.Errorf("pip: %w; check the network, the proxy and pip's configuration, and that python3 -m pip works", err)
 		if strings.Contains(stderr.String(), notFound) {
@@ -71,14 +72,12 @@ func download(ctx context.Context, f WheelFile, tmp string) (wheel string, err e
 }
 
 // lastError returns the last error in what pip wrote to standard error, other than the heading of a list, or else the last line.
-func lastError(stderr string) (last string) {
+func lastError(stderr string) string {
+	last := LastLine(stderr)
 	for line := range strings.Lines(stderr) {
 		if said, ok := strings.CutPrefix(strings.TrimSpace(line), "ERROR: "); ok && !strings.HasSuffix(said, ":") {
 			last = said
 		}
-	}
-	if last == "" {
-		last = LastLine(stderr)
 	}
 	return last
 }

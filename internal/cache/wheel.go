@@ -29,69 +29,61 @@ const maxMemberSize = 1 << 30
 // once. Every call verifies the file's SHA-256, and installs the file again if it was changed. Errors are one line; they are [ErrUnusable]
 // if the disk is full or another user could change the file.
 func Fetch(ctx context.Context, f WheelFile) (string, error) {
-	file, ok, err := Installed(f)
-	if ok || err != nil {
-		return file, err
-	}
-	unlock, err := Lock(ctx, "wheel-"+f.MemberSHA256)
+	file, err := LoadOrMake(ctx, "wheels", f.MemberSHA256, f.intact, func(dir string) error { return f.install(ctx, dir) })
 	if err != nil {
 		return "", err
 	}
-	// Another process may have installed it while this one waited.
-	file, ok, err = Installed(f)
-	if !ok && err == nil {
-		err = install(ctx, f, file)
-	}
-	if err := errors.Join(err, unlock()); err != nil {
-		return "", Explain(err)
-	}
-	return file, nil
+	return file, checkOwners(file)
 }
 
-// Installed returns the path that f has in the cache folder, and whether the file exists and has the pinned SHA-256. It changes nothing.
-func Installed(f WheelFile) (file string, ok bool, err error) {
+// ErrMissing is the error of [Installed] for a file that [Fetch] would install.
+var ErrMissing = errors.New("not installed yet")
+
+// Installed is [Fetch], but it installs nothing.
+func Installed(f WheelFile) (file string, err error) {
 	dir, err := Locate()
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
-	// Files of different versions have different folders.
-	file = filepath.Join(dir, "wheels", f.MemberSHA256, path.Base(f.Member))
-	if !intact(file, f.MemberSHA256) {
-		return file, false, nil
+	if file = f.intact(filepath.Join(dir, "wheels", f.MemberSHA256)); file != "" {
+		return file, checkOwners(file)
 	}
-	return file, true, checkOwners(dir, filepath.Dir(filepath.Dir(file)), filepath.Dir(file), file)
+	if _, err = Dir(); err == nil {
+		err = ErrMissing
+	}
+	return "", err
 }
 
-// intact reports whether a file has that SHA-256. A file that cannot be read is installed again, whatever the reason.
-func intact(file, sha string) bool {
+// intact returns the path of f in a folder, or nothing unless the file has the pinned SHA-256. A file that cannot be read is installed again,
+// whatever the reason.
+func (f WheelFile) intact(folder string) string {
+	file := filepath.Join(folder, path.Base(f.Member))
 	in, err := os.Open(file)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer in.Close()
 	h := sha256.New()
-	_, err = io.Copy(h, in)
-	return err == nil && hex.EncodeToString(h.Sum(nil)) == sha
+	if _, err := io.Copy(h, in); err != nil || hex.EncodeToString(h.Sum(nil)) != f.MemberSHA256 {
+		return ""
+	}
+	return file
 }
 
 // install downloads and unpacks f in a temporary folder, and then renames the finished folder. The caller holds the lock.
-func install(ctx context.Context, f WheelFile, file string) error {
-	dir := filepath.Dir(file)
+func (f WheelFile) install(ctx context.Context, dir string) error {
 	fmt.Fprintf(os.Stderr, "installing %s from %s into %s (once)\n", path.Base(f.Member), f.Requirement, dir)
 	tmp := dir + ".tmp"
-	if err := os.RemoveAll(tmp); err != nil {
-		return err
-	}
 	defer os.RemoveAll(tmp)
 	ready := filepath.Join(tmp, "ready")
-	if err := os.MkdirAll(ready, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(ready, 0o755)); err != nil {
 		return err
 	}
 	wheel, err := download(ctx, f, tmp)
 	if err != nil {
 		return fmt.Errorf("downloading %s: %w", f.Requirement, err)
 	}
-	if err := unpack(f, wheel, filepath.Join(ready, filepath.Base(file))); err != nil {
+	if err := f.unpack(wheel, ready); err != nil {
 		return fmt.Errorf("unpacking %s: %w", f.Requirement, err)
 	}
 	// A folder can only replace an empty one, and a damaged installation may be in its place.
@@ -101,8 +93,8 @@ func install(ctx context.Context, f WheelFile, file string) error {
 	return os.Rename(ready, dir)
 }
 
-// unpack writes the member of a wheel to a file and verifies its SHA-256. Names in the wheel never become paths.
-func unpack(f WheelFile, wheel, file string) error {
+// unpack writes the member of a wheel to a folder and verifies its SHA-256. Names in the wheel never become paths.
+func (f WheelFile) unpack(wheel, folder string) error {
 	archive, err := zip.OpenReader(wheel)
 	if err != nil {
 		return err
@@ -113,17 +105,16 @@ func unpack(f WheelFile, wheel, file string) error {
 		return err
 	}
 	defer member.Close()
-	out, err := os.Create(file)
+	out, err := os.Create(filepath.Join(folder, path.Base(f.Member)))
 	if err != nil {
 		return err
 	}
-	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, h), io.LimitReader(member, maxMemberSize))
+	_, err = io.Copy(out, io.LimitReader(member, maxMemberSize))
 	if err := errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	if hash := hex.EncodeToString(h.Sum(nil)); hash != f.MemberSHA256 {
-		return fmt.Errorf("%s has SHA-256 %s, want %s; nothing was installed", f.Member, hash, f.MemberSHA256)
+	if f.intact(folder) == "" {
+		return fmt.Errorf("%s has another SHA-256 than %s; nothing was installed", f.Member, f.MemberSHA256)
 	}
 	return nil
 }

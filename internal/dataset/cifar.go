@@ -3,7 +3,6 @@ package dataset
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -48,114 +47,78 @@ var cifarFiles = []string{
 
 var cifarClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
-// fetchCIFAR10 downloads the official archive.
 func fetchCIFAR10(ctx context.Context, log io.Writer) ([]dataFile, error) {
 	archive, err := cifarRemote.download(ctx, log)
 	if err != nil {
 		return nil, err
 	}
-	return unpackCIFAR10(bytes.NewReader(archive), cifarRemote.url)
+	return unpackCIFAR10(archive, cifarRemote.url)
 }
 
-// errNoCIFAR10 says that a folder has nothing of CIFAR-10.
-var errNoCIFAR10 = errors.New("found no CIFAR-10")
-
-// readCIFAR10 reads CIFAR-10 from a folder or an archive, see [Find]. The error is errNoCIFAR10 if neither is there.
+// readCIFAR10 reads CIFAR-10 from a folder or an archive, see [Find].
 func readCIFAR10(place string) (*Set, error) {
-	files, err := readCIFAR10Files(place)
+	files, err := readFiles(place, cifarFolder, cifarFiles, cifarBytes)
+	if files == nil && err == nil {
+		files, err = readArchive(place)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return newSet(files, len(files)-1, CIFAR10UnknownName, cifarClasses, decodeCIFAR10)
 }
 
-func readCIFAR10Files(place string) ([]dataFile, error) {
-	archive := place
-	if info, err := os.Stat(place); err != nil || info.IsDir() {
-		files, err := readFiles(place, cifarFolder, cifarFiles, cifarBytes, cifarBytes)
-		if files != nil || err != nil {
-			return files, err
-		}
-		if archive = filepath.Join(place, cifarArchive); !exists(archive) {
-			return nil, fmt.Errorf("%s: %w; its binary version is needed, as %s/ or %s", place, errNoCIFAR10, cifarFolder, cifarArchive)
+func readArchive(place string) ([]dataFile, error) {
+	if info, err := os.Stat(place); err == nil && info.IsDir() {
+		folder := place
+		if place = filepath.Join(folder, cifarArchive); !exists(place) {
+			return nil, fmt.Errorf("%s: found no CIFAR-10; its binary version is needed, as %s/ or %s", folder, cifarFolder, cifarArchive)
 		}
 	}
-	packed, err := readPlain(archive, maxUnpacked+gzipRoom)
+	packed, err := readPlain(place, maxUnpacked+gzipRoom)
 	if err != nil {
 		return nil, err
 	}
-	return unpackCIFAR10(bytes.NewReader(packed), archive)
+	return unpackCIFAR10(packed, place)
 }
 
-// unpackCIFAR10 reads the six files from a gzipped tar stream into memory; place names it in errors. A hostile archive can do no harm:
-// nothing is written, so no name in it becomes a path; a data file is refused unless its size is right; and what unpacks to more
-// than all six files is refused. Other entries, as the official archive has them, are skipped.
-func unpackCIFAR10(compressed io.Reader, place string) ([]dataFile, error) {
-	unzipped, err := gzip.NewReader(compressed)
+// unpackCIFAR10 reads the six files from a gzipped tar in memory; place names it in errors. A hostile archive can do no harm: nothing is written, so
+// no name in it becomes a path, and neither it nor a file in it unpacks to more than it should. Other entries, as the official archive has
+// them, are skipped.
+func unpackCIFAR10(packed []byte, place string) ([]dataFile, error) {
+	unpacked, err := unzip(packed, place, maxUnpacked)
 	if err != nil {
-		return nil, damaged(place, "not a gzip file: %w", err)
+		return nil, err
 	}
-	limited := &io.LimitedReader{R: unzipped, N: maxUnpacked}
-	files, err := untarCIFAR10(limited, place)
-	if err == nil {
-		_, err = io.Copy(io.Discard, limited) // gzip compares its checksum at the end of the stream
-	}
-	if limited.N <= 0 {
-		err = fmt.Errorf("unpacks to more than the %d bytes that CIFAR-10 needs", maxUnpacked)
-	}
-	if err != nil {
-		return nil, damaged(place, "%w", err)
-	}
-	return files, nil
-}
-
-// untarCIFAR10 reads the six files from a tar stream.
-func untarCIFAR10(r io.Reader, place string) ([]dataFile, error) {
 	files := make([]dataFile, len(cifarFiles))
-	archive := tar.NewReader(r)
+	for i, name := range cifarFiles {
+		files[i] = dataFile{name: name, place: place + ":" + name}
+	}
+	archive := tar.NewReader(bytes.NewReader(unpacked))
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			return files, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("truncated or damaged: %w", err)
+			return nil, damaged(place, "%w", err)
 		}
-		i := slices.Index(cifarFiles, path.Base(header.Name))
-		if i < 0 || header.Typeflag != tar.TypeReg {
-			continue
-		}
-		if files[i].bytes != nil {
-			return nil, fmt.Errorf("two files are named %s", cifarFiles[i])
-		}
-		if err := checkSize(header.Size, cifarBytes, cifarBytes); err != nil {
-			return nil, fmt.Errorf("%s is %w", header.Name, err)
-		}
-		files[i] = dataFile{name: cifarFiles[i], place: place + ":" + cifarFiles[i], bytes: make([]byte, cifarBytes)}
-		if _, err := io.ReadFull(archive, files[i].bytes); err != nil {
-			return nil, fmt.Errorf("%s is truncated or damaged: %w", header.Name, err)
+		if i := slices.Index(cifarFiles, path.Base(header.Name)); i >= 0 {
+			// A sparse file has any size.
+			if files[i].bytes, err = io.ReadAll(io.LimitReader(archive, cifarBytes+1)); err != nil {
+				return nil, damaged(files[i].place, "%w", err)
+			}
 		}
 	}
-	for i, f := range files {
-		if f.bytes == nil {
-			return nil, fmt.Errorf("no %s in the archive", cifarFiles[i])
-		}
-	}
-	return files, nil
 }
 
-// decodeCIFAR10 decodes files of any number of records.
+// decodeCIFAR10 decodes files, each of which holds all its records.
 func decodeCIFAR10(files []dataFile) (Images, error) {
-	total := 0
+	images := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Pixels: make([]uint8, 0, len(files)*cifarRecords*cifarImage)}
 	for _, f := range files {
-		total += len(f.bytes)
-	}
-	images := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Pixels: make([]uint8, 0, total)}
-	for _, f := range files {
-		if len(f.bytes)%cifarRecord != 0 {
-			return Images{}, damaged(f.place, "%d bytes are not a whole number of records of %d bytes", len(f.bytes), cifarRecord)
+		if len(f.bytes) != cifarBytes {
+			return Images{}, damaged(f.place, "%d bytes, not %d", len(f.bytes), cifarBytes)
 		}
-		for i := range len(f.bytes) / cifarRecord {
+		for i := range cifarRecords {
 			record := f.bytes[i*cifarRecord:][:cifarRecord]
 			if record[0] >= numClasses {
 				return Images{}, damaged(f.place, "record %d has label %d, and there are only %d classes", i, record[0], numClasses)

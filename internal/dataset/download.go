@@ -3,13 +3,11 @@ package dataset
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -20,11 +18,11 @@ type remote struct {
 	sha256 string
 }
 
-// tries is how often a download is begun.
-const tries = 5
-
-// firstWait is the pause before the second try; it doubles with each. idleTimeout is how long a connection may bring nothing. Tests wait less.
-var firstWait, idleTimeout = 500 * time.Millisecond, 30 * time.Second
+// waits are the pauses before each try. idleTimeout is how long a connection may bring nothing. Tests wait less.
+var (
+	waits       = []time.Duration{0, time.Second / 2, time.Second, 2 * time.Second, 4 * time.Second}
+	idleTimeout = 30 * time.Second
+)
 
 // client gives up soon on a host that does not answer, so that what replaces the file comes sooner.
 var client = func() *http.Client {
@@ -36,70 +34,58 @@ var client = func() *http.Client {
 // download returns the bytes of a file, whose size and SHA-256 are as pinned. The error is ErrUnavailable unless ctx ended.
 func (r remote) download(ctx context.Context, log io.Writer) (content []byte, err error) {
 	fmt.Fprintf(log, "downloading %s (%.1f MB)\n", r.url, float64(r.size)/1e6)
-	for try, again := 0, true; again && try < tries; try++ {
-		if try > 0 {
-			select {
-			case <-ctx.Done():
-			case <-time.After(firstWait << (try - 1)):
-			}
+	for _, wait := range waits {
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
 		}
-		content, again, err = r.get(ctx, log)
-		if err == nil {
+		if content, err = r.get(ctx, log); err == nil {
 			return content, nil
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("downloading %s: %w", r.url, ctx.Err())
 		}
+		if failed := new(net.OpError); errors.As(err, &failed) && failed.Op == "dial" {
+			break // without a connection another try would find none
+		}
 	}
 	return nil, fmt.Errorf("%s %w: %w", r.url, ErrUnavailable, err)
 }
 
-// get requests the file once, and verifies it; again says whether another try may succeed.
-func (r remote) get(ctx context.Context, log io.Writer) (content []byte, again bool, err error) {
+func (r remote) get(ctx context.Context, log io.Writer) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	idle := time.AfterFunc(idleTimeout, func() { cancel(fmt.Errorf("no data for %v", idleTimeout)) })
 	defer idle.Stop()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	request.Header.Set("Accept-Encoding", "identity") // sizes are those of the file
 	response, err := client.Do(request)
 	if err != nil {
-		dial, wrapped := new(net.OpError), new(url.Error)
-		again = !errors.As(err, &dial) || dial.Op != "dial" // without a connection another try would find none
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err // without the address, which download names
-		}
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return nil, again, err
+		return nil, err
 	}
 	defer response.Body.Close()
-	switch code := response.StatusCode; {
-	case code != http.StatusOK:
-		return nil, code >= 500 || code == http.StatusTooManyRequests, fmt.Errorf("the server answered %s", response.Status)
-	case response.ContentLength >= 0 && response.ContentLength != r.size:
-		return nil, false, fmt.Errorf("other bytes than expected: %d, not %d", response.ContentLength, r.size)
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the server answered %s", response.Status)
 	}
-	content = make([]byte, r.size)
+	if response.ContentLength >= 0 && response.ContentLength != r.size {
+		return nil, fmt.Errorf("other bytes than expected: %d, not %d", response.ContentLength, r.size)
+	}
+	content := make([]byte, r.size)
 	for n := 0; n < len(content); {
 		count, err := response.Body.Read(content[n:])
 		idle.Reset(idleTimeout)
 		if n += count; err != nil && n < len(content) {
-			if cause := context.Cause(ctx); cause != nil {
-				err = cause
-			}
-			return nil, true, fmt.Errorf("broke off after %d of %d bytes: %w", n, r.size, err)
+			return nil, fmt.Errorf("broke off after %d of %d bytes: %w", n, r.size, err)
 		}
 		if quarter := 4 * n / len(content); quarter > 4*(n-count)/len(content) {
 			fmt.Fprintf(log, "  %d %%\n", 25*quarter)
 		}
 	}
-	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != r.sha256 {
-		return nil, false, fmt.Errorf("other bytes than expected: their SHA-256 is %x, not %s", sum, r.sha256)
+	if sum := fmt.Sprintf("%x", sha256.Sum256(content)); sum != r.sha256 {
+		return nil, fmt.Errorf("other bytes than expected: their SHA-256 is %s, not %s", sum, r.sha256)
 	}
-	return content, false, nil
+	return content, nil
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 )
 
 // gzipRoom is by how many bytes a gzipped file may exceed its content.
@@ -23,20 +22,19 @@ type dataFile struct {
 	bytes []byte
 }
 
-// damaged is the error for a file whose content cannot be used.
 func damaged(place, format string, details ...any) error {
 	return fmt.Errorf("%s: %w; copy or download it again", place, fmt.Errorf(format, details...))
 }
 
 // exists says whether path names anything, readable or not.
 func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+	_, err := os.Lstat(path)
+	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
-// readFiles reads files of at least and at most that many bytes, each gzipped or not, from folder or from sub below it. It
-// returns nil without an error if all are missing.
-func readFiles(folder, sub string, names []string, least, most int64) (files []dataFile, err error) {
+// readFiles reads files of at most that many bytes, each gzipped or not, from folder or from sub below it. It returns nil without an error if all
+// are missing.
+func readFiles(folder, sub string, names []string, most int64) (files []dataFile, err error) {
 	missing := ""
 	for _, name := range names {
 		plain, below := filepath.Join(folder, name), filepath.Join(folder, sub, name)
@@ -46,11 +44,15 @@ func readFiles(folder, sub string, names []string, least, most int64) (files []d
 			missing = name
 			continue
 		}
-		content, err := readFile(candidates[found], least, most)
+		place := candidates[found]
+		content, err := readPlain(place, most+gzipRoom)
+		if err == nil && filepath.Ext(place) == ".gz" {
+			content, err = unzip(content, place, most)
+		}
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, dataFile{name: name, place: candidates[found], bytes: content})
+		files = append(files, dataFile{name, place, content})
 	}
 	if files != nil && missing != "" {
 		missing = filepath.Join(filepath.Dir(files[0].place), missing)
@@ -59,69 +61,33 @@ func readFiles(folder, sub string, names []string, least, most int64) (files []d
 	return files, nil
 }
 
-// readFile reads a file of at least and at most that many bytes, unzipped if its name ends in .gz.
-func readFile(path string, least, most int64) ([]byte, error) {
-	content, err := readPlain(path, most+gzipRoom)
-	if err != nil {
-		return nil, err
-	}
-	if filepath.Ext(path) == ".gz" {
-		content, err = unzip(bytes.NewReader(content), most)
-	}
-	if err == nil {
-		err = checkSize(int64(len(content)), least, most)
-	}
-	if err != nil {
-		return nil, damaged(path, "%w", err)
-	}
-	return content, nil
-}
-
-// checkSize refuses a number of bytes outside of these bounds.
-func checkSize(size, least, most int64) error {
-	switch {
-	case size < least:
-		return fmt.Errorf("truncated: %d bytes, less than %d", size, least)
-	case size > most:
-		return fmt.Errorf("oversized: %d bytes, more than %d", size, most)
-	}
-	return nil
-}
-
-// readPlain reads a file of at most that many bytes. It first checks the file's kind and size, so that an endless one (a
-// pipe, a device) is refused without reading, and then reads no more than that size.
+// readPlain reads a file of at most that many bytes. It first checks the file's kind and size, so that an endless one (a pipe, a device) is refused
+// without reading.
 func readPlain(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("%w; check that it can be read", err)
-	}
-	if !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return nil, damaged(path, "not a plain file")
+	case info.Size() > most:
+		return nil, damaged(path, "oversized: %d bytes, more than %d", info.Size(), most)
 	}
-	if err := checkSize(info.Size(), 0, most); err != nil {
-		return nil, damaged(path, "%w", err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w; check that it can be read", err)
-	}
-	defer f.Close() // read only: nothing to lose
-	content := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, content); err != nil {
-		return nil, damaged(path, "truncated while it was read: %w", err)
-	}
-	return content, nil
+	return os.ReadFile(path)
 }
 
-// unzip reads a gzipped stream of at most that many bytes, or a byte more, unzipped.
-func unzip(r io.Reader, most int64) ([]byte, error) {
-	unzipped, err := gzip.NewReader(r)
+// unzip unpacks a gzip file that holds at most that many bytes; place names it in errors.
+func unzip(packed []byte, place string, most int64) ([]byte, error) {
+	unzipped, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, fmt.Errorf("not a gzip file: %w", err)
+		return nil, damaged(place, "not a gzip file: %w", err)
 	}
 	content, err := io.ReadAll(io.LimitReader(unzipped, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = fmt.Errorf("unpacks to more than %d bytes", most)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("truncated or damaged: %w", err)
+		return nil, damaged(place, "truncated or damaged: %w", err)
 	}
 	return content, nil
 }

@@ -20,9 +20,6 @@ const EnvVar = "EBSSC_DATA"
 // ErrUnavailable says that a data set is not in the cache and cannot be downloaded.
 var ErrUnavailable = errors.New("cannot be downloaded")
 
-// kinds are all kinds of images.
-var kinds = []experiments.Images{experiments.CIFAR10, experiments.MNIST}
-
 // Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that $EBSSC_DATA names, then in
 // the cache, and then downloads it into the cache. Downloads are logged in a few lines.
 //
@@ -66,41 +63,34 @@ func Local(which experiments.Images, folder string) (*Set, error) {
 }
 
 // Fetch finds CIFAR-10 and MNIST, see [Find], and downloads what is missing into the cache. If one fails, it still gets the other.
-func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
-	for _, which := range kinds {
-		set, failed := Find(ctx, which, "", log)
-		if failed == nil {
-			sets = append(sets, set)
-		}
-		if err = errors.Join(err, failed); ctx.Err() != nil || errors.Is(failed, cache.ErrUnusable) {
-			break
-		}
-	}
-	return sets, err
+func Fetch(ctx context.Context, log io.Writer) ([]*Set, error) {
+	return each(func(s source) (*Set, error) { return s.find(ctx, "", log) })
 }
 
 // Verify reads in full those data sets that need no download, see [Local]. What is wrong with a named folder is an error, and so is finding no
 // data set. What is damaged in the cache counts as missing: it is downloaded again when it is needed.
-func Verify(folder string) (sets []*Set, err error) {
-	for _, which := range kinds {
-		set, failed := Local(which, folder)
-		if set != nil {
-			sets = append(sets, set)
-		}
-		if err = errors.Join(err, failed); errors.Is(failed, cache.ErrUnusable) {
-			break
-		}
-	}
+func Verify(folder string) ([]*Set, error) {
+	sets, err := each(func(s source) (*Set, error) { return s.local(folder) })
 	if len(sets) == 0 && err == nil {
 		err = errors.New("found no data set: name a folder with --data or $" + EnvVar + ", or run: ebssc data fetch")
 	}
 	return sets, err
 }
 
-// named is the folder that the caller or the environment names; empty if neither does.
-func named(folder string) string { return cmp.Or(folder, os.Getenv(EnvVar)) }
+// each gets both data sets: what it can, unless another attempt would fail alike.
+func each(get func(source) (*Set, error)) (sets []*Set, err error) {
+	for _, which := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
+		set, failed := get(sources[which])
+		if set != nil {
+			sets = append(sets, set)
+		}
+		if err = errors.Join(err, failed); errors.Is(failed, cache.ErrUnusable) || errors.Is(failed, context.Canceled) {
+			break
+		}
+	}
+	return sets, err
+}
 
-// source reads and downloads a data set.
 type source struct {
 	name   string // of its folder in the cache
 	sha256 string // fingerprint of the official files
@@ -108,27 +98,24 @@ type source struct {
 	fetch  func(ctx context.Context, log io.Writer) ([]dataFile, error)
 }
 
-// sources of the kinds of images.
 var sources = map[experiments.Images]source{
 	experiments.CIFAR10: {CIFAR10Name, cifarOfficial, readCIFAR10, fetchCIFAR10},
 	experiments.MNIST:   {MNISTName, mnistOfficial, readMNIST, fetchMNIST},
 }
 
-// find looks in the named folder, the cache and on the web.
 func (s source) find(ctx context.Context, folder string, log io.Writer) (*Set, error) {
 	if set, err := s.local(folder); set != nil || err != nil {
 		return set, err
 	}
-	set, err := loadOrMake(ctx, "data", s.name, s.load, func(dir string) (*Set, error) { return s.fill(ctx, dir, log) })
+	set, err := cache.LoadOrMake(ctx, "data", s.name, s.load, func(dir string) error { return s.fill(ctx, dir, log) })
 	if errors.Is(err, ErrUnavailable) {
 		err = fmt.Errorf("%w; check the network and try again, or name a folder that has it with $%s (or run's --data)", err, EnvVar)
 	}
 	return set, err
 }
 
-// local looks in the folder that the caller or the environment names, then in the cache.
 func (s source) local(folder string) (*Set, error) {
-	if folder = named(folder); folder != "" {
+	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
 		if _, err := os.Stat(folder); err != nil {
 			return nil, fmt.Errorf("data folder: %w; name an existing one with --data or $%s", err, EnvVar)
 		}
@@ -153,47 +140,17 @@ func (s source) load(dir string) *Set {
 	return set
 }
 
-// fill downloads the data set into a folder, replaces all that lay in it, and reads it back.
-func (s source) fill(ctx context.Context, dir string, log io.Writer) (*Set, error) {
+// fill downloads the data set into a folder, and replaces all that lay in it.
+func (s source) fill(ctx context.Context, dir string, log io.Writer) error {
 	files, err := s.fetch(ctx, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
-		return nil, cache.Explain(err)
-	}
+	err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
 	for _, f := range files {
-		if err := atomicfile.Write(filepath.Join(dir, f.name), f.bytes); err != nil {
-			return nil, cache.Explain(err)
+		if err == nil {
+			err = atomicfile.Write(filepath.Join(dir, f.name), f.bytes)
 		}
 	}
-	set, err := s.read(dir)
-	if err == nil && set.SHA256 != s.sha256 {
-		err = fmt.Errorf("%s: the files written there have the fingerprint %s, not %s; check that disk, or set %s to a folder on another",
-			dir, set.SHA256, s.sha256, cache.EnvVar)
-	}
-	return set, err
-}
-
-// loadOrMake returns what load reads from the cache at kind/name. If that is nil, create makes it there; of several
-// processes at once only one does. A read-only cache is enough for what load finds.
-func loadOrMake[T any](ctx context.Context, kind, name string,
-	load func(path string) *T, create func(path string) (*T, error)) (*T, error) {
-	dir, err := cache.Locate()
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, kind, name)
-	if loaded := load(path); loaded != nil {
-		return loaded, nil
-	}
-	unlock, err := cache.Lock(ctx, kind+"-"+name)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s is not in the cache: %w", kind, name, err)
-	}
-	loaded := load(path) // another process may have made it meanwhile
-	if loaded == nil {
-		loaded, err = create(path)
-	}
-	return loaded, errors.Join(err, unlock())
+	return err
 }

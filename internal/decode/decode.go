@@ -1,16 +1,16 @@
+// Package decode visualises trained networks as Sec. 4.2 of the paper: it decodes their codes and class biases to images,
+// measures the fidelity of reconstructions and the effect of the class hypothesis, and draws the paper's figures.
 package decode
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
-	"gonum.org/v1/gonum/stat"
 
 	"ebsscgo/ebssc"
 )
@@ -62,46 +62,18 @@ func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, er
 	}
 	var levels []Level
 	for _, layer := range m.Network.Blocks() {
-		picture := func(name string) *tensors.Tensor { return all[output{layer.Name, name}].tensor() }
 		levels = append(levels, Level{
-			Block: layer.Name, Reconstructions: picture(linear), RectifiedReconstructions: picture(rectified),
-			Features: picture(features), Biases: picture(biases),
+			Block: layer.Name, Reconstructions: all[output{layer.Name, linear}], RectifiedReconstructions: all[output{layer.Name, rectified}],
+			Features: all[output{layer.Name, features}], Biases: all[output{layer.Name, biases}],
 		})
 	}
 	return levels, nil
 }
 
-// rows are an output's values for all images.
-type rows struct {
-	dims   []int
-	values []float32
-}
-
-// tensor returns the rows as a tensor, nil if there are none.
-func (r rows) tensor() *tensors.Tensor {
-	if r.values == nil {
-		return nil
-	}
-	return tensors.FromFlatDataAndDimensions(r.values, r.dims...)
-}
-
-// mean returns the mean of a measure over the images, nil if there are no values. No measure is beyond ±1 but by rounding, which is cut off.
-func (r rows) mean() *float64 {
-	if r.values == nil {
-		return nil
-	}
-	values := make([]float64, len(r.values))
-	for i, value := range r.values {
-		values[i] = float64(value)
-	}
-	mean := math.Max(-1, math.Min(1, stat.Mean(values, nil)))
-	return &mean
-}
-
 // run computes the pictures of all blocks, or else their measures, for images [N, H, W, C] in batches. A program has one size of batches, so
 // images from the first one on fill up the last batch. Thus another image follows each one there, too: its code is the control.
 // If ctx ends, run returns its cause.
-func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) (map[output]rows, error) {
+func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) (map[output]*tensors.Tensor, error) {
 	if m.exec == nil {
 		exec, err := model.NewExec(m.Backend, m.Store, m.graph)
 		if err != nil {
@@ -116,15 +88,14 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 	dims := slices.Clone(images.Shape().Dimensions)
 	count, size := dims[0], len(flat)/dims[0]
 	dims[0] = cmp.Or(m.Batch, count)
-	all := map[output]rows{}
+	values, shapes := map[output][]float32{}, map[output][]int{}
 	for from := 0; from < count; from += dims[0] {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		var batch []float32
-		for i := range dims[0] {
-			image := (from + i) % count
-			batch = append(batch, flat[image*size:(image+1)*size]...)
+		for image := from; image < from+dims[0]; image++ {
+			batch = append(batch, flat[image%count*size:][:size]...)
 		}
 		inputs := []any{tensors.FromFlatDataAndDimensions(batch, dims...)}
 		if m.Unwhiten != nil {
@@ -136,17 +107,21 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 		}
 		for i, t := range outputs {
 			if o := m.outputs[i]; (t.Rank() > 1) == pictures {
-				values, err := tensors.CopyFlatData[float32](t)
+				decoded, err := tensors.CopyFlatData[float32](t)
 				if err != nil {
 					return nil, fmt.Errorf("reading a decoding: %w", err)
 				}
-				values = values[:len(values)/dims[0]*min(dims[0], count-from)]
-				all[o] = rows{append([]int{count}, t.Shape().Dimensions[1:]...), append(all[o].values, values...)}
+				values[o] = append(values[o], decoded[:len(decoded)/dims[0]*min(dims[0], count-from)]...)
+				shapes[o] = append([]int{count}, t.Shape().Dimensions[1:]...)
 			}
 			if err := t.FinalizeAll(); err != nil {
 				return nil, fmt.Errorf("freeing a decoding: %w", err)
 			}
 		}
+	}
+	all := map[output]*tensors.Tensor{}
+	for o, decoded := range values {
+		all[o] = tensors.FromFlatDataAndDimensions(decoded, shapes[o]...)
 	}
 	return all, nil
 }
@@ -155,13 +130,11 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 func (m *Model) SetVariables(other *model.Store) error {
 	for v := range other.IterVariables() {
 		value, err := v.Value()
+		if own := m.Store.GetVariable(v.Path()); own != nil && err == nil {
+			err = own.SetValuePreservingOld(value)
+		}
 		if err != nil {
 			return err
-		}
-		if mine := m.Store.GetVariable(v.Path()); mine != nil {
-			if err := mine.SetValuePreservingOld(value); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

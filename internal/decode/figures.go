@@ -29,7 +29,6 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 		return plot.Figure{}, fmt.Errorf("building the shrinkage: %w", err)
 	}
 	defer exec.Finalize()
-	drive := floats.Span(make([]float64, 601), -3, 3)
 	var panels []*gonumplot.Plot
 	for _, c := range []struct {
 		title       string
@@ -38,31 +37,20 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 		{"(a)  -β- < 0 < β+", 1, 0.5}, {"(b)  0 < -β- < β+", 1.5, -0.5},
 		{"(c)  -β- < β+ < 0", -0.5, 1.5}, {"(d)  β+ < 0 < -β-: improper", -0.8, -0.8},
 	} {
-		above, below, err := exec.Call2(drive, c.plus, c.minus)
+		above, below, err := exec.Call2([]float64{-3, -c.minus, c.plus, 3}, c.plus, c.minus)
 		if err != nil {
 			return plot.Figure{}, fmt.Errorf("computing the shrinkage: %w", err)
 		}
 		p := plot.Plot(c.title, "v", "")
 		p.Y.Min, p.Y.Max = -3.5, 3.5
-		// v − β⁺ above β⁺, v + β⁻ below −β⁻, and 0 between; the former two again, in another colour, where both cases hold.
+		// v + β⁻ below −β⁻, v − β⁺ above β⁺, and 0 between.
 		upper, lower := plot.Values(above), plot.Values(below)
-		var lines [5]plotter.XYs
-		for i, v := range drive {
-			isAbove, isBelow := v > c.plus, v < -c.minus
-			for line, at := range []struct {
-				holds bool
-				y     float64
-			}{{isAbove, upper[i]}, {isBelow, lower[i]}, {!isAbove && !isBelow, 0}, {isAbove && isBelow, upper[i]}, {isAbove && isBelow, lower[i]}} {
-				if at.holds {
-					lines[line] = append(lines[line], plotter.XY{X: v, Y: at.y})
-				}
-			}
+		branches := []plotter.XYs{{{X: -3, Y: lower[0]}, {X: -c.minus, Y: lower[1]}}, {{X: c.plus, Y: upper[2]}, {X: 3, Y: upper[3]}}}
+		if -c.minus < c.plus {
+			branches = append(branches, plotter.XYs{{X: -c.minus}, {X: c.plus}})
 		}
-		for line, points := range lines {
-			if len(points) == 0 {
-				continue
-			}
-			if err := plot.AddLine(p, points, plot.Hue(line/3), 2.5); err != nil {
+		for _, points := range branches {
+			if err := plot.AddLine(p, points, plot.Hue(0), 2.5); err != nil {
 				return plot.Figure{}, fmt.Errorf("drawing the shrinkage: %w", err)
 			}
 		}
@@ -75,13 +63,14 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 // decoders, each at its own contrast, and the decoded class biases, each less the mean over the hypotheses. These share one scale in a level;
 // grey is 0.
 func Reconstructions(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), input, levels, func(l Level) [][][]float64 {
-		groups := [][][]float64{{imageAt(l.Reconstructions, 0)}, {imageAt(l.RectifiedReconstructions, 0)}}
+	dims := input.Shape().Dimensions[1:]
+	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), input, levels, func(l Level) []plot.Tile {
+		tiles := append(signed(dims, imageAt(l.Reconstructions, 0)), signed(dims, imageAt(l.RectifiedReconstructions, 0))...)
 		if l.Biases != nil {
 			byClass, _ := deviations(l.Biases, 0)
-			groups = append(groups, byClass)
+			tiles = append(tiles, signed(dims, byClass...)...)
 		}
-		return groups
+		return tiles
 	})
 }
 
@@ -89,27 +78,21 @@ func Reconstructions(title string, classes []string, input *tensors.Tensor, leve
 // that does not depend on the hypothesis in the first column, and those of a class-specific code in the others. Features of a level
 // share one scale; grey is 0.
 func Hypotheses(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{"decoded"}, classes), input, levels, func(l Level) [][][]float64 {
+	dims := input.Shape().Dimensions[1:]
+	return drawLevels(title, slices.Concat([]string{"decoded"}, classes), input, levels, func(l Level) []plot.Tile {
 		if l.Features.Rank() == input.Rank() {
-			return [][][]float64{{imageAt(l.Features, 0)}}
+			return signed(dims, imageAt(l.Features, 0))
 		}
-		return [][][]float64{{nil}, byHypothesis(l.Features, 0)}
+		return append(make([]plot.Tile, 1), signed(dims, byHypothesis(l.Features, 0)...)...)
 	})
 }
 
-// drawLevels draws the first image, and below it a row for each level, with captions over the columns. A level has groups of pictures: those of
-// a group share one scale. The cell of a nil picture, and those after the last one, are empty.
-func drawLevels(title string, captions []string, input *tensors.Tensor, levels []Level, groupsOf func(Level) [][][]float64) plot.Figure {
+// drawLevels draws the first image, and below it a row of tiles for each level, with captions over the columns.
+func drawLevels(title string, captions []string, input *tensors.Tensor, levels []Level, tilesOf func(Level) []plot.Tile) plot.Figure {
 	grid := plot.Grid{Title: title, Columns: len(captions), Side: side(input)}
-	row := func(groups [][][]float64) (tiles []plot.Tile) {
-		for _, group := range groups {
-			tiles = append(tiles, signed(input.Shape().Dimensions[1:], group...)...)
-		}
-		return tiles
-	}
-	addRow(&grid, "image", nil, row([][][]float64{{imageAt(input, 0)}}))
+	addRow(&grid, "image", nil, signed(input.Shape().Dimensions[1:], imageAt(input, 0)))
 	for _, level := range levels {
-		addRow(&grid, level.Block, captions, row(groupsOf(level)))
+		addRow(&grid, level.Block, captions, tilesOf(level))
 		captions = nil
 	}
 	return grid.Draw()
@@ -182,15 +165,11 @@ func addRow(grid *plot.Grid, name string, captions []string, tiles []plot.Tile) 
 	grid.Rows, grid.Tiles = append(grid.Rows, name), append(grid.Tiles, row...)
 }
 
-// signed renders signed pictures [H, W, C] in one scale: grey is 0, and the largest magnitude black or white. A nil picture gives an empty tile.
+// signed renders signed pictures [H, W, C] in one scale: grey is 0, and the largest magnitude black or white.
 func signed(dims []int, pictures ...[]float64) (tiles []plot.Tile) {
 	limit := floats.Norm(slices.Concat(pictures...), math.Inf(1))
 	for _, values := range pictures {
-		var tile plot.Tile
-		if values != nil {
-			tile.Picture = plot.Photo(values, dims[0], dims[1], dims[2], -limit, limit)
-		}
-		tiles = append(tiles, tile)
+		tiles = append(tiles, plot.Tile{Picture: plot.Photo(values, dims[0], dims[1], dims[2], -limit, limit)})
 	}
 	return tiles
 }

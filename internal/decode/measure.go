@@ -7,7 +7,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+	"gonum.org/v1/gonum/stat"
 
+	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 )
 
@@ -32,7 +34,14 @@ func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []r
 		return nil, err
 	}
 	for _, layer := range m.Network.Blocks() {
-		mean := func(name string) *float64 { return all[output{layer.Name, name}].mean() }
+		mean := func(name string) *float64 {
+			values := all[output{layer.Name, name}]
+			if values == nil {
+				return nil
+			}
+			mean := max(-1, min(1, stat.Mean(plot.Values(values), nil))) // no measure is beyond ±1 but by rounding
+			return &mean
+		}
 		reconstruction := func(decoder string) record.Reconstruction {
 			return record.Reconstruction{
 				Cosine: *mean(cosineOf + decoder), ImageCosine: mean(imageSpace + cosineOf + decoder),

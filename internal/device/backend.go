@@ -36,7 +36,6 @@ type Choice struct {
 	Fallback bool
 }
 
-// The names recorded in results.
 const (
 	nameCPU         = "xla-cpu"
 	nameCUDA        = "xla-cuda"
@@ -58,10 +57,7 @@ func (c Choice) GPU() string {
 	if !c.CUDA() {
 		return ""
 	}
-	names, err := ask(context.Background(), "nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
-	if err != nil {
-		return ""
-	}
+	names, _ := ask(context.Background(), "nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 	first, _, _ := strings.Cut(names, "\n")
 	return first
 }
@@ -74,17 +70,14 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 		return nil, Choice{}, err
 	}
 	if choice.CUDA() {
-		if err := prepareCUDA(choice); err != nil {
-			return nil, Choice{}, err
-		}
+		prepareCUDA(choice)
 	}
 	opened, err := choice.start(devices)
 	if err == nil && choice.Name == nameXLA && strings.Contains(strings.ToUpper(opened.DeviceDescription(0)), "CPU") {
 		opened.Finalize()
-		if choice, err = choice.renamedCPU(); err != nil {
-			return nil, Choice{}, err
+		if choice, err = choice.renamedCPU(); err == nil {
+			opened, err = choice.start(devices)
 		}
-		opened, err = choice.start(devices)
 	}
 	if err != nil {
 		err = fmt.Errorf("backend %q does not start: %w; choose another with --backend (cpu, go), or see ebssc doctor", choice.Config, err)
@@ -123,21 +116,18 @@ func (c Choice) renamedCPU() (Choice, error) {
 		return c, err
 	}
 	link := filepath.Join(dir, "plugins", fmt.Sprintf("cpu-%.8x.so", sha256.Sum256([]byte(c.Plugin))))
-	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
-		return c, cache.Explain(err)
+	err = os.MkdirAll(filepath.Dir(link), 0o755)
+	if err == nil {
+		err = os.Symlink(c.Plugin, link)
 	}
-	if err := os.Symlink(c.Plugin, link); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return c, cache.Explain(err)
 	}
 	_, options, _ := strings.Cut(c.Config, ",")
 	return c.withPlugin(link, options, nameCPU), nil
 }
 
-// withPlugin returns the choice with a plugin's path, GoMLX's options, if any, and a name.
 func (c Choice) withPlugin(path, options, name string) Choice {
-	c.Config, c.Name = "xla:"+path, name
-	if options != "" {
-		c.Config += "," + options
-	}
+	c.Config, c.Name = strings.TrimSuffix("xla:"+path+","+options, ","), name
 	return c
 }

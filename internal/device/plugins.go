@@ -32,35 +32,19 @@ var cpuWheels = map[string]cache.WheelFile{
 	},
 }
 
-// cpuWheel is the pinned CPU plugin of a system.
-func cpuWheel(system string) (cache.WheelFile, error) {
-	wheel, ok := cpuWheels[system]
-	if !ok {
-		return wheel, fmt.Errorf("no XLA CPU plugin is known for %s: get one from https://github.com/gomlx/pjrt-cpu-binaries/releases or elsewhere, "+
-			"and give its path, --backend xla:/path/plugin.so", system)
-	}
-	return wheel, nil
-}
-
-// thisSystem is the system that the program runs on.
 const thisSystem = runtime.GOOS + "/" + runtime.GOARCH
 
 // installCPUPlugin returns the absolute path of the pinned CPU plugin, and installs it if it is missing.
-func installCPUPlugin(ctx context.Context) (path string, err error) {
-	wheel, err := cpuWheel(thisSystem)
+func installCPUPlugin(ctx context.Context) (string, error) {
+	path, err := cache.Fetch(ctx, cpuWheels[thisSystem])
 	if err != nil {
-		return "", err
-	}
-	if path, err = cache.Fetch(ctx, wheel); err != nil {
 		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
 	}
 	return path, nil
 }
 
-// installCUDA is what to do about a missing CUDA plugin.
 const installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
 
-// cudaFile is the CUDA plugin in pip's packages.
 const cudaFile = "xla_cuda_plugin.so"
 
 // listCUDAPlugins prints the CUDA plugins of Python's packages, newest first.
@@ -87,31 +71,24 @@ func findCUDAPlugin(ctx context.Context) (path string, err error) {
 
 // prepareCUDA sets the environment variables with which the CUDA plugin of a choice starts. It must be called before the plugin compiles
 // anything: XLA reads its flags once. The user's own settings take precedence.
-func prepareCUDA(choice Choice) error {
+func prepareCUDA(choice Choice) {
 	const flag, flags, tf32 = "--xla_gpu_cuda_data_dir=", "XLA_FLAGS", "NVIDIA_TF32_OVERRIDE"
-	set := map[string]string{}
 	if filepath.Base(choice.Plugin) == cudaFile {
-		set["GOPJRT_CUDA_CHECKS"] = "no" // go-xla warns about the layout of pip's packages, which it does not know
+		os.Setenv("GOPJRT_CUDA_CHECKS", "no") // go-xla warns about the layout of pip's packages, which it does not know
 	}
 	// pip installs the CUDA tools and device library in site-packages/nvidia/cu13 (or cuda_nvcc), where XLA does not look, for
 	// site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so.
-	nvidia := filepath.Join(filepath.Dir(choice.Plugin), "..", "..", "nvidia")
-	for _, tools := range []string{"cuda_nvcc", "cu13"} {
-		folder := filepath.Join(nvidia, tools)
-		if _, err := os.Stat(filepath.Join(folder, "nvvm", "libdevice", "libdevice.10.bc")); err == nil && !strings.Contains(os.Getenv(flags), flag) {
-			set[flags] = strings.TrimSpace(os.Getenv(flags) + " " + flag + folder)
+	for _, tools := range []string{"cu13", "cuda_nvcc"} {
+		folder := filepath.Join(filepath.Dir(choice.Plugin), "..", "..", "nvidia", tools)
+		_, err := os.Stat(filepath.Join(folder, "nvvm", "libdevice", "libdevice.10.bc"))
+		if set := os.Getenv(flags); err == nil && !strings.Contains(set, flag) {
+			os.Setenv(flags, strings.TrimSpace(set+" "+flag+folder))
 		}
 	}
 	if choice.Name == nameCUDAFloat32 && os.Getenv(tf32) == "" {
 		// GoMLX's option changes matrix products only: convolutions have XLA's default precision, TF32. NVIDIA's libraries read this.
-		set[tf32] = "0"
+		os.Setenv(tf32, "0")
 	}
-	for name, value := range set {
-		if err := os.Setenv(name, value); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // askTimeout limits how long other programs may take to answer; nvidia-smi hangs when a driver does.
@@ -119,8 +96,7 @@ const askTimeout = 20 * time.Second
 
 // hasGPU reports whether the machine has an NVIDIA GPU: its device file, or nvidia-smi (WSL has no such file).
 func hasGPU(ctx context.Context) bool {
-	nodes, err := filepath.Glob("/dev/nvidia[0-9]*")
-	if err == nil && len(nodes) > 0 {
+	if nodes, _ := filepath.Glob("/dev/nvidia[0-9]*"); len(nodes) > 0 {
 		return true
 	}
 	listed, err := ask(ctx, "nvidia-smi", "-L")
@@ -134,7 +110,6 @@ func ask(ctx context.Context, program string, args ...string) (string, error) {
 	return output(exec.CommandContext(ctx, program, args...))
 }
 
-// output is ask for a command.
 func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {

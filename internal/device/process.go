@@ -3,6 +3,7 @@ package device
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -11,13 +12,7 @@ import (
 
 // OneLine returns an error's text on one line, for users: GoMLX and the backends add line breaks and stack traces.
 func OneLine(err error) string {
-	var lines []string
-	for line := range strings.Lines(err.Error()) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, "; ")
+	return regexp.MustCompile(`\s*\n\s*`).ReplaceAllString(strings.TrimSpace(err.Error()), "; ")
 }
 
 // GoMLXVersion is the version of GoMLX that the program was built with, as in go.mod; "unknown" where the program does not tell.

@@ -32,7 +32,6 @@ func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return machine{gpu: hasGPU, cudaPlugin: findCUDAPlugin, cpuPlugin: installCPUPlugin}.resolve(ctx, spec)
 }
 
-// resolve is Resolve for machine m.
 func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	why := "asked for"
 	if spec == "" {
@@ -65,7 +64,7 @@ func (m machine) best(ctx context.Context) (Choice, error) {
 		why, warning = "a GPU found, but no plugin for it", fmt.Sprintf("the CPU will compute although there is a GPU: %v", err)
 	}
 	choice, err := m.xla(ctx, "cpu", "")
-	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrUnusable) && !errors.Is(err, errNotInstalled) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrUnusable) && !errors.Is(err, cache.ErrMissing) {
 		why, warning = "XLA is not available", fmt.Sprintf("the Go backend will compute, about 100 times slower than XLA, because: %v", err)
 		choice, err = Choice{Config: nameGo, Name: nameGo, Fallback: true}, nil
 	}
@@ -95,11 +94,14 @@ func (m machine) xla(ctx context.Context, plugin, options string) (c Choice, err
 	case plugin == "cuda" && !m.gpu(ctx):
 		err = errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists none)")
 	case plugin == "cuda":
-		path, err = m.cudaPlugin(ctx)
 		name = cudaName(options)
+		path, err = m.cudaPlugin(ctx)
+	case plugin == "cpu" && cpuWheels[thisSystem].Requirement == "":
+		err = errors.New("no XLA CPU plugin is known for " + thisSystem + ": get one from https://github.com/gomlx/pjrt-cpu-binaries/releases " +
+			"or elsewhere, and give its path, --backend xla:/path/plugin.so")
 	case plugin == "cpu":
-		path, err = m.cpuPlugin(ctx)
 		name = nameCPU
+		path, err = m.cpuPlugin(ctx)
 	case !filepath.IsAbs(plugin):
 		err = errors.New("no plugin of this name: want cpu, cuda, or a file's absolute path")
 	case pjrt.IsCUDAName(file):
@@ -107,13 +109,10 @@ func (m machine) xla(ctx context.Context, plugin, options string) (c Choice, err
 	case strings.Contains(strings.ToUpper(file), "CPU"):
 		name = nameCPU
 	}
-	if err != nil {
-		return Choice{}, err
+	if err == nil {
+		c.Plugin, err = filepath.EvalSymlinks(path)
 	}
-	if c.Plugin, err = filepath.EvalSymlinks(path); err != nil {
-		return Choice{}, fmt.Errorf("no plugin: %w", err)
-	}
-	return c.withPlugin(path, options, name), nil
+	return c.withPlugin(path, options, name), err
 }
 
 // cudaName is the name of a CUDA plugin with GoMLX's options, among them "tf32=false" and "notf32".

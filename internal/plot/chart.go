@@ -16,8 +16,7 @@ type Chart struct {
 	// Title, in one or more lines; X and Y name the axes.
 	Title, X, Y string
 	// Log makes the vertical axis logarithmic: all values must be positive.
-	Log bool
-	// Curves, 1 to [MaxCurves].
+	Log    bool
 	Curves []Curve
 }
 
@@ -56,23 +55,23 @@ func Charts(charts ...Chart) (Figure, error) {
 	return Row(vg.Length(560*len(charts)), 330, panels...), nil
 }
 
-// panel draws the chart.
 func (c Chart) panel() (*plot.Plot, error) {
-	if len(c.Curves) == 0 || len(c.Curves) > MaxCurves {
-		return nil, fmt.Errorf("a chart of %d curves: it must have 1 to %d, one for each colour", len(c.Curves), MaxCurves)
-	}
-	p := Plot(c.Title, c.X, c.Y)
+	p, places := Plot(c.Title, c.X, c.Y), []float64(nil)
 	p.X.Padding, p.Y.Padding = 4, 4
-	if places := c.places(); len(places) <= maxMarkers {
-		p.X.Tick.Marker = plot.TickerFunc(func(float64, float64) []plot.Tick { return ticksAt(places) })
+	for i, curve := range c.Curves { // all bands below all lines
+		curve.addBand(p, Hue(i))
 	}
-	// All bands below all lines.
-	for _, add := range []func(Curve, *plot.Plot, color.NRGBA) error{Curve.addBand, Curve.addLine} {
-		for i, curve := range c.Curves {
-			if err := add(curve, p, Hue(i)); err != nil {
-				return nil, fmt.Errorf("drawing %s: %w", curve.Name, err)
-			}
+	for i, curve := range c.Curves {
+		if err := curve.addLine(p, Hue(i)); err != nil {
+			return nil, fmt.Errorf("drawing %s: %w", curve.Name, err)
 		}
+		for _, point := range curve.Points {
+			places = append(places, point.X)
+		}
+	}
+	slices.Sort(places)
+	if places = slices.Compact(places); len(places) <= maxMarkers {
+		p.X.Tick.Marker = plot.ConstantTicks(ticksAt(places))
 	}
 	if !c.Log {
 		return p, nil
@@ -86,41 +85,21 @@ func (c Chart) panel() (*plot.Plot, error) {
 	return p, nil
 }
 
-// places are the X of all points.
-func (c Chart) places() (all []float64) {
-	for _, curve := range c.Curves {
-		for _, point := range curve.Points {
-			if at, found := slices.BinarySearch(all, point.X); !found {
-				all = slices.Insert(all, at, point.X)
-			}
-		}
-	}
-	return all
-}
-
-// addBand adds the band from minimum to maximum.
-func (c Curve) addBand(p *plot.Plot, hue color.NRGBA) error {
+func (c Curve) addBand(p *plot.Plot, hue color.NRGBA) {
 	var lower, upper plotter.XYs
 	for _, point := range c.Points {
 		lower = append(lower, plotter.XY{X: point.X, Y: point.Low})
 		upper = append(upper, plotter.XY{X: point.X, Y: point.High})
 	}
-	if slices.Equal(lower, upper) {
-		return nil
+	if !slices.Equal(lower, upper) {
+		slices.Reverse(upper)
+		hue.A = 0x40 // translucent
+		p.Add(&plotter.Polygon{XYs: []plotter.XYs{append(lower, upper...)}, Color: hue, LineStyle: draw.LineStyle{Color: hue}})
 	}
-	slices.Reverse(upper)
-	band, err := plotter.NewPolygon(append(lower, upper...))
-	if err != nil {
-		return err
-	}
-	hue.A = 0x40 // translucent
-	band.Color, band.LineStyle.Width = hue, 0
-	p.Add(band)
-	return nil
 }
 
 // addLine adds the line through the means, with markers up to maxMarkers points.
-func (c Curve) addLine(p *plot.Plot, hue color.NRGBA) error {
+func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
 	var means plotter.XYs
 	for _, point := range c.Points {
 		means = append(means, plotter.XY{X: point.X, Y: point.Mean})
@@ -130,9 +109,8 @@ func (c Curve) addLine(p *plot.Plot, hue color.NRGBA) error {
 		return err
 	}
 	line.Color, line.Width = hue, 1.6
-	markers.Color, markers.Shape, markers.Radius = hue, draw.CircleGlyph{}, 2.2
-	p.Add(line)
-	if len(means) <= maxMarkers {
+	markers.GlyphStyle = draw.GlyphStyle{Color: hue, Radius: 2.2, Shape: draw.CircleGlyph{}}
+	if p.Add(line); len(means) <= maxMarkers {
 		p.Add(markers)
 	}
 	if c.Name != "" {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -47,55 +48,48 @@ const (
 
 // Draw lays out and draws the grid.
 func (g Grid) Draw() Figure {
-	title := text.Style{Color: color.Black, Font: sans(13), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
-	small := text.Style{Color: color.Black, Font: sans(10), XAlign: draw.XCenter, YAlign: draw.YBottom, Handler: plot.DefaultTextHandler}
-	names := small
-	names.XAlign, names.YAlign = draw.XRight, draw.YCenter
-
-	head, foot, left := gridGap, vg.Length(0), vg.Length(0)
-	if g.Title != "" {
-		head += roundUp(title.Height(g.Title)) + gridGap
+	style := func(size vg.Length, x text.XAlignment, y text.YAlignment) text.Style {
+		return text.Style{Color: color.Black, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
 	}
-	if g.Scale != [3]string{} {
-		foot = 2*gridText + gridGap
+	title, names, small := style(13, draw.XCenter, draw.YTop), style(10, draw.XRight, draw.YCenter), style(10, draw.XCenter, draw.YBottom)
+	top, left := gridGap, gridGap
+	if g.Title != "" {
+		top += roundUp(title.Height(g.Title)) + gridGap
 	}
 	for _, name := range g.Rows {
-		left = max(left, roundUp(names.Width(name))+2*gridGap)
+		left = max(left, roundUp(names.Width(name))+3*gridGap)
 	}
-	// A row is higher if one of its tiles has a caption.
-	rows := slices.Collect(slices.Chunk(g.Tiles, g.Columns))
-	captioned := func(row []Tile) bool { return slices.ContainsFunc(row, func(t Tile) bool { return t.Caption != "" }) }
-	height := head + foot
-	for _, row := range rows {
-		height += g.Side + gridGap
-		if captioned(row) {
-			height += gridText
+	var tops []vg.Length // of rows, below the figure's top
+	for row := range slices.Chunk(g.Tiles, g.Columns) {
+		if slices.ContainsFunc(row, func(t Tile) bool { return t.Caption != "" }) {
+			top += gridText
 		}
+		tops = append(tops, top)
+		top += g.Side + gridGap
 	}
-	grid := left + vg.Length(g.Columns)*(g.Side+gridGap) + gridGap
-	width := max(grid, roundUp(title.Width(g.Title))+2*gridGap)
+	height, width := top, max(left+vg.Length(g.Columns)*(g.Side+gridGap), roundUp(title.Width(g.Title))+2*gridGap)
+	if g.Scale != [3]string{} {
+		height += 2*gridText + gridGap
+	}
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.SetColor(color.White)
 		canvas.Fill(canvas.Rectangle.Path())
 		canvas.FillText(title, vg.Point{X: width / 2, Y: height - gridGap}, printable(g.Title))
-		bottom := height - head
-		for i, row := range rows {
-			if captioned(row) {
-				bottom -= gridText
+		for i, tile := range g.Tiles {
+			row, column := i/g.Columns, i%g.Columns
+			at := vg.Point{X: left + vg.Length(column)*(g.Side+gridGap), Y: height - tops[row] - g.Side}
+			if column == 0 && row < len(g.Rows) {
+				canvas.FillText(names, vg.Point{X: left - gridGap, Y: at.Y + g.Side/2}, g.Rows[row])
 			}
-			bottom -= g.Side
-			at := vg.Point{X: roundUp((width-grid)/2) + left + gridGap, Y: bottom}
-			if i < len(g.Rows) {
-				canvas.FillText(names, vg.Point{X: at.X - gridGap, Y: at.Y + g.Side/2}, g.Rows[i])
-			}
-			for _, tile := range row {
-				tile.draw(canvas, at, g.Side, small)
-				at.X += g.Side + gridGap
-			}
-			bottom -= gridGap
+			tile.draw(canvas, at, g.Side, small)
 		}
-		if foot > 0 {
-			g.drawScale(canvas, vg.Point{X: (width - scaleWidth) / 2, Y: gridGap}, small)
+		if g.Scale != [3]string{} { // the colours of Map, with their labels above
+			start := (width - scaleWidth) / 2
+			bar := vg.Rectangle{Min: vg.Point{X: start, Y: gridGap}, Max: vg.Point{X: start + scaleWidth, Y: gridText + 3}}
+			canvas.DrawImage(bar, Map(floats.Span(make([]float64, 255), -1, 1), 1, 255, 1))
+			for i, label := range g.Scale {
+				canvas.FillText(small, vg.Point{X: start + vg.Length(i)*scaleWidth/2, Y: bar.Max.Y + 3}, label)
+			}
 		}
 	}}
 }
@@ -112,21 +106,8 @@ func (t Tile) draw(canvas draw.Canvas, at vg.Point, side vg.Length, caption text
 	if t.Strong {
 		frame = draw.LineStyle{Color: Hue(1), Width: 2.5}
 	}
-	canvas.StrokeLines(frame, []vg.Point{place.Min, {X: place.Max.X, Y: place.Min.Y}, place.Max, {X: place.Min.X, Y: place.Max.Y}, place.Min})
-}
-
-// drawScale draws the colour bar of Map with its labels above.
-func (g Grid) drawScale(canvas draw.Canvas, at vg.Point, caption text.Style) {
-	const steps = 255
-	var values []float64
-	for i := range steps {
-		values = append(values, 2*float64(i)/(steps-1)-1)
-	}
-	height := gridText - 3
-	canvas.DrawImage(vg.Rectangle{Min: at, Max: vg.Point{X: at.X + scaleWidth, Y: at.Y + height}}, Map(values, 1, steps, 1))
-	for i, label := range g.Scale {
-		canvas.FillText(caption, vg.Point{X: at.X + vg.Length(i)*scaleWidth/2, Y: at.Y + height + 3}, label)
-	}
+	canvas.SetLineStyle(frame)
+	canvas.Stroke(place.Path())
 }
 
 // roundUp rounds up to full points, to align the pixels of tiles with those of the figure.

@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,18 +33,14 @@ func Path(folder, id string) string { return filepath.Join(folder, id+suffix) }
 
 // Save adds the record to a folder in one step. It sets Format, ID and SHA256.
 func (r Record) Save(folder string) (Record, error) {
-	r.Format, r.ID, r.SHA256 = Format, r.Run.ID(), ""
-	text, err := r.text()
+	r.Format, r.ID = Format, r.Run.ID()
+	r, text, err := r.sealed()
 	if err != nil {
 		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
 	}
-	r.SHA256 = checksum(text)
 	path := Path(folder, r.ID)
 	if err := r.check(path); err != nil {
 		return Record{}, err
-	}
-	if text, err = r.text(); err != nil {
-		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return Record{}, fmt.Errorf("a folder for records: %w", err)
@@ -58,7 +53,7 @@ func (r Record) Save(folder string) (Record, error) {
 
 // Load reads and verifies a record. The error is fs.ErrNotExist where the run has none, else one line that names the file and the
 // field that does not fit.
-func Load(path string) (Record, error) {
+func Load(path string) (r Record, err error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {
 		return Record{}, fmt.Errorf("reading a record: %w", err)
@@ -71,7 +66,18 @@ func Load(path string) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("reading a record: %w", err)
 	}
-	return parse(path, text)
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return Record{}, refused(path, "text", err)
+	}
+	if err := r.check(path); err != nil {
+		return Record{}, err
+	}
+	if _, written, err := r.sealed(); err != nil || !bytes.Equal(text, written) {
+		return Record{}, refused(path, firstDifference(text, written), errors.New("the file was changed after it was written"))
+	}
+	return r, nil
 }
 
 // LoadAll reads and verifies all records of a folder, by their IDs. A folder that does not exist has none.
@@ -94,58 +100,25 @@ func LoadAll(folder string) (map[string]Record, error) {
 	return records, nil
 }
 
-// refused is the error of a record that does not fit.
 func refused(path, field string, why error) error {
 	return fmt.Errorf("record %s is refused: %s: %s; restore the file from git, or remove it and run the experiment again",
 		path, field, strings.ReplaceAll(why.Error(), "\n", "; "))
 }
 
-// parse reads a record from the text of its file, and verifies it.
-func parse(path string, text []byte) (r Record, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&r); err != nil {
-		return Record{}, refused(path, "text", err)
-	}
-	if err := r.check(path); err != nil {
-		return Record{}, err
-	}
-	written, err := r.text()
-	if err != nil {
-		return Record{}, refused(path, "text", err)
-	}
-	if field := firstDifference(text, written); field != "" {
-		return Record{}, refused(path, field, errors.New("it is not written as this program writes it"))
-	}
-	sum := r.SHA256
+// sealed is the record with the checksum of its text without one, and the text of the record's file.
+func (r Record) sealed() (Record, []byte, error) {
 	r.SHA256 = ""
-	if written, err = r.text(); err != nil {
-		return Record{}, refused(path, "text", err)
-	}
-	r.SHA256 = sum
-	if checksum(written) != sum {
-		return Record{}, refused(path, "SHA256", errors.New("it is not the checksum of the file: the file was changed after it was written"))
-	}
-	return r, nil
-}
-
-// text is the content of the record's file.
-func (r Record) text() ([]byte, error) {
 	text, err := json.MarshalIndent(r, "", "\t")
-	return append(text, '\n'), err
-}
-
-// checksum of a record's text.
-func checksum(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// firstDifference names the line, by its field, at which two texts differ; "" where they do not.
-func firstDifference(text, written []byte) string {
-	if bytes.Equal(text, written) {
-		return ""
+	if err != nil {
+		return r, nil, err
 	}
+	r.SHA256 = fmt.Sprintf("%x", sha256.Sum256(append(text, '\n')))
+	text, err = json.MarshalIndent(r, "", "\t")
+	return r, append(text, '\n'), err
+}
+
+// firstDifference names the line, by its field, at which two texts differ.
+func firstDifference(text, written []byte) string {
 	lines, field := strings.Split(string(text), "\n"), "text"
 	for i, line := range strings.Split(string(written), "\n") {
 		if name, _, ok := strings.Cut(strings.TrimLeft(line, "\t"), `": `); ok && strings.HasPrefix(name, `"`) {

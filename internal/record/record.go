@@ -149,42 +149,32 @@ type Figure struct {
 	File, Title, SHA256 string
 }
 
-// Value returns a quantity of the run, of a block and of the network before training as the term says; ok is false if it was not measured.
-func (r Record) Value(quantity experiments.Quantity, term experiments.Term) (value float64, ok bool) {
+// Value is a quantity of the run, of a block and of the network before training as the term says; nil if it was not measured.
+func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *float64 {
 	switch quantity {
 	case experiments.TestErr:
-		return r.TestErr, true
+		return &r.TestErr
 	case experiments.TrainErr:
-		return r.TrainErr, true
+		return &r.TrainErr
 	case experiments.TrainLoss:
-		return r.TrainLoss, true
+		return &r.TrainLoss
 	}
 	if r.Decodings == nil {
-		return 0, false
+		return nil
 	}
 	levels := r.Decodings.Trained
 	if term.Untrained {
 		levels = r.Decodings.Untrained
 	}
-	at := slices.IndexFunc(levels, func(level Level) bool { return level.Block == term.Block })
-	if at < 0 {
-		return 0, false
+	for _, level := range levels {
+		if level.Block == term.Block {
+			return map[experiments.Quantity]*float64{
+				experiments.LinearFidelity: new(level.Linear.Fidelity()), experiments.RectifiedFidelity: new(level.Rectified.Fidelity()),
+				experiments.ClassDifference: level.Difference, experiments.BiasSpread: level.BiasSpread,
+			}[quantity]
+		}
 	}
-	level, optional := levels[at], (*float64)(nil)
-	switch quantity {
-	case experiments.LinearFidelity:
-		return level.Linear.Fidelity(), true
-	case experiments.RectifiedFidelity:
-		return level.Rectified.Fidelity(), true
-	case experiments.ClassDifference:
-		optional = level.Difference
-	case experiments.BiasSpread:
-		optional = level.BiasSpread
-	}
-	if optional == nil {
-		return 0, false
-	}
-	return *optional, true
+	return nil
 }
 
 // Learned says whether the network errs on the training images by more than 5 points less than chance does.

@@ -189,18 +189,15 @@ func TestValue(t *testing.T) {
 	r := made(t, "ssc-ebc17")
 	r.Decodings.Trained[2].Linear = record.Reconstruction{Cosine: 0.8, Control: 0.6}
 	r.Decodings.Trained[3].BiasSpread = nil
-	value := func(quantity experiments.Quantity, block string, untrained bool) any {
-		if v, ok := r.Value(quantity, experiments.Term{Block: block, Untrained: untrained}); ok {
-			return v
-		}
-		return nil
+	value := func(quantity experiments.Quantity, block string, untrained bool) *float64 {
+		return r.Value(quantity, experiments.Term{Block: block, Untrained: untrained})
 	}
-	require.Equal(t, r.TestErr, value(experiments.TestErr, "", false))
-	require.Equal(t, r.TrainErr, value(experiments.TrainErr, "", false))
-	require.Equal(t, r.TrainLoss, value(experiments.TrainLoss, "", false))
-	require.InDelta(t, 0.5, value(experiments.LinearFidelity, "conv3", false), 1e-9)
-	require.Equal(t, r.Decodings.Untrained[2].Rectified.Fidelity(), value(experiments.RectifiedFidelity, "conv3", true))
-	require.Equal(t, *r.Decodings.Trained[4].Difference, value(experiments.ClassDifference, "conv5", false))
+	require.Equal(t, &r.TestErr, value(experiments.TestErr, "", false))
+	require.Equal(t, &r.TrainErr, value(experiments.TrainErr, "", false))
+	require.Equal(t, &r.TrainLoss, value(experiments.TrainLoss, "", false))
+	require.InDelta(t, 0.5, *value(experiments.LinearFidelity, "conv3", false), 1e-9)
+	require.Equal(t, r.Decodings.Untrained[2].Rectified.Fidelity(), *value(experiments.RectifiedFidelity, "conv3", true))
+	require.Equal(t, r.Decodings.Trained[4].Difference, value(experiments.ClassDifference, "conv5", false))
 	require.Nil(t, value(experiments.BiasSpread, "conv4", false))
 	require.Nil(t, value(experiments.BiasSpread, "conv9", false))
 	r.Decodings = nil

@@ -41,6 +41,9 @@ func (p *Profile) Claims() (all []Verdict) {
 			v := Verdict{Claim: claim, Study: study, Estimates: p.estimates(study, claim), P: math.NaN()}
 			if v.Reason = p.unjudged(v); v.Reason == "" {
 				agree, disagree := v.values()
+				if v.Word = Disagrees; agree < disagree {
+					v.Word = Agrees
+				}
 				judged, values = append(judged, len(all)), append(values, min(1, 2*min(agree, disagree)))
 			}
 			all = append(all, v)
@@ -48,12 +51,8 @@ func (p *Profile) Claims() (all []Verdict) {
 	}
 	for i, corrected := range stats.Holm(values) {
 		v := &all[judged[i]]
-		v.P, v.Word = corrected, Open
-		if corrected < stats.Significance {
-			v.Word = Disagrees
-			if agree, disagree := v.values(); agree < disagree {
-				v.Word = Agrees
-			}
+		if v.P = corrected; corrected >= stats.Significance {
+			v.Word = Open
 		}
 	}
 	return all
@@ -70,12 +69,13 @@ func (p *Profile) unjudged(v Verdict) string {
 	var missing, fewer, failed string
 	for _, e := range v.Expect {
 		for _, term := range e.Terms {
-			records := p.records(term.Experiment)
-			if len(records) == 0 || slices.ContainsFunc(records, func(r record.Record) bool { _, ok := r.Value(e.Quantity, term); return !ok }) {
+			row := p.rows[term.Experiment]
+			records := row.Records
+			if len(records) == 0 || slices.ContainsFunc(records, func(r record.Record) bool { return r.Value(e.Quantity, term) == nil }) {
 				missing = "not measured"
 				continue
 			}
-			if row := p.rows[term.Experiment]; len(records) < row.Planned {
+			if len(records) < row.Planned {
 				fewer = row.seeds()
 			}
 			if !term.Untrained && slices.ContainsFunc(records, func(r record.Record) bool { return !r.Learned() }) {
@@ -116,7 +116,6 @@ func expectation(e stats.Estimate, low, high float64) (holds, reversed float64) 
 	return holds, min(1, reversed*bounds)
 }
 
-// claimsTable has a row for each claim.
 func claimsTable(verdicts []Verdict) Table {
 	t := Table{Columns: []Column{
 		{Title: "claim", Kind: Code}, {Title: "the paper says"}, {Title: "where"}, {Title: "in numbers"}, {Title: "verdict"},
@@ -136,10 +135,10 @@ func (v Verdict) word() Cell {
 	return Cell{text: v.Word, bold: v.Word != Open}
 }
 
-// expectationsTable has a row for each expectation.
-func expectationsTable(verdicts []Verdict) Table {
+func (p *Profile) expectationsTable(verdicts []Verdict) Table {
+	same := func(name string) string { return name }
 	t := Table{Name: "claims", Columns: []Column{
-		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"}, {Title: "quantity", Name: "quantity"}, {Title: "of", Name: "contrast"},
+		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"}, {Title: "quantity", Name: "quantity"}, {Title: "of"}, {Name: "contrast"},
 		{Title: "measured (95 % interval)", Name: "measured", Kind: Interval}, {Name: "n", Kind: Number}, {Name: "standard_error", Kind: Number},
 		{Name: "degrees", Kind: Number}, {Title: "expected"}, {Name: "low", Kind: Number}, {Name: "high", Kind: Number},
 		{Name: "verdict"}, {Name: "reason"}, {Name: "corrected_p", Kind: Number},
@@ -148,27 +147,20 @@ func expectationsTable(verdicts []Verdict) Table {
 		for i, e := range v.Expect {
 			measured := v.Estimates[i]
 			t.Rows = append(t.Rows, []Cell{
-				text(v.Name), text(v.Study.Name), text(string(e.Quantity)), text(e.String()), estimated(measured, e.Quantity.Format),
+				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, p.suite.Title)), text(contrast(e.Terms, same)),
+				estimated(measured, e.Quantity.Print),
 				count(measured.N), known(measured.Error, measured, 4), known(measured.Degrees, measured, 0), text(bounds(e)),
-				finite(e.Low), finite(e.High), text(v.Word), text(v.Reason), significant(v.P),
+				number(e.Low, -1), number(e.High, -1), text(v.Word), text(v.Reason), significant(v.P),
 			})
 		}
 	}
 	return t
 }
 
-// finite is a bound, empty where there is none.
-func finite(bound float64) Cell {
-	if math.IsInf(bound, 0) {
-		return Cell{}
-	}
-	return number(bound, -1)
-}
-
 // bounds are those of an expectation in words: "below 0 points".
 func bounds(e experiments.Expectation) string {
-	low, high := finite(e.Low).read(), finite(e.High).read()
-	switch unit := e.Quantity.Unit(); {
+	low, high := number(e.Low, -1).read(), number(e.High, -1).read()
+	switch unit := e.Quantity.Unit; {
 	case math.IsInf(e.Low, 0):
 		return "below " + high + unit
 	case math.IsInf(e.High, 0):

@@ -61,7 +61,7 @@ func TestContrast(t *testing.T) {
 		for i, e := range verdict.Expect {
 			if e.Quantity == experiments.TestErr {
 				squares := []float64{2, 6, 4, 4, 4, 4}[i-6] // (1 − 0) + (2 − 1) = 2 − 0, and (1 − 0) − (2 − 1) = 2 × 1 − 0 − 2
-				require.InDelta(t, step*math.Sqrt(squares/2), verdict.Estimates[i].Error, 1e-9, e.String())
+				require.InDelta(t, step*math.Sqrt(squares/2), verdict.Estimates[i].Error, 1e-9, i)
 			}
 		}
 	}

@@ -1,6 +1,12 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
@@ -11,51 +17,66 @@ func step(subject, base string) []experiments.Term {
 	return []experiments.Term{{Weight: 1, Experiment: subject}, {Weight: -1, Experiment: base}}
 }
 
-// squares is the sum of the squared weights. A term that stands twice has the sum of its weights.
-func squares(terms []experiments.Term) (sum float64) {
-	weights := map[experiments.Term]float64{}
+// merged are terms of which no two differ in their weights alone: equal ones are one, with the sum of the weights.
+func merged(terms []experiments.Term) (all []experiments.Term) {
 	for _, term := range terms {
-		weight := term.Weight
-		term.Weight = 0
-		before := weights[term]
-		weights[term] += weight
-		sum += weights[term]*weights[term] - before*before
+		at := slices.IndexFunc(all, func(other experiments.Term) bool { other.Weight = term.Weight; return other == term })
+		if at < 0 {
+			all = append(all, term)
+		} else {
+			all[at].Weight += term.Weight
+		}
+	}
+	return slices.DeleteFunc(all, func(term experiments.Term) bool { return term.Weight == 0 })
+}
+
+func squares(terms []experiments.Term) (sum float64) {
+	for _, term := range merged(terms) {
+		sum += term.Weight * term.Weight
 	}
 	return sum
+}
+
+// contrast writes a sum of terms, the added ones first, with titles of experiments: "2 × T = 1 − T = 0 − T = 2".
+func contrast(terms []experiments.Term, title func(experiment string) string) (sum string) {
+	terms = merged(terms)
+	slices.SortStableFunc(terms, func(a, b experiments.Term) int { return cmp.Compare(b.Weight, a.Weight) })
+	for i, term := range terms {
+		if term.Weight < 0 {
+			sum += " − "
+		} else if i > 0 {
+			sum += " + "
+		}
+		if weight := math.Abs(term.Weight); weight != 1 {
+			sum += fmt.Sprintf("%g × ", weight)
+		}
+		sum += strings.TrimSpace(title(term.Experiment) + " " + term.Block)
+		if term.Untrained {
+			sum += ", untrained"
+		}
+	}
+	return strings.TrimSpace(sum)
 }
 
 // values are a weighted sum of a quantity in each seed in which all terms were measured: rows of one seed share initial values, image order and
 // augmentation, so that their differences are paired.
 func (p *Profile) values(quantity experiments.Quantity, terms []experiments.Term) (values []float64) {
-	for _, first := range p.records(terms[0].Experiment) {
+	for _, first := range p.rows[terms[0].Experiment].Records {
 		sum, measured := 0.0, true
 		for _, term := range terms {
-			value, ok := p.value(quantity, term, first.Run.Seed)
-			sum, measured = sum+term.Weight*value, measured && ok
+			of := p.rows[term.Experiment].Records
+			at := slices.IndexFunc(of, func(r record.Record) bool { return r.Run.Seed == first.Run.Seed })
+			if at < 0 || of[at].Value(quantity, term) == nil {
+				measured = false
+				break
+			}
+			sum += term.Weight * *of[at].Value(quantity, term)
 		}
 		if measured {
 			values = append(values, sum)
 		}
 	}
 	return values
-}
-
-// value is the quantity of one term in one seed; ok is false where it was not measured.
-func (p *Profile) value(quantity experiments.Quantity, term experiments.Term, seed int) (value float64, ok bool) {
-	for _, r := range p.records(term.Experiment) {
-		if r.Run.Seed == seed {
-			return r.Value(quantity, term)
-		}
-	}
-	return 0, false
-}
-
-// records are those of an experiment's planned runs.
-func (p *Profile) records(experiment string) []record.Record {
-	if row, ok := p.rows[experiment]; ok {
-		return row.Records
-	}
-	return nil
 }
 
 // pool is the variance of a quantity between seeds, over the steps of a study: each row minus its base.
@@ -71,12 +92,8 @@ func (p *Profile) pool(study experiments.Study, quantity experiments.Quantity) (
 
 // Difference estimates how much a quantity of one experiment is above that of another one of its study, paired over seeds.
 func (p *Profile) Difference(quantity experiments.Quantity, subject, base string) stats.Estimate {
-	var pool stats.Pool
-	if row, ok := p.rows[subject]; ok {
-		pool = p.pool(row.Study, quantity)
-	}
 	terms := step(subject, base)
-	return pool.Estimate(p.values(quantity, terms), squares(terms))
+	return p.pool(p.rows[subject].Study, quantity).Estimate(p.values(quantity, terms), squares(terms))
 }
 
 // estimates are those of a claim's expectations. Quantities of a network's blocks have the variance pooled over the expectations that are about
@@ -86,11 +103,11 @@ func (p *Profile) estimates(study experiments.Study, claim experiments.Claim) (a
 	for _, e := range claim.Expect {
 		if pools[e.Quantity] == nil {
 			pools[e.Quantity] = new(stats.Pool)
-			if !e.Quantity.InBlock() {
+			if !e.Quantity.InBlock {
 				*pools[e.Quantity] = p.pool(study, e.Quantity)
 			}
 		}
-		if e.Quantity.InBlock() {
+		if e.Quantity.InBlock {
 			pools[e.Quantity].Add(p.values(e.Quantity, e.Terms), squares(e.Terms))
 		}
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +35,6 @@ var measures = []struct {
 	{"spread of biases", "bias_spread", func(l record.Level) *float64 { return l.BiasSpread }},
 }
 
-// decoded are the records of a row that have decodings.
 func (r Row) decoded() []record.Record {
 	return slices.DeleteFunc(slices.Clone(r.Records), func(r record.Record) bool { return r.Decodings == nil })
 }
@@ -50,7 +48,7 @@ func Decodings(rows ...Row) Table {
 	}
 	for _, row := range rows {
 		if decoded := row.decoded(); len(decoded) > 0 && len(rows) == 1 {
-			t.Title = fmt.Sprintf("Decodings of %s: means over %d seeds and %d test images", row.Title, len(decoded), decoded[0].Decodings.Images)
+			t.Title = fmt.Sprintf("Decodings of %s: means over %s and %d test images", row.Title, seeds(len(decoded)), decoded[0].Decodings.Images)
 			t.Notes = []string{"[decodings.csv](decodings.csv)"}
 		}
 		for _, trained := range []bool{true, false} {
@@ -60,7 +58,6 @@ func Decodings(rows ...Row) Table {
 	return t.withoutEmpty()
 }
 
-// levels are the lines of a row's blocks.
 func (r Row) levels(trained bool) (lines [][]Cell) {
 	var seeds [][]record.Level
 	for _, r := range r.decoded() {
@@ -122,20 +119,4 @@ func (p *Profile) pictures(row Row) (figures []figure, err error) {
 	return figures, nil
 }
 
-// CheckPictures returns an error if a picture that the report shows is missing or is not the recorded one.
-func (p *Profile) CheckPictures() error {
-	for _, study := range p.Studies {
-		for _, row := range p.Rows(study) {
-			if _, err := p.pictures(row); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// checksum is a file's SHA-256 in hexadecimal digits.
-func checksum(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
-}
+func checksum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }

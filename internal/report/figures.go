@@ -15,14 +15,13 @@ func (p *Profile) scale(study experiments.Study) string {
 	for _, row := range p.Rows(study) {
 		if len(row.Records) > 0 {
 			run := row.Records[0].Run
-			return fmt.Sprintf("width %d, %d training and %d test images, %d epochs, %d seeds",
-				scale.Width, run.TrainImages, run.TestImages, run.Epochs, row.Planned)
+			return fmt.Sprintf("width %d, %d training and %d test images, %d epochs, %s",
+				scale.Width, run.TrainImages, run.TestImages, run.Epochs, seeds(row.Planned))
 		}
 	}
 	return ""
 }
 
-// drawDifferences draws the differences between the rows of a study, ours beside the paper's.
 func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) {
 	d := plot.Dots{
 		Title: "Difference in test error, with its 95 % interval\n" + study.Name + ": " + p.scale(study),
@@ -44,7 +43,6 @@ func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	return d.Draw()
 }
 
-// drawCurves draws the error on the training images in the course of a study's training, with a band over the seeds.
 func (p *Profile) drawCurves(study experiments.Study) (plot.Figure, error) {
 	chart := plot.Chart{
 		Title: "Error on the training images while training, mean and range over seeds\n" + study.Name + ": " + p.scale(study), X: "epoch", Y: "error (%)",
@@ -53,7 +51,6 @@ func (p *Profile) drawCurves(study experiments.Study) (plot.Figure, error) {
 	return chart.Draw()
 }
 
-// drawSweeps draws training loss and test error after each epoch, a curve for each number of sweeps.
 func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {
 	loss := plot.Chart{
 		Title: "Training loss, mean and range over seeds\n" + study.Name + ": " + p.scale(study), X: "epoch", Y: "log-loss (nats)", Log: true,
@@ -69,10 +66,9 @@ func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {
 	return plot.Charts(loss, test)
 }
 
-// curves are the learning curves of a study's rows, as many as there are colours.
 func (p *Profile) curves(study experiments.Study, of func(record.Epoch) float64) (curves []plot.Curve) {
 	for _, row := range p.Rows(study) {
-		if len(row.Records) == 0 || len(row.Records[0].Curve) == 0 || len(curves) == plot.MaxCurves {
+		if len(row.Records) == 0 {
 			continue
 		}
 		curve := plot.Curve{Name: row.Title}

@@ -1,3 +1,5 @@
+// Package report turns the records of a profile into tables and figures, on one path: the planned runs' IDs and the records become typed tables,
+// which are printed as Markdown, CSV and text. The same records give the same bytes.
 package report
 
 import (
@@ -29,7 +31,7 @@ type Profile struct {
 	Datasets map[experiments.Images]experiments.Dataset
 
 	suite   experiments.Suite
-	rows    map[string]*Row
+	rows    map[string]Row
 	planned map[string]bool
 	sorted  []record.Record
 }
@@ -47,7 +49,7 @@ type Row struct {
 // Load reads and verifies the records of a folder of results, once. The folder is the profile's name, or another for another data set. Two
 // data sets for one kind of images are refused.
 func Load(results, folder string, profile experiments.Profile, suite experiments.Suite) (*Profile, error) {
-	p := &Profile{Profile: profile, Folder: filepath.Join(results, folder), suite: suite, rows: map[string]*Row{}, planned: map[string]bool{}}
+	p := &Profile{Profile: profile, Folder: filepath.Join(results, folder), suite: suite, rows: map[string]Row{}, planned: map[string]bool{}}
 	var err error
 	if p.Records, err = record.LoadAll(filepath.Join(p.Folder, record.Folder)); err != nil {
 		return nil, err
@@ -80,22 +82,21 @@ func sorted(suite experiments.Suite, records map[string]record.Record) []record.
 
 // datasets returns the data set of each kind of images, as records name it.
 func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error) {
-	sets, first := map[experiments.Images]experiments.Dataset{}, map[experiments.Images]string{}
+	path := func(r record.Record) string { return record.Path(filepath.Join(p.Folder, record.Folder), r.ID) }
+	sets, first := map[experiments.Images]experiments.Dataset{}, map[experiments.Images]record.Record{}
 	for _, r := range p.sorted {
-		path := record.Path(filepath.Join(p.Folder, record.Folder), r.ID)
 		if r.Run.Profile != p.Name {
-			return nil, fmt.Errorf("%s is of profile %s, in a folder of profile %s: move it to its own", path, r.Run.Profile, p.Name)
+			return nil, fmt.Errorf("%s is of profile %s, in a folder of profile %s: move it to its own", path(r), r.Run.Profile, p.Name)
 		}
 		study, _, err := p.suite.Experiment(r.Run.Experiment)
 		if err != nil {
 			continue // no longer declared
 		}
-		other, ok := first[study.Images]
-		if ok && sets[study.Images] != r.Run.Dataset {
+		if other, ok := first[study.Images]; ok && other.Run.Dataset != r.Run.Dataset {
 			return nil, fmt.Errorf("%s and %s are of different data sets (%s and %s): give each a folder of its own",
-				other, path, sets[study.Images].Name, r.Run.Dataset.Name)
+				path(other), path(r), other.Run.Dataset.Name, r.Run.Dataset.Name)
 		}
-		sets[study.Images], first[study.Images] = r.Run.Dataset, path
+		sets[study.Images], first[study.Images] = r.Run.Dataset, r
 	}
 	return sets, nil
 }
@@ -127,7 +128,9 @@ func (p *Profile) plan(study experiments.Study, set experiments.Dataset) error {
 	if !found {
 		return nil
 	}
-	maps.Copy(p.rows, rows)
+	for name, row := range rows {
+		p.rows[name] = *row
+	}
 	if p.Studies = append(p.Studies, study); p.Headline == "" && study.Report == experiments.Rows && !study.Ablation {
 		p.Headline = study.Name
 	}
@@ -138,7 +141,7 @@ func (p *Profile) plan(study experiments.Study, set experiments.Dataset) error {
 func (p *Profile) Rows(study experiments.Study) (rows []Row) {
 	for _, e := range study.Experiments {
 		if row, ok := p.rows[e.Name]; ok {
-			rows = append(rows, *row)
+			rows = append(rows, row)
 		}
 	}
 	return rows
@@ -150,7 +153,6 @@ func (p *Profile) Trial(r record.Record) bool { return !p.planned[r.ID] }
 // Sample sums up a number of the row's records.
 func (r Row) Sample(of func(record.Record) float64) stats.Sample { return stats.SampleOf(r.values(of)) }
 
-// values are a number of each of the row's records.
 func (r Row) values(of func(record.Record) float64) (values []float64) {
 	for _, recorded := range r.Records {
 		values = append(values, of(recorded))
@@ -166,7 +168,14 @@ func TrainLoss(r record.Record) float64 { return r.TrainLoss }
 // seeds says how many of the planned seeds are recorded: "3", or "2 of 3 seeds".
 func (r Row) seeds() string {
 	if len(r.Records) < r.Planned {
-		return fmt.Sprintf("%d of %d seeds", len(r.Records), r.Planned)
+		return fmt.Sprintf("%d of %s", len(r.Records), seeds(r.Planned))
 	}
 	return fmt.Sprint(r.Planned)
+}
+
+func seeds(number int) string {
+	if number == 1 {
+		return "1 seed"
+	}
+	return fmt.Sprintf("%d seeds", number)
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,7 +22,6 @@ type page struct {
 	err   error // the first
 }
 
-// section begins a part of the page.
 func (g *page) section(title string) { fmt.Fprintf(&g.text, "\n## %s\n", escaped(title)) }
 
 // table adds a table. Its CSV file gets the table's name; without one its numbers stand in another file.
@@ -32,13 +32,11 @@ func (g *page) table(t Table) {
 	}
 }
 
-// csv adds a table as a CSV file, with a link.
 func (g *page) csv(t Table) {
 	g.files[t.Name+".csv"] = t.CSV()
 	fmt.Fprintf(&g.text, "\n[%[1]s](%[1]s)\n", t.Name+".csv")
 }
 
-// chart adds a chart as an SVG file.
 func (g *page) chart(name, title string, draw func() (plot.Figure, error)) {
 	drawn, err := draw()
 	var content []byte
@@ -54,12 +52,10 @@ func (g *page) chart(name, title string, draw func() (plot.Figure, error)) {
 	g.picture(figure{path, title})
 }
 
-// picture shows a picture.
 func (g *page) picture(f figure) {
 	fmt.Fprintf(&g.text, "\n![%s](%s)\n", escaped(f.title), strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29").Replace(f.path))
 }
 
-// fail keeps the first error.
 func (g *page) fail(err error) {
 	if g.err == nil {
 		g.err = err
@@ -86,7 +82,6 @@ func (p *Profile) files() (map[string][]byte, error) {
 	return g.files, g.err
 }
 
-// differences adds the differences between the rows of a study, as a table and as a chart.
 func (p *Profile) differences(g *page, study experiments.Study) {
 	if t := p.Differences(study); len(t.Rows) > 0 {
 		g.table(t)
@@ -94,22 +89,17 @@ func (p *Profile) differences(g *page, study experiments.Study) {
 	}
 }
 
-// study adds the part about a study.
 func (p *Profile) study(g *page, study experiments.Study) {
 	g.section(study.Name + ": " + study.About)
-	t := p.Table(study)
-	if study.Report == experiments.Rows {
-		t.hide("base", "test_err_minus_base") // which stand in the table of differences
+	g.table(p.Table(study))
+	if study.Name != p.Headline {
+		p.differences(g, study)
 	}
-	g.table(t)
-	curves := len(p.curves(study, func(record.Epoch) float64 { return 0 })) > 0
-	switch {
+	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.Report == experiments.Sweeps:
 		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
 	case curves && study.Name == p.Headline:
 		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.drawCurves(study) })
-	case study.Report == experiments.Rows && study.Name != p.Headline:
-		p.differences(g, study)
 	}
 	for _, row := range p.Rows(study) {
 		if t := Decodings(row); len(t.Rows) > 0 {
@@ -130,7 +120,7 @@ func (p *Profile) lists(g *page) {
 	if verdicts := p.Claims(); len(verdicts) > 0 {
 		g.section("Claims of the paper")
 		g.table(claimsTable(verdicts))
-		g.table(expectationsTable(verdicts))
+		g.table(p.expectationsTable(verdicts))
 	}
 	if trials := p.trials(); len(trials.Rows) > 0 {
 		g.section("Trials")
@@ -150,22 +140,16 @@ func (p *Profile) lists(g *page) {
 
 // describe says in a line on what a study was run.
 func (p *Profile) describe(study experiments.Study) string {
-	var processors, commits []string
-	var set string
+	processors, commits, set := map[string]bool{}, map[string]bool{}, ""
 	for _, row := range p.Rows(study) {
 		for _, r := range row.Records {
-			set = r.Run.Dataset.Name
-			if processor := r.Origin.Processor(); !slices.Contains(processors, processor) {
-				processors = append(processors, processor)
-			}
-			if commit := fmt.Sprintf("%.12s", r.Origin.Commit); !slices.Contains(commits, commit) {
-				commits = append(commits, commit)
-			}
+			set, processors[r.Origin.Processor()], commits[fmt.Sprintf("%.12s", r.Origin.Commit)] = r.Run.Dataset.Name, true, true
 		}
 	}
+	list := func(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), ", ") }
 	title := dataset.Title(set)
 	if !dataset.OfThePaper(set) {
 		title += " in place of " + string(study.Images)
 	}
-	return fmt.Sprintf("%s; profile %s: %s; %s; commit %s", title, p.Name, p.scale(study), strings.Join(processors, ", "), strings.Join(commits, ", "))
+	return fmt.Sprintf("%s; profile %s: %s; %s; commit %s", title, p.Name, p.scale(study), list(processors), list(commits))
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"ebsscgo/experiments"
@@ -12,7 +11,6 @@ import (
 // compared is a row and what it is compared with.
 type compared struct{ subject, base Row }
 
-// title of the difference.
 func (c compared) title() string { return c.subject.Title + " − " + c.base.Title }
 
 // steps are the rows of a study with their bases. Those of the headline end in the paper's last row minus its first: the proposed model minus the
@@ -21,7 +19,7 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 	var ofPaper []Row
 	for _, row := range p.Rows(study) {
 		if base, ok := p.rows[row.Base]; ok {
-			steps = append(steps, compared{row, *base})
+			steps = append(steps, compared{row, base})
 		}
 		if row.Paper.TestErr != 0 {
 			ofPaper = append(ofPaper, row)
@@ -72,70 +70,27 @@ func (c compared) paper() Cell {
 	return between(subject-base, subject-base-half, subject-base+half, decimals(2))
 }
 
-// Table has the rows of a study: errors beside the paper's, and differences from the bases.
+// Table has the rows of a study: errors beside the paper's.
 func (p *Profile) Table(study experiments.Study) Table {
 	t := Table{Name: study.Name, Title: p.describe(study), Columns: []Column{
 		{Title: "model"}, {Name: "experiment"}, {Title: "training loss", Name: "train_loss", Kind: Mean},
 		{Title: "training error %", Name: "train_err", Kind: Mean}, {Title: "test error %", Name: "test_err", Kind: Mean},
 		{Title: "parameters", Name: "parameters", Kind: Number}, {Title: "paper: training error %", Name: "paper_train_err", Kind: Number},
 		{Title: "paper: test error %", Name: "paper_test_err", Kind: Number}, {Title: "paper: parameters", Name: "paper_parameters"},
-		{Title: "base", Name: "base"}, {Title: "training loss − base", Name: "train_loss_minus_base", Kind: Interval},
-		{Title: "test error − base", Name: "test_err_minus_base", Kind: Interval}, {Title: "seeds"}, {Name: "planned_seeds", Kind: Number},
-		{Name: "width", Kind: Number}, {Name: "seconds", Kind: Number},
+		{Title: "seeds"}, {Name: "planned_seeds", Kind: Number}, {Name: "width", Kind: Number}, {Name: "seconds", Kind: Number},
 	}}
-	if study.Report == experiments.Rows {
-		t.hide("train_loss", "train_loss_minus_base")
-	}
 	for _, row := range p.Rows(study) {
-		t.Rows = append(t.Rows, p.rowCells(row))
+		var parameters, width Cell
+		if len(row.Records) > 0 {
+			parameters, width = count(row.Records[0].Parameters), count(row.Records[0].Run.Width())
+		}
+		t.Rows = append(t.Rows, []Cell{
+			text(row.Title), text(row.Name), mean(row.Sample(TrainLoss), 4), mean(row.Sample(TrainErr), 2), mean(row.Sample(TestErr), 2),
+			parameters, paper(row.Paper.TrainErr), paper(row.Paper.TestErr), text(row.Paper.Params), text(row.seeds()), count(row.Planned),
+			width, number(stats.Median(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
+		})
 	}
 	return t.withoutEmpty()
-}
-
-// rowCells are the cells of a row in [Profile.Table].
-func (p *Profile) rowCells(row Row) []Cell {
-	minus := func(quantity experiments.Quantity) Cell {
-		if row.Base == "" {
-			return Cell{}
-		}
-		return estimated(p.Difference(quantity, row.Name, row.Base), quantity.Format).marked()
-	}
-	var parameters, width Cell
-	if len(row.Records) > 0 {
-		parameters, width = millions(row.Records[0].Parameters), count(row.Records[0].Run.Width())
-	}
-	return []Cell{
-		text(row.Title), text(row.Name), mean(row.Sample(TrainLoss), 4), mean(row.Sample(TrainErr), 2), mean(row.Sample(TestErr), 2),
-		parameters, paper(row.Paper.TrainErr), paper(row.Paper.TestErr), text(row.Paper.Params),
-		text(p.baseTitle(row)), minus(experiments.TrainLoss), minus(experiments.TestErr), text(row.seeds()), count(row.Planned),
-		width, number(stats.Median(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
-	}
-}
-
-// baseTitle is the title of the row's base, or nothing.
-func (p *Profile) baseTitle(row Row) string {
-	if base, ok := p.rows[row.Base]; ok {
-		return base.Title
-	}
-	return ""
-}
-
-// millions is a number of parameters as the paper prints it, and exact where a tenth of a million says little.
-func millions(parameters int) Cell {
-	cell := count(parameters)
-	if parameters >= 1e6 {
-		cell.format = func(value float64) string { return fmt.Sprintf("%.1fM", value/1e6) }
-	}
-	return cell
-}
-
-// hide leaves the columns of these names to CSV.
-func (t Table) hide(names ...string) {
-	for i := range t.Columns {
-		if slices.Contains(names, t.Columns[i].Name) {
-			t.Columns[i].Title = ""
-		}
-	}
 }
 
 // withoutEmpty hides columns from readers that are empty in all rows.

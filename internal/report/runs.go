@@ -2,6 +2,7 @@ package report
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,72 +20,66 @@ func (p *Profile) differs(r record.Record) string {
 	return flags
 }
 
-// Runs lists all records for a terminal, in at most 100 columns.
+func (p *Profile) list(records []record.Record) Table {
+	t := Table{Columns: []Column{{Title: "ID", Kind: Code}, {Title: "train %", Kind: Number}, {Title: "test %", Kind: Number},
+		{Title: "held-out %", Kind: Number}, {Title: "seconds", Kind: Number}, {Title: "differs", Kind: Code}}}
+	for _, r := range records {
+		test, heldOut := number(r.TestErr, 2), Cell{}
+		if r.Run.HeldOut > 0 {
+			test, heldOut = heldOut, test
+		}
+		t.Rows = append(t.Rows, []Cell{text(r.ID), number(r.TrainErr, 2), test, heldOut, number(r.Seconds, 0), text(p.differs(r))})
+	}
+	return t
+}
+
+// Runs lists all records, and says which networks are here.
 func (p *Profile) Runs() Table {
-	t := Table{Name: "runs", Columns: []Column{
-		{Title: "ID", Kind: Code, Most: 44}, {Title: "differs", Kind: Code, Most: 22}, {Title: "train %", Kind: Number}, {Title: "test %", Kind: Number},
-		{Title: "seconds", Kind: Number}, {Title: "network"},
-	}}
-	for _, r := range p.sorted {
+	t := p.list(p.sorted)
+	t.Columns = append(t.Columns, Column{Title: "network"})
+	for i, r := range p.sorted {
 		here := Cell{}
 		if _, err := os.Stat(train.NetworkFile(p.Folder, r.ID)); err == nil {
 			here = text("here")
 		}
-		t.Rows = append(t.Rows, []Cell{
-			text(r.ID), text(p.differs(r)), number(r.TrainErr, 2), number(r.TestErr, 2), number(r.Seconds, 0), here,
-		})
+		t.Rows[i] = append(t.Rows[i], here)
 	}
-	return t
+	return t.withoutEmpty()
 }
 
 // runsTable lists all records for programs, with all that they say of a run in a line.
 func (p *Profile) runsTable() Table {
 	t := Table{Name: "runs"}
-	for _, name := range []string{"id", "experiment", "profile", "trial", "flags", "command", "dataset", "dataset_sha256", "commit", "go", "gomlx",
-		"backend", "plugin", "system", "cpu", "gpu", "finished", "network_sha256", "network_half_sha256"} {
-		t.Columns = append(t.Columns, Column{Name: name})
-	}
-	for _, name := range []string{"seed", "width", "train_images", "held_out", "test_images", "epochs", "parameters", "train_err", "test_err",
-		"train_loss", "test_loss", "penalty", "seconds", "cores", "devices"} {
-		t.Columns = append(t.Columns, Column{Name: name, Kind: Number})
-	}
-	for _, r := range p.sorted {
-		var line []Cell
-		run, o := r.Run, r.Origin
-		for _, value := range []string{r.ID, run.Experiment, run.Profile, strconv.FormatBool(p.Trial(r)), strings.TrimSpace(r.Overrides.Flags()), r.Command,
-			run.Dataset.Name, run.Dataset.SHA256, o.Commit, o.Go, o.GoMLX, o.Backend, o.Plugin, o.System, o.CPU, o.GPU,
-			r.Finished.UTC().Format(time.RFC3339), r.Network.SHA256, r.Network.HalfSHA256} {
-			line = append(line, text(value))
-		}
-		for _, value := range []int{run.Seed, run.Width(), run.TrainImages, run.HeldOut, run.TestImages, run.Epochs, r.Parameters} {
-			line = append(line, count(value))
-		}
-		for _, value := range []float64{r.TrainErr, r.TestErr, r.TrainLoss, r.TestLoss, r.Penalty, r.Seconds, float64(o.Cores), float64(o.Devices)} {
-			line = append(line, number(value, 4))
+	for i, r := range p.sorted {
+		run, o, line := r.Run, r.Origin, []Cell(nil)
+		for _, field := range []struct {
+			name string
+			cell Cell
+		}{
+			{"id", text(r.ID)}, {"experiment", text(run.Experiment)}, {"profile", text(run.Profile)}, {"trial", text(strconv.FormatBool(p.Trial(r)))},
+			{"flags", text(strings.TrimSpace(r.Overrides.Flags()))}, {"command", text(r.Command)}, {"dataset", text(run.Dataset.Name)},
+			{"dataset_sha256", text(run.Dataset.SHA256)}, {"commit", text(o.Commit)}, {"go", text(o.Go)}, {"gomlx", text(o.GoMLX)},
+			{"backend", text(o.Backend)}, {"plugin", text(o.Plugin)}, {"system", text(o.System)}, {"cpu", text(o.CPU)}, {"gpu", text(o.GPU)},
+			{"finished", text(r.Finished.UTC().Format(time.RFC3339))}, {"network_sha256", text(r.Network.SHA256)},
+			{"network_half_sha256", text(r.Network.HalfSHA256)}, {"seed", count(run.Seed)}, {"width", count(run.Width())},
+			{"train_images", count(run.TrainImages)}, {"held_out", count(run.HeldOut)}, {"test_images", count(run.TestImages)},
+			{"epochs", count(run.Epochs)}, {"parameters", count(r.Parameters)}, {"train_err", number(r.TrainErr, 2)}, {"test_err", number(r.TestErr, 2)},
+			{"train_loss", number(r.TrainLoss, 4)}, {"test_loss", number(r.TestLoss, 4)}, {"penalty", number(r.Penalty, 4)},
+			{"seconds", number(r.Seconds, 0)}, {"cores", count(o.Cores)}, {"devices", count(o.Devices)},
+		} {
+			if line = append(line, field.cell); i == 0 {
+				t.Columns = append(t.Columns, Column{Name: field.name})
+			}
 		}
 		t.Rows = append(t.Rows, line)
 	}
 	return t
 }
 
-// trials lists the records of runs that the profile does not plan.
 func (p *Profile) trials() Table {
-	t := Table{Title: "Runs that the profile does not plan. They enter no table and no verdict.", Columns: []Column{
-		{Title: "experiment", Kind: Code}, {Title: "differs", Kind: Code}, {Title: "seed", Kind: Number}, {Title: "training error %", Kind: Number},
-		{Title: "held-out error %", Kind: Number}, {Title: "test error %", Kind: Number}, {Title: "seconds", Kind: Number}, {Title: "command", Kind: Code},
-	}}
-	for _, r := range p.sorted {
-		if !p.Trial(r) {
-			continue
-		}
-		heldOut, test := Cell{}, number(r.TestErr, 2)
-		if r.Run.HeldOut > 0 {
-			heldOut, test = test, heldOut
-		}
-		t.Rows = append(t.Rows, []Cell{
-			text(r.Run.Experiment), text(p.differs(r)), count(r.Run.Seed), number(r.TrainErr, 2), heldOut, test, number(r.Seconds, 0), text(r.Command),
-		})
-	}
+	t := p.list(slices.DeleteFunc(slices.Clone(p.sorted), func(r record.Record) bool { return !p.Trial(r) }))
+	t.Title = "Runs that the profile does not plan. They enter no table and no verdict."
+	t.Notes = []string{"[runs.csv](runs.csv) has their commands."}
 	return t.withoutEmpty()
 }
 

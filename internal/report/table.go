@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,8 +32,6 @@ type Column struct {
 	// Name in CSV files, which leave out a column without one. Kind says which further columns hold the parts of its cells.
 	Name string
 	Kind Kind
-	// Most is the number of characters of a text that a terminal shows; 0 for all.
-	Most int
 }
 
 // Kind is what the cells of a column hold. Numbers are aligned to the right.
@@ -95,12 +93,10 @@ func mean(s stats.Sample, digits int) Cell {
 	return cell
 }
 
-// between is a value with its interval.
 func between(value, low, high float64, format func(float64) string) Cell {
 	return Cell{value: value, low: low, high: high, deviation: math.NaN(), format: format}
 }
 
-// estimated is an estimate with its interval.
 func estimated(e stats.Estimate, format func(float64) string) Cell {
 	low, high := e.Interval()
 	return between(e.Value, low, high, format)
@@ -124,7 +120,6 @@ func (c Cell) number(value float64) string {
 	return strings.Replace(printed, "-", "−", 1)
 }
 
-// read prints the cell for readers.
 func (c Cell) read() string {
 	switch {
 	case c.empty():
@@ -192,7 +187,6 @@ func (t Table) Markdown() string {
 	return all.String()
 }
 
-// markdown prints the cell for the web.
 func (c Cell) markdown(kind Kind) string {
 	switch {
 	case kind == Code && !c.empty():
@@ -204,21 +198,12 @@ func (c Cell) markdown(kind Kind) string {
 	}
 }
 
+// escapes are those of Markdown, and of HTML within it.
+var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
+	"<", "&lt;", ">", "&gt;", "&", "&amp;")
+
 // escaped is a text that Markdown shows as it is.
-func escaped(s string) string {
-	var all strings.Builder
-	for _, r := range clean(s) {
-		switch {
-		case strings.ContainsRune("\\|`*_[]#~", r):
-			all.WriteString(`\` + string(r))
-		case strings.ContainsRune("<>&", r):
-			all.WriteString(html.EscapeString(string(r)))
-		default:
-			all.WriteRune(r)
-		}
-	}
-	return all.String()
-}
+func escaped(s string) string { return escapes.Replace(clean(s)) }
 
 // CSV is the table for programs: a number a column, without rounding for readers, and texts that no spreadsheet takes for formulas.
 func (t Table) CSV() []byte {
@@ -270,10 +255,10 @@ func (c Cell) plain(kind Kind) []string {
 	return all
 }
 
-// exact prints a number with six digits, or all digits of a whole one, so that rounding on other processors does not show. NaN is empty.
+// exact prints a number with six digits, or all digits of a whole one, so that rounding on other processors does not show; nothing for NaN and ∞.
 func exact(value float64) string {
 	switch {
-	case math.IsNaN(value):
+	case math.IsNaN(value), math.IsInf(value, 0):
 		return ""
 	case value == math.Trunc(value) && math.Abs(value) < 1<<53:
 		return strconv.FormatFloat(value, 'f', -1, 64)
@@ -284,41 +269,29 @@ func exact(value float64) string {
 
 // Text is the table for a terminal, with its title above and aligned columns.
 func (t Table) Text() string {
-	places := t.shown()
-	lines, widths := make([][]string, 1+len(t.Rows)), make([]int, len(places))
-	for j, i := range places {
-		lines[0] = append(lines[0], strings.ToUpper(clean(t.Columns[i].Title)))
-		for k, row := range t.Rows {
-			lines[1+k] = append(lines[1+k], cut(row[i].read(), t.Columns[i].Most))
+	lines := make([]string, 1+len(t.Rows))
+	for _, i := range t.shown() {
+		cells := []string{strings.ToUpper(clean(t.Columns[i].Title))}
+		for _, row := range t.Rows {
+			cells = append(cells, row[i].read())
 		}
-		for _, line := range lines {
-			widths[j] = max(widths[j], utf8.RuneCountInString(line[j]))
+		width := 0
+		for _, cell := range cells {
+			width = max(width, utf8.RuneCountInString(cell))
 		}
+		if t.Columns[i].Kind <= Code {
+			width = -width // aligned to the left
+		}
+		for j, cell := range cells {
+			lines[j] += fmt.Sprintf("%*s  ", width, cell)
+		}
+	}
+	if t.Title != "" {
+		lines = slices.Insert(lines, 0, clean(t.Title))
 	}
 	var all strings.Builder
-	if t.Title != "" {
-		all.WriteString(clean(t.Title) + "\n")
-	}
 	for _, line := range lines {
-		var written strings.Builder
-		for j, cell := range line {
-			space := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
-			if t.Columns[places[j]].Kind > Code {
-				cell = space + cell
-			} else {
-				cell += space
-			}
-			written.WriteString(cell + "  ")
-		}
-		all.WriteString(strings.TrimRight(written.String(), " ") + "\n")
+		all.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return all.String()
-}
-
-// cut is the beginning of a text of at most so many characters; all of it where most is 0.
-func cut(s string, most int) string {
-	if letters := []rune(s); most > 0 && len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return s
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/stats"
 )
 
@@ -62,8 +63,6 @@ func TestCellsOfLittle(t *testing.T) {
 	require.Equal(t, "0.00", number(-0.001, 2).read())
 	require.Equal(t, "–", paper(0).read())
 	require.Equal(t, []string{""}, number(math.NaN(), 2).plain(Number))
-	require.Equal(t, "5.0M", millions(4_960_000).read())
-	require.Equal(t, []string{"4960000"}, millions(4_960_000).plain(Number))
 }
 
 // Whatever a text holds, the table keeps its shape, and the text does nothing in a browser, a spreadsheet or a terminal.
@@ -93,18 +92,18 @@ func TestHostileText(t *testing.T) {
 	})
 }
 
-// Columns of a terminal are cut where they say so.
-func TestTextIsCut(t *testing.T) {
-	table := sample("a long text")
-	table.Columns[0].Most = 5
-	require.Contains(t, table.Text(), "\na lo…  a long text")
-	require.Contains(t, table.Markdown(), "a long text")
-}
-
 // A column that is empty in all rows is left to CSV.
 func TestEmptyColumnsAreHidden(t *testing.T) {
 	table := append1(Table{Columns: []Column{{Title: "empty", Name: "empty"}, {Title: "full", Name: "full"}}})
 	table.Rows[0][1] = text("x")
 	require.Equal(t, "FULL\nx\n", table.withoutEmpty().Text())
 	require.Equal(t, "empty,full\n,x\n", string(table.CSV()))
+}
+
+// A sum has each term once, and the added ones first.
+func TestContrastsAreReadable(t *testing.T) {
+	twice := []experiments.Term{{Weight: 1, Experiment: "1"}, {Weight: -1, Experiment: "0"}, {Weight: -1, Experiment: "2"}, {Weight: 1, Experiment: "1"}}
+	require.Equal(t, "2 × T = 1 − T = 0 − T = 2", contrast(twice, func(name string) string { return "T = " + name }))
+	untrained := experiments.Term{Weight: -1, Experiment: "a", Block: "conv7", Untrained: true}
+	require.Equal(t, "a − a conv7, untrained", contrast([]experiments.Term{untrained, {Weight: 1, Experiment: "a"}}, strings.ToLower))
 }

@@ -22,30 +22,43 @@ import (
 // manifest lists the files that reports consist of, with their SHA-256, as sha256sum does.
 const manifest = "manifest.txt"
 
-// Write loads the records of a folder of results and writes all its reports: README.md, CSV files and figures, and a manifest of them. They follow
-// from the records and the pictures of decodings alone: the same give the same bytes. Everything is made in memory first, so that a damaged record
-// leaves all files as they are. Files of an earlier manifest that no record supports any more are removed, and no others. It waits while another
-// process writes the same reports.
+// Write is [WriteAll] for one folder.
 func Write(results, folder string, profile experiments.Profile, suite experiments.Suite) (*Profile, error) {
-	runs := filepath.Join(results, folder, record.Folder)
-	if _, err := os.Stat(runs); errors.Is(err, fs.ErrNotExist) {
-		return Load(results, folder, profile, suite) // what lies there, if anything does, is not ours
+	written, err := WriteAll(results, map[string]experiments.Profile{folder: profile}, suite)
+	return written[folder], err
+}
+
+// WriteAll loads the records of folders of results, each of a profile, and writes all their reports: README.md, CSV files and figures, and a manifest
+// of them. They follow from the records and the pictures of decodings alone: the same give the same bytes. Everything is made in memory first, so
+// that a damaged record leaves all files as they are. Files of an earlier manifest that no record supports any more are removed, and no others. It
+// waits while another process writes the same reports.
+func WriteAll(results string, folders map[string]experiments.Profile, suite experiments.Suite) (written map[string]*Profile, err error) {
+	written, files := map[string]*Profile{}, map[string]map[string][]byte{}
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		runs := filepath.Join(results, folder, record.Folder)
+		// Without the lock the slower of two could write reports that lack a record which the other has seen.
+		lock := flock.New(filepath.Join(runs, "report.lock"), flock.SetPermissions(0o644))
+		locked := lock.Lock()
+		if locked != nil && !errors.Is(locked, fs.ErrNotExist) {
+			return nil, fmt.Errorf("locking the reports in %s: %w; give another folder with --results", runs, locked)
+		}
+		defer lock.Unlock()
+		if written[folder], err = Load(results, folder, folders[folder], suite); err != nil {
+			return nil, err
+		}
+		if locked != nil {
+			continue // without records what lies there, if anything does, is not ours
+		}
+		if files[folder], err = written[folder].files(); err != nil {
+			return nil, err
+		}
 	}
-	// Without the lock the slower of two could write reports that lack a record which the other has seen.
-	lock := flock.New(filepath.Join(runs, "report.lock"), flock.SetPermissions(0o644))
-	if err := lock.Lock(); err != nil {
-		return nil, fmt.Errorf("locking the reports in %s: %w; give another folder with --results", runs, err)
+	for folder, content := range files {
+		if err := written[folder].write(content); err != nil {
+			return nil, err
+		}
 	}
-	defer lock.Unlock()
-	p, err := Load(results, folder, profile, suite)
-	if err != nil {
-		return nil, err
-	}
-	files, err := p.files()
-	if err != nil {
-		return nil, err
-	}
-	return p, p.write(files)
+	return written, nil
 }
 
 // write writes the files that are not yet as they should be, removes those that are no longer, and writes the manifest.
@@ -83,7 +96,7 @@ func writeFile(path string, content []byte) error {
 	return nil
 }
 
-// removeOthers removes the files that the manifest lists and that are not among those written, and pictures of networks that learned nothing.
+// removeOthers removes the files that the manifest lists and that are not among those written.
 func (p *Profile) removeOthers(files map[string][]byte) error {
 	listed, err := os.ReadFile(filepath.Join(p.Folder, manifest))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -98,16 +111,6 @@ func (p *Profile) removeOthers(files map[string][]byte) error {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if _, written := files[name]; !written && removable(name) {
 			if err := remove(root, name, sum); err != nil {
-				return err
-			}
-		}
-	}
-	for _, r := range p.sorted {
-		if r.Decodings == nil || r.Learned() {
-			continue
-		}
-		for _, f := range r.Decodings.Figures {
-			if err := remove(root, record.FiguresFolder+"/"+f.File, f.SHA256); err != nil {
 				return err
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	moremath "github.com/aclements/go-moremath/stats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -30,7 +29,13 @@ func SampleOf(values []float64) Sample {
 }
 
 // Median of values, which stay as they are: of an even number the mean of the middle two.
-func Median(values []float64) float64 { return moremath.Sample{Xs: values}.Quantile(0.5) }
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
 
 // Estimate is a mean over seeds with its standard error. The error follows Student's t distribution with so many degrees of freedom; without
 // degrees nothing is known of the error.

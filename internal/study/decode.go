@@ -3,12 +3,10 @@ package study
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"iter"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -23,12 +21,8 @@ import (
 	"ebsscgo/internal/train"
 )
 
-const (
-	// decodedImages is the number of test images that decodings are measured on.
-	decodedImages = 1000
-	// decodedBatch is the number of images that are decoded at a time.
-	decodedBatch = 25
-)
+// decodedImages is the number of test images that decodings are measured on, of which decodedBatch are decoded at a time.
+const decodedImages, decodedBatch = 1000, 25
 
 // residualBlocks are the levels of the paper's Fig. 5.
 var residualBlocks = []string{"conv2", "conv5"}
@@ -40,14 +34,15 @@ type decoder struct {
 	model  decode.Model
 	images *tensors.Tensor // the first test images, preprocessed
 	labels []uint8
-	// figures that were drawn, and their PNG files by name.
-	figures  []record.Figure
-	pictures map[string][]byte
+	// figures that were drawn, and their PNG files, in folder, by their paths.
+	figures []record.Figure
+	folder  string
+	files   map[string][]byte
 }
 
 // newDecoder prepares images for the trained network in a store.
 func newDecoder(ctx context.Context, runner *train.Runner, run experiments.Run, store *model.Store, images int) (*decoder, error) {
-	d := &decoder{runner: runner, run: run, model: Decoder(runner, run, store), pictures: map[string][]byte{}}
+	d := &decoder{runner: runner, run: run, model: Decoder(runner, run, store), files: map[string][]byte{}}
 	var err error
 	d.images, d.labels, d.model.Unwhiten, err = runner.TestImages(ctx, run, images)
 	return d, err
@@ -59,15 +54,16 @@ func Decoder(runner *train.Runner, run experiments.Run, store *model.Store) deco
 		Ink: run.Network.Channels == 1 && run.Hyper.Preprocessing == experiments.Raw}
 }
 
-// decodeTrained measures the decodings of a trained network, and draws those of the first seed. It returns what a record keeps, and the pictures by the names of
-// their files. Afterwards the store has the initial variables.
-func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, store *model.Store) (*record.Decodings, map[string][]byte, error) {
+// decodeTrained measures the decodings of a trained network, and draws those of the first seed. It returns what a record keeps, and the pictures' files,
+// to be written into a folder, by their paths. Afterwards the store has the initial variables.
+func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, store *model.Store, folder string) (
+	*record.Decodings, map[string][]byte, error) {
 	d, err := newDecoder(ctx, runner, r.Run, store, decodedImages)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer d.model.Close()
-	d.model.Batch = min(decodedBatch, len(d.labels))
+	d.folder, d.model.Batch = folder, min(decodedBatch, len(d.labels))
 	initial, err := train.InitialNetwork(runner.Backend, r.Run)
 	if err != nil {
 		return nil, nil, err
@@ -90,7 +86,7 @@ func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, s
 	if measured.Untrained, err = d.model.Measure(ctx, d.images); err != nil {
 		return nil, nil, fmt.Errorf("measuring decodings before training: %w", err)
 	}
-	return measured, d.pictures, nil
+	return measured, d.files, nil
 }
 
 // DecodeImage draws the decodings of one of the run's test images from every level of its network, by the runner that [Session.RunnerOf] returns.
@@ -124,52 +120,42 @@ type Classified struct {
 // and its decodings under each hypothesis. runner is the one that [Session.RunnerOf] returns. The first error is the last thing that it yields.
 func (s *Session) Classify(ctx context.Context, runner *train.Runner, r record.Record, paths []string, pictures dataset.Images) iter.Seq2[Classified, error] {
 	return func(yield func(Classified, error) bool) {
-		store, err := train.LoadNetwork(r, s.Folder(r.Run.Dataset.Name))
-		if err != nil {
+		if err := s.classify(ctx, runner, r, paths, pictures, func(c Classified) bool { return yield(c, nil) }); err != nil {
 			yield(Classified{}, err)
-			return
-		}
-		d := &decoder{runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}
-		defer d.model.Close()
-		classify, release, err := runner.Classifier(ctx, r.Run, store)
-		if err != nil {
-			yield(Classified{}, err)
-			return
-		}
-		defer release()
-		for i, path := range paths {
-			if ctx.Err() != nil {
-				yield(Classified{}, context.Cause(ctx))
-				return
-			}
-			image, scores, err := classify(pictures.Slice(i, i+1))
-			if err != nil {
-				yield(Classified{}, err)
-				return
-			}
-			c := Classified{Path: path, Scores: scores[0]}
-			if r.Run.Network.Classifier != ebssc.Linear {
-				err = d.hypotheses(ctx, &c, image)
-			}
-			if !yield(c, err) || err != nil {
-				return
-			}
 		}
 	}
 }
 
-// hypotheses adds the energies of a classified picture, preprocessed in image, and draws it decoded under each class hypothesis.
-func (d *decoder) hypotheses(ctx context.Context, c *Classified, image *tensors.Tensor) error {
-	for _, score := range c.Scores {
-		c.Energies = append(c.Energies, score/float32(d.run.Hyper.EnergyScale))
-	}
-	levels, err := d.model.Decode(ctx, image)
+// classify yields classified pictures until it is told to stop.
+func (s *Session) classify(
+	ctx context.Context, runner *train.Runner, r record.Record, paths []string, pictures dataset.Images, yield func(Classified) bool) error {
+	store, err := train.LoadNetwork(r, s.Folder(r.Run.Dataset.Name))
 	if err != nil {
 		return err
 	}
-	title := fmt.Sprintf("%s decoded from each level under each class hypothesis: %s", filepath.Base(c.Path), d.subtitle())
-	figure := decode.Hypotheses(title, d.runner.Set.Classes, image, levels)
-	c.Hypotheses = &figure
+	d := &decoder{runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}
+	defer d.model.Close()
+	images, scores, err := runner.Classify(ctx, r.Run, store, pictures)
+	if err != nil {
+		return err
+	}
+	for i, path := range paths {
+		c := Classified{Path: path, Scores: scores[i]}
+		if r.Run.Network.Classifier != ebssc.Linear {
+			for _, score := range c.Scores {
+				c.Energies = append(c.Energies, score/float32(r.Run.Hyper.EnergyScale))
+			}
+			levels, err := d.model.Decode(ctx, images[i])
+			if err != nil {
+				return err
+			}
+			title := fmt.Sprintf("%s decoded from each level under each class hypothesis: %s", filepath.Base(path), d.subtitle())
+			c.Hypotheses = new(decode.Hypotheses(title, runner.Set.Classes, images[i], levels))
+		}
+		if !yield(c) {
+			return nil
+		}
+	}
 	return nil
 }
 
@@ -194,16 +180,14 @@ func (d *decoder) levels(ctx context.Context, image int) (title string, figure p
 // draw draws the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
 func (d *decoder) draw(ctx context.Context, initial *model.Store) error {
 	title, figure, err := d.levels(ctx, max(0, slices.Index(d.labels, 0)))
+	if err == nil {
+		err = d.add("levels", title, figure)
+	}
+	if err == nil && d.run.Network.Channels == 1 {
+		err = d.drawResiduals(ctx)
+	}
 	if err != nil {
 		return err
-	}
-	if err := d.add("levels", title, figure); err != nil {
-		return err
-	}
-	if d.run.Network.Channels == 1 {
-		if err := d.drawResiduals(ctx); err != nil {
-			return err
-		}
 	}
 	dictionary := d.run.Network.Blocks()[0].Name + "/dictionary"
 	title = "Filters of the first block: " + d.subtitle()
@@ -245,8 +229,7 @@ func (d *decoder) add(suffix, title string, figure plot.Figure) error {
 		return err
 	}
 	name := d.run.ID() + "_" + suffix + ".png"
-	sum := sha256.Sum256(picture)
-	d.pictures[name] = picture
-	d.figures = append(d.figures, record.Figure{File: name, Title: strings.ReplaceAll(title, "\n", " "), SHA256: hex.EncodeToString(sum[:])})
+	d.files[filepath.Join(d.folder, name)] = picture
+	d.figures = append(d.figures, record.Figure{File: name, Title: title, SHA256: fmt.Sprintf("%x", sha256.Sum256(picture))})
 	return nil
 }

@@ -5,14 +5,16 @@ package study
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/gomlx/compute"
+	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
 
@@ -59,49 +62,59 @@ type Options struct {
 	Jobs int
 	// Shard of all runs; the zero value stands for all.
 	Shard Shard
-	// Out takes messages; Terminal says that it is a terminal, which shows a progress bar.
+	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a terminal, which shows a progress bar.
 	Out      io.Writer
 	Terminal bool
 }
 
-// Validate returns an error if an option cannot be met. It downloads and compiles nothing.
-func (o Options) Validate() error {
-	if _, err := experiments.FindProfile(o.Profile); err != nil {
-		return err
+// validate finds the profile, and returns an error if an option cannot be met. It downloads and compiles nothing.
+func (o Options) validate() (experiments.Profile, error) {
+	profile, err := experiments.FindProfile(o.Profile)
+	if err == nil {
+		err = checkResults(o.Results)
 	}
 	switch {
-	case o.Results == "":
-		return errors.New("--results is empty: name a folder")
-	case profileFolder(o.Results):
-		return errProfileFolder(o.Results)
+	case err != nil:
+		return profile, err
 	case o.Devices < 1:
-		return errors.New("--devices must be at least 1")
+		return profile, errors.New("--devices must be at least 1")
 	case o.Jobs < 1:
-		return errors.New("--jobs must be at least 1")
+		return profile, errors.New("--jobs must be at least 1")
 	}
-	return o.Overrides.Validate()
+	return profile, o.Overrides.Validate()
 }
 
-// profileFolder says whether a folder is that of one profile: it has records.
-func profileFolder(results string) bool {
-	files, _ := os.ReadDir(filepath.Join(results, record.Folder)) // a folder that is not there has none
-	return slices.ContainsFunc(files, func(file os.DirEntry) bool { return filepath.Ext(file.Name()) == ".json" })
+// checkResults returns an error for what cannot be the folder of all results.
+func checkResults(folder string) error {
+	switch {
+	case folder == "":
+		return errors.New("--results is empty: name a folder")
+	case hasRecords(folder):
+		return fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", folder)
+	}
+	return nil
+}
+
+// hasRecords says whether a folder has records, and so is that of one profile.
+func hasRecords(folder string) bool {
+	files, _ := fs.Glob(os.DirFS(folder), record.Folder+"/*.json")
+	return len(files) > 0
 }
 
 // Folders are the folders in results that have records, each with its profile: "quick", or "quick-mnist32" for another data set. It is an error
 // if there is none.
 func Folders(results string) (folders map[string]experiments.Profile, err error) {
+	if err := checkResults(results); err != nil {
+		return nil, err
+	}
 	entries, err := os.ReadDir(results)
 	if err != nil {
 		return nil, fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
 	}
-	if profileFolder(results) {
-		return nil, errProfileFolder(results)
-	}
 	folders = map[string]experiments.Profile{}
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry.Name(), "-")
-		if profile, err := experiments.FindProfile(name); err == nil && profileFolder(filepath.Join(results, entry.Name())) {
+		if profile, err := experiments.FindProfile(name); err == nil && hasRecords(filepath.Join(results, entry.Name())) {
 			folders[entry.Name()] = profile
 		}
 	}
@@ -111,17 +124,9 @@ func Folders(results string) (folders map[string]experiments.Profile, err error)
 	return folders, nil
 }
 
-// errProfileFolder says that the folder of one profile was named in place of that of all results.
-func errProfileFolder(folder string) error {
-	return fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", folder)
-}
-
 // Check plans all runs of the studies, and returns an error if one of them cannot be trained. It downloads and compiles nothing.
 func (o Options) Check(studies experiments.Suite) error {
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	profile, err := experiments.FindProfile(o.Profile)
+	profile, err := o.validate()
 	if err != nil {
 		return err
 	}
@@ -140,21 +145,16 @@ type Shard struct {
 }
 
 // ParseShard reads "3/10". An empty text stands for all runs.
-func ParseShard(text string) (Shard, error) {
+func ParseShard(text string) (s Shard, err error) {
 	if text == "" {
-		return Shard{}, nil
+		return s, nil
 	}
-	number, count, ok := strings.Cut(text, "/")
-	n, err := strconv.Atoi(number)
-	c, err2 := strconv.Atoi(count)
-	if !ok || err != nil || err2 != nil || n < 1 || n > c {
-		return Shard{}, fmt.Errorf("--shard %q: give the shard and the number of shards, such as 3/10", text)
+	_, err = fmt.Sscanf(text+"\n", "%d/%d\n", &s.Number, &s.Count)
+	if err != nil || s.Number < 1 || s.Number > s.Count {
+		return s, fmt.Errorf("--shard %q: give the shard and the number of shards, such as 3/10", text)
 	}
-	return Shard{n, c}, nil
+	return s, nil
 }
-
-// has says whether run i belongs to the shard.
-func (s Shard) has(i int) bool { return s.Count == 0 || i%s.Count == s.Number-1 }
 
 // Session executes studies on one backend. Close frees it.
 type Session struct {
@@ -165,15 +165,11 @@ type Session struct {
 
 	profile experiments.Profile
 	runners map[experiments.Images]*train.Runner
-	origin  func() record.Origin // computed once: it reads the whole plugin
 }
 
 // Start checks the options and starts the backend.
 func Start(ctx context.Context, o Options) (*Session, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	profile, err := experiments.FindProfile(o.Profile)
+	profile, err := o.validate()
 	if err != nil {
 		return nil, err
 	}
@@ -185,49 +181,14 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 		backend.Finalize()
 		return nil, fmt.Errorf("%s; all shards must compute on the same backend: name it with --backend", choice.Warning)
 	}
-	o.Out = &lines{to: o.Out}
 	if choice.Warning != "" {
 		fmt.Fprintln(o.Out, "warning: "+choice.Warning)
 	}
-	return &Session{Options: o, Backend: backend, Choice: choice, profile: profile, runners: map[experiments.Images]*train.Runner{},
-		origin: sync.OnceValue(func() record.Origin { return originOf(choice, o.Devices) })}, nil
-}
-
-// With returns the session with another profile and other overrides. Both share the backend and the data sets: close one of them.
-func (s *Session) With(profile string, o experiments.Overrides) (*Session, error) {
-	other := *s
-	other.Profile, other.Overrides = profile, o
-	if err := other.Validate(); err != nil {
-		return nil, err
-	}
-	var err error
-	other.profile, err = experiments.FindProfile(profile)
-	return &other, err
+	return &Session{Options: o, Backend: backend, Choice: choice, profile: profile, runners: map[experiments.Images]*train.Runner{}}, nil
 }
 
 // Close frees the backend.
 func (s *Session) Close() { s.Backend.Finalize() }
-
-// lines lets several runs write, each its whole lines.
-type lines struct {
-	to    io.Writer
-	mutex sync.Mutex
-}
-
-// Write writes all of the text before any other.
-func (l *lines) Write(text []byte) (int, error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.to.Write(text)
-}
-
-// Fd lets the bar of a download ask whether lines go to a terminal. No file has the descriptor that it returns for other writers.
-func (l *lines) Fd() uintptr {
-	if file, ok := l.to.(interface{ Fd() uintptr }); ok {
-		return file.Fd()
-	}
-	return ^uintptr(0)
-}
 
 // Folder of the profile's results on a data set.
 func (s *Session) Folder(set string) string {
@@ -249,7 +210,7 @@ func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train
 		return nil, err
 	}
 	runner := s.newRunner(set)
-	runner.Origin = s.origin() // for records; it hashes the plugin, so who trains nothing does without
+	runner.Origin = originOf(s.Choice, s.Devices) // for records; it hashes the plugin, so who trains nothing does without
 	runner.Checkpoints = filepath.Join(s.Folder(set.Name), train.Checkpoints)
 	s.runners[images] = runner
 	return runner, nil
@@ -280,11 +241,6 @@ func (s *Session) newRunner(set *dataset.Set) *train.Runner {
 	return &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Places: map[string]train.Place{}}
 }
 
-// Plan returns the runs of a study on a data set.
-func (s *Session) Plan(study experiments.Study, set experiments.Dataset) ([]experiments.Run, error) {
-	return experiments.Plan(study, s.profile, set, s.Overrides)
-}
-
 // Run trains the studies' runs that are not recorded yet, decodes where an experiment asks for it, and writes the reports of the folders that it
 // wrote into, which it returns by their names. A shard writes records alone. Where runs diverged, diverged names them; the others were trained all the same.
 func (s *Session) Run(ctx context.Context, studies experiments.Suite) (reports map[string]*report.Profile, diverged, err error) {
@@ -292,16 +248,16 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) (reports m
 	if err != nil {
 		return nil, nil, err
 	}
-	folders := map[string]bool{}
+	folders := map[string]experiments.Profile{}
 	for _, p := range plans {
-		folders[dataset.Folder(s.Profile, p.runner.Set.Name)] = true
+		folders[dataset.Folder(s.Profile, p.runner.Set.Name)] = s.profile
 	}
 	for folder := range folders { // a damaged record would be refused after hours of training
 		if _, err := report.Load(s.Results, folder, s.profile, Suite); err != nil {
 			return nil, nil, err
 		}
 	}
-	if strings.HasPrefix(s.origin().Commit, unknownCommit) {
+	if strings.HasPrefix(commit(), unknownCommit) {
 		fmt.Fprintln(s.Out, "warning: records will not name the commit: build ebssc in a git clone of its sources")
 	}
 	for _, p := range plans {
@@ -316,13 +272,8 @@ func (s *Session) Run(ctx context.Context, studies experiments.Suite) (reports m
 	if s.Shard.Count > 0 {
 		return nil, diverged, nil
 	}
-	reports = map[string]*report.Profile{}
-	for folder := range folders {
-		if reports[folder], err = report.Write(s.Results, folder, s.profile, Suite); err != nil {
-			return nil, diverged, err
-		}
-	}
-	return reports, diverged, nil
+	reports, err = report.WriteAll(s.Results, folders, Suite)
+	return reports, diverged, err
 }
 
 // plan holds the runs of a study that belong to the shard, and their runner.
@@ -337,16 +288,17 @@ type plan struct {
 func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []plan, err error) {
 	index, total := 0, 0
 	for _, study := range studies {
-		p := plan{study: study}
-		if p.runner, err = s.Runner(ctx, study.Images); err != nil {
-			return nil, err
-		}
-		runs, err := s.Plan(study, p.runner.Dataset())
+		runner, err := s.Runner(ctx, study.Images)
 		if err != nil {
 			return nil, err
 		}
+		runs, err := experiments.Plan(study, s.profile, runner.Dataset(), s.Overrides)
+		if err != nil {
+			return nil, err
+		}
+		p := plan{study: study, runner: runner}
 		for _, run := range runs {
-			if s.Shard.has(index) {
+			if s.Shard.Count == 0 || index%s.Shard.Count == s.Shard.Number-1 {
 				p.runs = append(p.runs, run)
 			}
 			index++
@@ -365,8 +317,10 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 		for _, run := range slices.Backward(p.runs) {
 			work := max(1, run.Work())
 			beside := min(s.Jobs-1, len(later)) // runs that train at the same time as this one
-			p.runner.Places[run.ID()] = train.Place{Name: fmt.Sprintf("run %d of %d, %s", number, total, title(run)),
-				Later: floats.Sum(later[:len(later)-beside]) / work / float64(s.Jobs)}
+			p.runner.Places[run.ID()] = train.Place{
+				Name:  fmt.Sprintf("run %d of %d, %s, seed %d", number, total, Suite.Title(run.Experiment), run.Seed),
+				Later: floats.Sum(later[:len(later)-beside]) / work / float64(s.Jobs),
+			}
 			number--
 			if _, err := os.Stat(record.Path(filepath.Join(s.Folder(p.runner.Set.Name), record.Folder), run.ID())); err != nil {
 				later = append(later, work)
@@ -380,12 +334,12 @@ func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []
 // train executes the runs of a study, several at a time if asked for. One that diverges does not stop the others.
 func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
 	count := min(s.Jobs, max(1, p.missing)) // one run left gets all cores
-	queue, diverged, failed := make(chan experiments.Run, len(p.runs)), make(chan error, len(p.runs)), make(chan error, count)
-	var all []error
+	queue := make(chan experiments.Run, len(p.runs))
 	for _, run := range p.runs {
 		queue <- run
 	}
 	close(queue)
+	var mutex sync.Mutex // of diverging
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
 		jobs.Go(func() error {
@@ -398,14 +352,13 @@ func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
 				if running.Err() != nil {
 					return context.Cause(running)
 				}
-				err := s.trainOne(running, p.study, runner, run)
-				if one := new(train.Diverged); errors.As(err, one) {
-					diverged <- *one // without what GoMLX's loop says around it
-					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", *one)
+				var diverged train.Diverged
+				if err := fullDisk(s.trainOne(running, p.study, runner, run)); errors.As(err, &diverged) {
+					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", diverged)
+					mutex.Lock()
+					diverging = errors.Join(diverging, diverged) // without what GoMLX's loop says around it
+					mutex.Unlock()
 				} else if err != nil {
-					if cause := context.Cause(running); cause != nil && !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
-						failed <- err // while stopping for another reason, the one that Wait returns
-					}
 					return err
 				}
 			}
@@ -413,17 +366,7 @@ func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
 		})
 	}
 	err = jobs.Wait()
-	close(failed)
-	for one := range failed {
-		if !errors.Is(err, one) {
-			err = errors.Join(err, one)
-		}
-	}
-	close(diverged)
-	for one := range diverged {
-		all = append(all, one)
-	}
-	return errors.Join(all...), err
+	return diverging, err
 }
 
 // runnerOfJob returns the runner of one of `jobs` jobs. Several on the CPU have a backend each, on a share of the cores of its own:
@@ -445,10 +388,14 @@ func (s *Session) runnerOfJob(ctx context.Context, job, jobs int, shared *train.
 
 // trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its record.
 func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner *train.Runner, run experiments.Run) error {
-	folder, id := s.Folder(runner.Set.Name), run.ID()
+	folder, id, name := s.Folder(runner.Set.Name), run.ID(), runner.Places[run.ID()].Name
 	records, figures, networks := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder), filepath.Join(folder, train.Networks)
-	for _, needed := range []string{runner.Checkpoints, records, networks} {
-		if err := os.MkdirAll(needed, 0o755); err != nil {
+	needed := []string{runner.Checkpoints, records, networks}
+	if run.Decoded {
+		needed = append(needed, figures)
+	}
+	for _, folder := range needed {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
 		}
 	}
@@ -460,14 +407,14 @@ func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner 
 	defer unlock()
 	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
 	tidy := func() error { return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.Remove(locked)) }
-	for _, unfinished := range []string{records, figures, networks} {
-		if err := atomicfile.RemoveUnfinished(unfinished, id); err != nil {
+	for _, folder := range needed {
+		if err := atomicfile.RemoveUnfinished(folder, id); err != nil {
 			return err
 		}
 	}
 	finished, err := record.Load(record.Path(records, id))
 	if err == nil {
-		fmt.Fprintf(s.Out, "%s: recorded on %s, and not trained again\n", runner.Places[id].Name, finished.Finished.Format(time.DateOnly))
+		fmt.Fprintf(s.Out, "%s: recorded on %s, and not trained again\n", name, finished.Finished.Format(time.DateOnly))
 		return tidy()
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -475,7 +422,7 @@ func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner 
 	}
 	finished, store, err := runner.Train(ctx, run)
 	if err != nil {
-		return fullDisk(err)
+		return err
 	}
 	defer store.Finalize()
 	finished.Overrides = s.Overrides
@@ -485,30 +432,23 @@ func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner 
 		return err
 	}
 	finished.Network = sums
-	files := map[string][]byte{train.NetworkFile(folder, id): network}
+	files := map[string][]byte{}
 	if run.Decoded {
-		fmt.Fprintf(s.Out, "%s: decoding from every level\n", runner.Places[id].Name)
-		decodings, pictures, err := decodeTrained(ctx, runner, finished, store)
-		if err != nil {
+		fmt.Fprintf(s.Out, "%s: decoding from every level\n", name)
+		if finished.Decodings, files, err = decodeTrained(ctx, runner, finished, store, figures); err != nil {
 			return err
 		}
-		finished.Decodings = decodings
-		for name, picture := range pictures {
-			files[filepath.Join(figures, name)] = picture
-		}
-		if err := os.MkdirAll(figures, 0o755); err != nil {
-			return fmt.Errorf("a folder for figures: %w", err)
-		}
 	}
+	files[train.NetworkFile(folder, id)] = network
 	for path, content := range files {
 		if err := atomicfile.Write(path, content); err != nil {
-			return fullDisk(fmt.Errorf("writing %s: %w", path, err))
+			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}
 	if finished, err = finished.Save(records); err != nil {
-		return fullDisk(err)
+		return err
 	}
-	fmt.Fprintln(s.Out, summary(finished))
+	fmt.Fprintf(s.Out, "%s: train error %.2f%%, error on other images %.2f%%, %.0f s\n", name, finished.TrainErr, finished.TestErr, finished.Seconds)
 	return tidy()
 }
 
@@ -536,16 +476,51 @@ func fullDisk(err error) error {
 	return err
 }
 
-// title names a run in a sentence: "CReLU+LC₇, seed 1".
-func title(run experiments.Run) string {
-	return fmt.Sprintf("%s, seed %d", Suite.Title(run.Experiment), run.Seed)
+// originOf names the program and the computer for records.
+func originOf(choice device.Choice, devices int) record.Origin {
+	return record.Origin{
+		Commit: commit(), Go: runtime.Version(), GoMLX: device.GoMLXVersion(), Backend: choice.Name, Plugin: plugin(choice.Plugin), Devices: devices,
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(), GPU: choice.GPU(),
+	}
 }
 
-// summary is a line about a finished run.
-func summary(r record.Record) string {
-	measured := "test error"
-	if r.Run.HeldOut > 0 {
-		measured = "held-out error"
+// Versions names the program, Go, GoMLX and the system in a line.
+func Versions() string {
+	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s/%s", commit(), runtime.Version(), device.GoMLXVersion(), runtime.GOOS, runtime.GOARCH)
+}
+
+// plugin names an XLA plugin by its file and the start of its SHA-256; empty for none.
+func plugin(path string) string {
+	if path == "" {
+		return ""
 	}
-	return fmt.Sprintf("%s: train error %.2f%%, %s %.2f%%, %.0f s", title(r.Run), r.TrainErr, measured, r.TestErr, r.Seconds)
+	hash := sha256.New()
+	file, err := os.Open(path)
+	if err == nil {
+		defer file.Close()
+		_, err = io.Copy(hash, file)
+	}
+	if err != nil {
+		return filepath.Base(path)
+	}
+	return fmt.Sprintf("%s, SHA-256 %.12x", filepath.Base(path), hash.Sum(nil))
+}
+
+// unknownCommit stands for the commit where the program does not know it.
+const unknownCommit = "unknown"
+
+// commit is the git commit that the program was built from, with "+changes" if its folder differed from it; "unknown" where the go command
+// wrote none into the program.
+func commit() string {
+	settings := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			settings[setting.Key] = setting.Value
+		}
+	}
+	commit := cmp.Or(settings["vcs.revision"], unknownCommit)
+	if commit = commit[:min(12, len(commit))]; settings["vcs.modified"] == "true" {
+		commit += "+changes"
+	}
+	return commit
 }

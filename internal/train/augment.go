@@ -13,6 +13,19 @@ import (
 // different masks see the same flips and crops.
 var augmentationState = model.JoinPath(model.RootScopePath, "augmentation", "state")
 
+// seedAugmentation seeds the random numbers of augmentation.
+func seedAugmentation(store *model.Store, seed int64) error {
+	state, err := RNGStateFromSeed(seed)
+	if err != nil {
+		return err
+	}
+	v, err := store.CreateVariable(augmentationState, state) // or the one that is there
+	if err != nil {
+		return err
+	}
+	return v.SetTrainable(false).SetValuePreservingOld(state)
+}
+
 // augment flips each image with probability h.Flip and shifts it by up to h.Crop pixels each way, which is a random
 // crop of the image in a border of zeros. In evaluation it returns the images as they are. Images are [N, H, W, C].
 //
@@ -35,17 +48,13 @@ func augment(scope *model.Scope, h experiments.Hyper, images *Node) *Node {
 		return AddScalar(steps, float64(-h.Crop))
 	}
 	flipped := LessThan(uniform(), Scalar(g, dtypes.Float32, h.Flip))
+	position := func(size int) *Node { return Iota(g, shapes.Make(dtypes.Float32, count, size, 1), 1) } // of output pixels
 
-	rows := selection(Add(position(g, count, height), shift()), height, images.DType())
-	columns := Add(position(g, count, width), shift())
+	rows := selection(Add(position(height), shift()), height, images.DType())
+	columns := Add(position(width), shift())
 	columns = Where(BroadcastToDims(flipped, count, width, 1), AddScalar(Neg(columns), float64(width-1)), columns)
 	images = Einsum("nih,nhwc->niwc", rows, images)
 	return Einsum("njw,niwc->nijc", selection(columns, width, images.DType()), images)
-}
-
-// position is each output pixel's index [N, size, 1].
-func position(g *Graph, count, size int) *Node {
-	return Iota(g, shapes.Make(dtypes.Float32, count, size, 1), 1)
 }
 
 // selection [N, size, size] has a 1 where the output pixel (axis 1) takes the input pixel (axis 2), at `source` [N, size, 1];

@@ -7,18 +7,19 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train/metric"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
@@ -61,12 +62,12 @@ type epoch struct {
 
 // checkpoint is a file of the run in the folder of checkpoints.
 func (s *trainingRun) checkpoint(suffix string) string {
-	return filepath.Join(s.checkpoints, s.id+suffix)
+	return filepath.Join(s.runner.Checkpoints, s.id+suffix)
 }
 
 // save writes a checkpoint, and keeps the one before it. A model with values that are not finite is not saved.
 func (s *trainingRun) save() error {
-	if s.checkpoints == "" {
+	if s.runner.Checkpoints == "" {
 		return nil
 	}
 	variables := map[string]*tensors.Tensor{}
@@ -80,35 +81,30 @@ func (s *trainingRun) save() error {
 	if name := notFinite(variables); name != "" {
 		return s.diverged(name+" is not finite", int(optimizer.GetGlobalStep(s.store)))
 	}
-	text, err := json.Marshal(progress{Run: s.id, Curve: s.curve, Origin: s.origin, epoch: s.underWay})
-	if err != nil {
-		return fmt.Errorf("saving a checkpoint: %w", err)
-	}
-	variables[progressName] = tensors.FromValue(text)
-	arrays, err := writeArrays(variables)
-	if err != nil {
-		return fmt.Errorf("saving a checkpoint: %w", err)
-	}
-	return replaceCheckpoint(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix), arrays)
-}
-
-// replaceCheckpoint writes a file in one step, after moving the present one to `previous`. A kill in between leaves the previous one.
-func replaceCheckpoint(path, previous string, arrays []byte) error {
-	pending, err := atomicfile.Create(path)
-	if err != nil {
-		return fmt.Errorf("saving a checkpoint: %w", err)
-	}
-	defer pending.Cleanup()
-	if _, err := fmt.Fprintf(pending, "%s%s\n%s", checkpointHead, checksum(arrays), arrays); err != nil {
-		return fmt.Errorf("saving a checkpoint: %w", err)
-	}
-	if err := os.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("keeping a checkpoint: %w", err)
-	}
-	if err := pending.CloseAtomicallyReplace(); err != nil {
+	if err := s.write(variables); err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	return nil
+}
+
+// write writes a checkpoint with variables in one step, after moving the present one aside. A kill in between leaves the previous one.
+func (s *trainingRun) write(variables map[string]*tensors.Tensor) error {
+	arrays, err := writeArrays(variables, progressName, progress{Run: s.id, Curve: s.curve, Origin: s.origin, epoch: s.underWay})
+	if err != nil {
+		return err
+	}
+	pending, err := atomicfile.Create(s.checkpoint(newestSuffix))
+	if err != nil {
+		return err
+	}
+	defer pending.Cleanup()
+	if _, err := fmt.Fprintf(pending, "%s%s\n%s", checkpointHead, checksum(arrays), arrays); err != nil {
+		return err
+	}
+	if err := os.Rename(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return pending.CloseAtomicallyReplace()
 }
 
 // readCheckpoint reads and verifies a checkpoint of a run.
@@ -121,10 +117,7 @@ func readCheckpoint(id, path string) (variables map[string]*tensors.Tensor, p pr
 	if sum, ok := strings.CutPrefix(string(head), checkpointHead); !ok || sum != checksum(arrays) {
 		return nil, p, errors.New("it is damaged, or of another version of this program")
 	}
-	if variables, err = readArrays(arrays); err != nil {
-		return nil, p, err
-	}
-	text, err := takeText(variables, progressName)
+	variables, text, err := readArrays(arrays, progressName)
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
@@ -137,14 +130,11 @@ func readCheckpoint(id, path string) (variables map[string]*tensors.Tensor, p pr
 // notFinite names a variable with a value that is NaN or infinite; "" if there is none.
 func notFinite(variables map[string]*tensors.Tensor) string {
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		bad := false
-		variables[name].MustConstFlatData(func(flat any) {
-			values, _ := flat.([]float32) // all that is trained
-			bad = slices.ContainsFunc(values, func(value float32) bool {
-				return math.IsNaN(float64(value)) || math.IsInf(float64(value), 0)
-			})
-		})
-		if bad {
+		if variables[name].DType() != dtypes.Float32 { // which all that is trained has
+			continue
+		}
+		values := tensors.MustCopyFlatData[float32](variables[name])
+		if slices.ContainsFunc(values, func(value float32) bool { return !finite(float64(value)) }) {
 			return name
 		}
 	}
@@ -153,12 +143,8 @@ func notFinite(variables map[string]*tensors.Tensor) string {
 
 // RemoveCheckpoints removes the checkpoints of a recorded run: nothing goes on from them. folder is that of checkpoints.
 func RemoveCheckpoints(folder, id string) error {
-	for _, suffix := range []string{newestSuffix, previousSuffix} {
-		if err := os.Remove(filepath.Join(folder, id+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing a checkpoint: %w", err)
-		}
-	}
-	return nil
+	path := filepath.Join(folder, id)
+	return errors.Join(os.RemoveAll(path+newestSuffix), os.RemoveAll(path+previousSuffix))
 }
 
 // loader hands a checkpoint's variables to a model's store, each when a graph first asks for it.
@@ -184,19 +170,17 @@ func (s *trainingRun) restore() error {
 		variables, p, err := readCheckpoint(s.id, path)
 		var errno syscall.Errno
 		switch {
-		case s.checkpoints == "" || errors.Is(err, fs.ErrNotExist):
+		case s.runner.Checkpoints == "" || errors.Is(err, fs.ErrNotExist):
 			continue
 		case err == nil:
 			s.store, s.pending = newStore(s.run), variables
 			s.store.SetLoader(s.pending)
 			// GoMLX takes what it loads for trainable, and Adam would round the generators' states to float32.
 			for _, state := range []string{augmentationState, model.JoinPath(model.RootScopePath, model.RNGStateVariableName)} {
-				if v := s.store.GetVariable(state); v != nil {
-					v.SetTrainable(false)
-				}
+				s.store.GetVariable(state).SetTrainable(false)
 			}
 			s.curve, s.underWay, s.origin = p.Curve, p.epoch, p.Origin.Then(s.origin)
-			s.say("resumed at step %d of %d, from %s", len(p.Curve)*s.run.StepsPerEpoch()+p.Steps, s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
+			s.say("resumed at step %d of %d, from %s", len(p.Curve)*s.run.StepsPerEpoch()+p.Steps, s.steps(), filepath.Base(path))
 			return nil
 		case errors.As(err, &errno): // the checkpoint may well be good
 			return fmt.Errorf("reading checkpoint %s: %w", path, err)
@@ -214,8 +198,8 @@ func (s *trainingRun) restore() error {
 // seedEpoch gives the epoch that begins random numbers of its own.
 func (s *trainingRun) seedEpoch() error {
 	epoch := len(s.curve)
-	if err := s.store.SetRNGStateFromSeed(s.run.Stream(dropout, epoch)); err != nil {
+	if err := s.store.SetRNGStateFromSeed(s.run.Stream(experiments.Dropout, epoch)); err != nil {
 		return err
 	}
-	return setState(s.store, s.run.Stream(augmentation, epoch))
+	return seedAugmentation(s.store, s.run.Stream(experiments.Augmentation, epoch))
 }

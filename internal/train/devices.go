@@ -1,13 +1,11 @@
 package train
 
 import (
-	"fmt"
+	"errors"
 	"iter"
-	"slices"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/distributed"
-	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/dtensor"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
@@ -21,19 +19,16 @@ func (s *trainingRun) batches(step int) (train.Dataset, error) {
 	}
 	mesh, err := distributed.NewDeviceMesh([]int{s.runner.Origin.Devices}, []string{"batch"})
 	if err != nil {
-		return nil, fmt.Errorf("%d devices: %w", s.runner.Origin.Devices, err)
+		return nil, err
 	}
 	split, err := distributed.BuildSpec(mesh).S("batch").Done()
 	if err != nil {
-		return nil, fmt.Errorf("splitting batches over %d devices: %w", s.runner.Origin.Devices, err)
+		return nil, err
 	}
 	// GoMLX 0.28.3 makes the generator's state without a link to its store, from which other variables learn that each device
 	// holds them: without this it would follow a nil pointer.
 	state := s.store.GetVariable(model.RNGStateVariableName)
-	if err := state.SetShardingSpec(distributed.NewReplicatedShardingSpec(mesh)); err != nil {
-		return nil, fmt.Errorf("the random numbers of %d devices: %w", s.runner.Origin.Devices, err)
-	}
-	return &sharded{epochs: all, split: split}, nil
+	return &sharded{epochs: all, split: split}, state.SetShardingSpec(distributed.NewReplicatedShardingSpec(mesh))
 }
 
 // sharded splits the batches of epochs: of N devices the first takes the first Nth of a batch's images, and so on. train.Loop then
@@ -66,24 +61,9 @@ func (s *sharded) DistributedIter() iter.Seq2[train.DistributedBatch, error] {
 }
 
 // shard splits a batch, which is freed.
-func (s *sharded) shard(batch train.Batch) (shards train.DistributedBatch, err error) {
-	if shards.Inputs, err = s.shardAll(batch.Inputs); err != nil {
-		return shards, err
-	}
-	if shards.Labels, err = s.shardAll(batch.Labels); err != nil {
-		return shards, err
-	}
-	return shards, finalize(slices.Concat(batch.Inputs, batch.Labels)...)
-}
-
-// shardAll splits tensors.
-func (s *sharded) shardAll(whole []*tensors.Tensor) (shards []*dtensor.Tensor, err error) {
-	for _, tensor := range whole {
-		shard, err := dtensor.ShardTensor(s.split, tensor)
-		if err != nil {
-			return nil, fmt.Errorf("splitting a batch: %w", err)
-		}
-		shards = append(shards, shard)
-	}
-	return shards, nil
+func (s *sharded) shard(batch train.Batch) (train.DistributedBatch, error) {
+	images, err := dtensor.ShardTensor(s.split, batch.Inputs[0])
+	labels, err2 := dtensor.ShardTensor(s.split, batch.Labels[0])
+	return train.DistributedBatch{Inputs: []*dtensor.Tensor{images}, Labels: []*dtensor.Tensor{labels}},
+		errors.Join(err, err2, batch.Finalize())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/dtypes/float16"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/dataset"
@@ -24,7 +25,7 @@ var (
 	Orthogonalize = orthogonalize
 	WriteArrays   = writeArrays
 	ReadArrays    = readArrays
-	Halved        = halved
+	Halved        = func(x *tensors.Tensor) (*tensors.Tensor, error) { return converted(x, float16.FromFloat32) }
 	Checksum      = checksum
 )
 
@@ -42,7 +43,7 @@ func ReadCheckpoint(run experiments.Run, path string) (map[string]*tensors.Tenso
 // Restore makes the model of a run from its checkpoints as Train does. It returns the step that it would go on from, and what is said.
 func Restore(folder string, run experiments.Run) (step int, log string, err error) {
 	var said bytes.Buffer
-	s := &trainingRun{runner: &Runner{Log: &said}, run: run, id: run.ID(), checkpoints: folder, ctx: context.Background()}
+	s := &trainingRun{runner: &Runner{Log: &said, Checkpoints: folder}, run: run, id: run.ID(), ctx: context.Background()}
 	if err := s.restore(); err != nil {
 		return 0, said.String(), err
 	}
@@ -53,7 +54,7 @@ func Restore(folder string, run experiments.Run) (step int, log string, err erro
 // Augment is augment of training, in a graph of its own.
 func Augment(backend compute.Backend, h experiments.Hyper, images *tensors.Tensor) (*tensors.Tensor, error) {
 	store := model.NewStore()
-	if err := setState(store, 1); err != nil {
+	if err := seedAugmentation(store, 1); err != nil {
 		return nil, err
 	}
 	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) *Node {
@@ -88,9 +89,9 @@ func Order(t require.TestingT, backend compute.Backend, run experiments.Run, ste
 // TakeSteps takes steps from the start of a run, in numbers of a type. `after` gets the loss, Adam's rate and the network's variables after each.
 func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run experiments.Run, steps int,
 	after func(loss, rate float64, variable func(name string) []T)) {
-	images, release, err := runner.acquireImages(context.Background(), run)
+	images, err := runner.acquireImages(context.Background(), run)
 	require.NoError(t, err)
-	defer release()
+	defer runner.releaseImages(images)
 	s := &trainingRun{runner: runner, run: run, images: images, store: newStore(run)}
 	defer s.store.Finalize()
 	require.NoError(t, s.seedEpoch())

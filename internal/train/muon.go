@@ -1,7 +1,6 @@
 package train
 
 import (
-	"errors"
 	"math"
 
 	"github.com/gomlx/compute"
@@ -15,62 +14,42 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Muon's constants are those of Jordan et al. (2024) and of torch.optim.Muon.
-const (
-	// newtonSchulzSteps is the number of steps of orthogonalize.
-	newtonSchulzSteps = 5
-	// muonEpsilon is a lower bound on the Frobenius norm, against a division by 0.
-	muonEpsilon = 1e-7
-)
-
-// newtonSchulz are the coefficients of x, x³ and x⁵ in a step of orthogonalize. Five steps take each singular value between 0.01
-// and 1 to about 0.7 to 1.2.
+// newtonSchulz are the coefficients of x, x³ and x⁵ in a step of orthogonalize, those of Jordan et al. (2024) and of torch.optim.Muon. Five
+// steps take each singular value between 0.01 and 1 to about 0.7 to 1.2.
 var newtonSchulz = [3]float64{3.4445, -4.7750, 2.0315}
-
-// muonScope is the scope of the moving averages.
-const muonScope = "muon"
 
 // muon is Jordan et al.'s optimizer of matrices, for the dictionaries of all blocks but the first. A step is the momentum of the
 // gradients with all singular values set to about 1, so it moves a code by as much at every width. GoMLX's Adam takes all other
 // variables, among them the first dictionary.
 type muon struct {
-	run  experiments.Run
-	adam gradientOptimizer
+	optimizer.Interface // Adam
+
+	run experiments.Run
 	// inFloat64 says that gradients are orthogonalised in float64. GPUs multiply float32 as TF32, which leaves singular values of up to 2.5.
 	inFloat64 bool
-}
-
-// gradientOptimizer can be handed gradients.
-type gradientOptimizer interface {
-	optimizer.Interface
-	train.OptimizeWithGradients
 }
 
 // newOptimizer returns the run's optimizer on a backend.
 func newOptimizer(run experiments.Run, backend compute.Backend) optimizer.Interface {
 	adam := optimizer.Adam().Done()
-	if run.Hyper.Optimizer == experiments.Muon {
-		gpu, ok := backend.(interface{ IsCUDA() bool })
-		return &muon{run, adam.(gradientOptimizer), ok && gpu.IsCUDA()}
+	if run.Hyper.Optimizer == experiments.Adam {
+		return adam
 	}
-	return adam
+	gpu, ok := backend.(interface{ IsCUDA() bool })
+	return &muon{adam, run, ok && gpu.IsCUDA()}
 }
 
 // UpdateGraph adds a step of all trained variables to the graph.
-func (o *muon) UpdateGraph(scope *model.Scope, _ *Graph, loss *Node) {
-	o.UpdateGraphWithGradients(scope, scope.BuildTrainableVariablesGradientsGraph(loss), loss.DType())
-}
-
-// UpdateGraphWithGradients adds a step to the graph, for gradients in the order of the trained variables.
-func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, dtype dtypes.DType) {
-	g := gradients[0].Graph()
+func (o *muon) UpdateGraph(scope *model.Scope, g *Graph, loss *Node) {
+	gradients := scope.BuildTrainableVariablesGradientsGraph(loss)
+	first := model.JoinPath(model.RootScopePath, o.run.Network.Blocks()[0].Name)
 	var dictionaries []*model.Variable
 	var mine, others []*Node
 	for v := range scope.IterVariables() {
 		switch {
 		case !v.Trainable || !v.InUseByGraph(g):
 			continue
-		case o.takes(v):
+		case v.Name() == "dictionary" && v.Scope() != first:
 			dictionaries, mine = append(dictionaries, v), append(mine, gradients[0])
 			v.SetTrainable(false) // for now: this is how Adam is told to leave it alone
 		default:
@@ -78,28 +57,22 @@ func (o *muon) UpdateGraphWithGradients(scope *model.Scope, gradients []*Node, d
 		}
 		gradients = gradients[1:]
 	}
-	o.adam.UpdateGraphWithGradients(scope, others, dtype)
+	o.Interface.(train.OptimizeWithGradients).UpdateGraphWithGradients(scope, others, loss.DType())
 
 	// The schedule has set Adam's rate. Muon's follows it.
 	h := o.run.Hyper
-	rate := MulScalar(optimizer.LearningRateVar(scope, dtype, h.LearningRate).NodeValue(g), h.MuonRate/h.LearningRate)
+	rate := MulScalar(optimizer.LearningRateVar(scope, loss.DType(), h.LearningRate).NodeValue(g), h.MuonRate/h.LearningRate)
 	for i, v := range dictionaries {
 		v.SetTrainable(true)
 		o.step(scope, v, mine[i], rate)
 	}
 }
 
-// takes says whether a variable is a dictionary of a block above the first.
-func (o *muon) takes(v *model.Variable) bool {
-	return v.Name() == "dictionary" && v.Scope() != model.JoinPath(model.RootScopePath, o.run.Network.Blocks()[0].Name)
-}
-
 // step moves a dictionary [k, k, C, K] against its orthogonalised moving average of gradients, as far as rate says, after taking rate·decay
 // of the dictionary away.
 func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node) {
 	g, momentum := gradient.Graph(), o.run.Hyper.MuonMomentum
-	// Its name in checkpoints is momentum.
-	stored := scope.Store().Scope(model.JoinPath(model.RootScopePath, muonScope, dictionary.Scope())).
+	stored := scope.Store().Scope(model.JoinPath(model.RootScopePath, "muon", dictionary.Scope())).
 		WithInitializer(initializer.Zero).VariableWithShape("momentum", dictionary.Shape()).SetTrainable(false)
 	average := lerp(gradient, stored.NodeValue(g), momentum)
 	stored.SetNodeValue(average)
@@ -133,12 +106,11 @@ func orthogonalize(x *Node) *Node {
 	if wide {
 		x = Transpose(x, 0, 1)
 	}
-	norm := MaxScalar(Sqrt(ReduceAllSum(Square(x))), muonEpsilon)
-	x = Div(x, norm)
+	x = Div(x, MaxScalar(Sqrt(ReduceAllSum(Square(x))), 1e-7)) // no division by 0
 	gram := MatMul(Transpose(x, 0, 1), x)
 	identity := DiagonalWithValue(ScalarOne(x.Graph(), x.DType()), gram.Shape().Dim(0))
 	product := identity
-	for range newtonSchulzSteps {
+	for range 5 {
 		factor := Add(MulScalar(gram, newtonSchulz[1]), MulScalar(MatMul(gram, gram), newtonSchulz[2]))
 		factor = Add(MulScalar(identity, newtonSchulz[0]), factor)
 		product = MatMul(product, factor)
@@ -149,9 +121,4 @@ func orthogonalize(x *Node) *Node {
 		x = Transpose(x, 0, 1)
 	}
 	return x
-}
-
-// Clear deletes the optimizer's variables.
-func (o *muon) Clear(scope *model.Scope) error {
-	return errors.Join(scope.At(muonScope).DeleteVariablesInScope(), o.adam.Clear(scope))
 }

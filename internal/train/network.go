@@ -4,11 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -45,50 +43,43 @@ func NetworkFile(folder, id string) string { return filepath.Join(folder, Networ
 // EncodeNetwork returns the file of the trained network in a store, and its checksums. The same network always gives the same bytes.
 func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.Network, err error) {
 	variables := run.Network.Variables(store)
-	if file, err = encode(run, variables); err != nil {
+	if file, err = writeArrays(variables, runName, run); err != nil {
 		return nil, sums, err
 	}
 	for name, value := range variables {
-		if variables[name], err = halved(value); err != nil {
+		if variables[name], err = converted(value, float16.FromFloat32); err != nil {
 			return nil, sums, err
 		}
 	}
-	half, err := encode(run, variables)
+	half, err := writeArrays(variables, runName, run)
 	return file, record.Network{SHA256: checksum(file), HalfSHA256: checksum(half)}, err
 }
 
-// encode returns a network's file.
-func encode(run experiments.Run, variables map[string]*tensors.Tensor) ([]byte, error) {
-	text, err := json.Marshal(run)
-	if err != nil {
-		return nil, fmt.Errorf("writing a network: %w", err)
-	}
-	arrays := maps.Clone(variables)
-	arrays[runName] = tensors.FromValue(text)
-	return writeArrays(arrays)
-}
-
-// halved is a tensor of float32 in half precision.
-func halved(value *tensors.Tensor) (*tensors.Tensor, error) {
-	flat, err := tensors.CopyFlatData[float32](value)
+// converted is a tensor with each of its numbers converted.
+func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) (*tensors.Tensor, error) {
+	from, err := tensors.CopyFlatData[From](value)
 	if err != nil {
 		return nil, err
 	}
-	half := make([]float16.Float16, len(flat))
-	for i, x := range flat {
-		half[i] = float16.FromFloat32(x)
+	to := make([]To, len(from))
+	for i, x := range from {
+		to[i] = convert(x)
 	}
-	return tensors.FromFlatDataAndDimensions(half, value.Shape().Dimensions...), nil
+	return tensors.FromFlatDataAndDimensions(to, value.Shape().Dimensions...), nil
 }
 
 // checksum is the SHA-256 of a file.
-func checksum(file []byte) string {
-	sum := sha256.Sum256(file)
-	return hex.EncodeToString(sum[:])
-}
+func checksum(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
 
-// writeArrays returns an .npz file with the arrays in the order of their names. (GoMLX's writer takes them in a random order.)
-func writeArrays(arrays map[string]*tensors.Tensor) ([]byte, error) {
+// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of their names. (GoMLX's writer takes them in
+// a random order.)
+func writeArrays(variables map[string]*tensors.Tensor, described string, description any) ([]byte, error) {
+	text, err := json.Marshal(description)
+	if err != nil {
+		return nil, err
+	}
+	arrays := maps.Clone(variables)
+	arrays[described] = tensors.FromValue(text)
 	var file bytes.Buffer
 	archive := zip.NewWriter(&file)
 	for _, name := range slices.Sorted(maps.Keys(arrays)) {
@@ -100,42 +91,40 @@ func writeArrays(arrays map[string]*tensors.Tensor) ([]byte, error) {
 			return nil, fmt.Errorf("writing %s: %w", name, err)
 		}
 	}
-	err := archive.Close()
+	err = archive.Close()
 	return file.Bytes(), err
 }
 
-// readArrays reads the arrays of an .npz file.
-func readArrays(file []byte) (arrays map[string]*tensors.Tensor, err error) {
+// readArrays reads what writeArrays wrote.
+func readArrays(file []byte, described string) (variables map[string]*tensors.Tensor, text []byte, err error) {
 	// GoMLX's reader panics at some damaged headers.
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = fmt.Errorf("it is no .npz file: %v", panicked)
 		}
 	}()
-	return numpy.FromNpzReader(bytes.NewReader(file), int64(len(file)))
-}
-
-// takeText takes a text, stored as bytes, out of arrays.
-func takeText(arrays map[string]*tensors.Tensor, name string) ([]byte, error) {
-	array, ok := arrays[name]
-	if !ok {
-		return nil, fmt.Errorf("it has no %s", name)
+	if variables, err = numpy.FromNpzReader(bytes.NewReader(file), int64(len(file))); err != nil {
+		return nil, nil, err
 	}
-	delete(arrays, name)
-	return tensors.CopyFlatData[uint8](array)
+	array, ok := variables[described]
+	if !ok {
+		return nil, nil, fmt.Errorf("it has no %s", described)
+	}
+	delete(variables, described)
+	text, err = tensors.CopyFlatData[uint8](array)
+	return variables, text, err
 }
 
 // readRegular reads a file, unless it is a pipe, a device or larger than a network.
 func readRegular(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxNetworkSize {
+	if !info.Mode().IsRegular() || info.Size() > maxNetworkSize {
 		return nil, errors.New("it is no regular file of a network's size")
 	}
-	return io.ReadAll(io.LimitReader(file, maxNetworkSize))
+	return os.ReadFile(path)
 }
 
 // LoadNetwork reads the trained network of a recorded run from its file: the store has its variables. The file must have one of the record's
@@ -163,63 +152,33 @@ func loadNetwork(r record.Record, path string) (*model.Store, error) {
 	if sum := checksum(file); sum != r.Network.SHA256 && sum != r.Network.HalfSHA256 {
 		return nil, errors.New("its SHA-256 is not the one in its record")
 	}
-	arrays, err := readArrays(file)
+	arrays, _, err := readArrays(file, runName)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := takeText(arrays, runName); err != nil {
+	want, err := r.Run.Network.Shapes()
+	if err != nil {
 		return nil, err
 	}
-	return storeOf(r.Run, arrays)
-}
-
-// storeOf is a model with a network's variables, which are exactly those of the run's network.
-func storeOf(run experiments.Run, arrays map[string]*tensors.Tensor) (*model.Store, error) {
-	if err := checkVariables(run, arrays); err != nil {
-		return nil, err
+	if names := slices.Sorted(maps.Keys(arrays)); !slices.Equal(names, slices.Sorted(maps.Keys(want))) {
+		return nil, errors.New("its variables are not those of the run's network")
 	}
-	store := newStore(run)
+	store := newStore(r.Run)
 	for name, value := range arrays {
-		if value.DType() == dtypes.Float16 {
-			half, err := tensors.CopyFlatData[float16.Float16](value)
-			if err != nil {
+		shape := value.Shape()
+		if !slices.Equal(shape.Dimensions, want[name]) || shape.DType != dtypes.Float32 && shape.DType != dtypes.Float16 {
+			return nil, fmt.Errorf("%s is %s, and the run's has the dimensions %v", name, shape, want[name])
+		}
+		if shape.DType == dtypes.Float16 {
+			if value, err = converted(value, float16.Float16.Float32); err != nil {
 				return nil, err
 			}
-			flat := make([]float32, len(half))
-			for i, x := range half {
-				flat[i] = x.Float32()
-			}
-			value = tensors.FromFlatDataAndDimensions(flat, value.Shape().Dimensions...)
 		}
 		if _, err := store.CreateVariable(model.RootScopePath+name, value); err != nil {
 			return nil, err
 		}
 	}
 	return store, nil
-}
-
-// checkVariables returns an error if arrays are not the variables of the run's network, by names, shapes and types.
-func checkVariables(run experiments.Run, arrays map[string]*tensors.Tensor) error {
-	want, err := run.Network.Shapes()
-	if err != nil {
-		return err
-	}
-	for name := range arrays {
-		if _, ok := want[name]; !ok {
-			return fmt.Errorf("the run's network has no variable %.60q", name)
-		}
-	}
-	for name, dims := range want {
-		value, ok := arrays[name]
-		if !ok {
-			return fmt.Errorf("it has no variable %s", name)
-		}
-		shape := value.Shape()
-		if !slices.Equal(shape.Dimensions, dims) || shape.DType != dtypes.Float32 && shape.DType != dtypes.Float16 {
-			return fmt.Errorf("%s is %s, and the run's has the dimensions %v", name, shape, dims)
-		}
-	}
-	return nil
 }
 
 // InitialNetwork returns the model of a run before training.
@@ -229,13 +188,10 @@ func InitialNetwork(backend compute.Backend, run experiments.Run) (*model.Store,
 	if err != nil {
 		return nil, err
 	}
-	defer evaluator.exec.Finalize()
+	defer evaluator.Finalize()
 	n := run.Network
-	blank := tensors.FromShape(shapes.Make(dtypes.Float32, 1, n.Height, n.Width, n.Channels))
-	if _, err := evaluator.exec.Call(blank); err != nil {
-		return nil, fmt.Errorf("making the variables of %s: %w", run.Experiment, err)
-	}
-	return store, nil
+	_, _, err = score(evaluator, tensors.FromShape(shapes.Make(dtypes.Float32, 1, n.Height, n.Width, n.Channels)))
+	return store, err
 }
 
 // nameOf is a variable's name in files, from its path.

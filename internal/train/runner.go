@@ -1,3 +1,5 @@
+// Package train carries out the runs that package experiments declares: it prepares the images (runner.go), trains with GoMLX's Trainer and
+// Loop (train.go), saves a checkpoint every epoch and where it is told to stop, goes on from the last one, measures, and records.
 package train
 
 import (
@@ -36,7 +38,7 @@ type Runner struct {
 	Places map[string]Place
 
 	// prepared images on the device; the runs of a study share them.
-	prepared map[preparation]*prepared
+	prepared map[string]*prepared
 	mutex    sync.Mutex // of prepared
 }
 
@@ -61,13 +63,6 @@ func (r *Runner) Dataset() experiments.Dataset {
 	return experiments.Dataset{Name: r.Set.Name, SHA256: r.Set.SHA256, Train: r.Set.Train.Len(), Test: r.Set.Test.Len()}
 }
 
-// preparation identifies prepared images.
-type preparation struct {
-	train, test, heldOut int
-	preprocessing        string
-	epsilon              float64
-}
-
 // prepared holds preprocessed images on the device, and the number of runs that use them.
 type prepared struct {
 	train, test             *mldataset.InMemoryDataset
@@ -75,11 +70,11 @@ type prepared struct {
 	users                   int
 }
 
-// acquireImages reuses or uploads the run's images, and evicts images that no run uses. They stay on the device until release.
-func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, release func(), err error) {
+// acquireImages reuses or uploads the run's images, and evicts images that no run uses. They stay on the device until releaseImages.
+func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	key := preparation{run.TrainImages, run.TestImages, run.HeldOut, run.Hyper.Preprocessing, run.Hyper.ZCAEpsilon}
+	key := fmt.Sprint(run.TrainImages, run.TestImages, run.HeldOut, run.Hyper.Preprocessing, run.Hyper.ZCAEpsilon)
 	p, ok := r.prepared[key]
 	if !ok {
 		for other, idle := range r.prepared {
@@ -90,19 +85,21 @@ func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *pre
 			}
 		}
 		if p, err = r.prepare(ctx, run); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if r.prepared == nil {
-			r.prepared = map[preparation]*prepared{}
+			r.prepared = map[string]*prepared{}
 		}
 		r.prepared[key] = p
 	}
 	p.users++
-	return p, func() {
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
-		p.users--
-	}, nil
+	return p, nil
+}
+
+func (r *Runner) releaseImages(p *prepared) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	p.users--
 }
 
 // prepare uploads images.
@@ -177,10 +174,9 @@ func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int)
 	return images, test.Labels, inverse, err
 }
 
-// Classifier returns a function that preprocesses pictures as the run's images were, to images [N, H, W, C], and computes their class scores
-// with a trained network. release frees it.
-func (r *Runner) Classifier(ctx context.Context, run experiments.Run, store *model.Store) (
-	classify func(pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error), release func(), err error) {
+// Classify computes the class scores of pictures, each preprocessed as the run's images were [1, H, W, C], with a trained network.
+func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model.Store, pictures dataset.Images) (
+	images []*tensors.Tensor, scores Scores, err error) {
 	preprocess, _, err := r.preprocessing(ctx, run)
 	if err != nil {
 		return nil, nil, err
@@ -189,11 +185,20 @@ func (r *Runner) Classifier(ctx context.Context, run experiments.Run, store *mod
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(pictures dataset.Images) (images *tensors.Tensor, scores Scores, err error) {
-		if images, err = preprocess(pictures); err != nil {
+	defer evaluator.Finalize()
+	for i := range pictures.Len() { // one at a time: there may be many
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
+		image, err := preprocess(pictures.Slice(i, i+1))
+		if err != nil {
 			return nil, nil, err
 		}
-		scores, _, err = evaluator.score(images)
-		return images, scores, err
-	}, evaluator.exec.Finalize, nil
+		of, _, err := score(evaluator, image)
+		if err != nil {
+			return nil, nil, err
+		}
+		images, scores = append(images, image), append(scores, of...)
+	}
+	return images, scores, nil
 }

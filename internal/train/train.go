@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -26,6 +27,7 @@ import (
 	"github.com/gomlx/gomlx/ml/train/optimizer/cosineschedule"
 	"github.com/gomlx/gomlx/support/exceptions"
 	"github.com/gomlx/gomlx/ui/commandline"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/atomicfile"
@@ -35,38 +37,43 @@ import (
 // Train trains a run and measures it. It returns the record, still without decodings and checksums, and the trained model. A run that was
 // interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends, Train finishes the step, saves a checkpoint and returns
 // ctx's cause.
-func (r *Runner) Train(ctx context.Context, run experiments.Run) (record.Record, *model.Store, error) {
-	s := &trainingRun{runner: r, ctx: ctx, run: run, id: run.ID(), checkpoints: r.Checkpoints, origin: r.Origin}
-	s.place = r.Places[s.id]
+func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished record.Record, store *model.Store, err error) {
+	s := &trainingRun{runner: r, ctx: ctx, run: run, id: run.ID(), origin: r.Origin}
 	if devices := max(1, r.Origin.Devices); run.Hyper.Batch%devices != 0 {
-		return record.Record{}, nil, fmt.Errorf("batch_size=%d cannot be shared by %d devices: take a multiple of %[2]d with --set batch_size=…, or other --devices",
+		return finished, nil, fmt.Errorf("batch_size=%d cannot be shared by %d devices: take a multiple of %[2]d with --set batch_size=…, or other --devices",
 			run.Hyper.Batch, devices)
 	}
-	if s.checkpoints != "" {
-		if err := os.MkdirAll(s.checkpoints, 0o755); err != nil {
-			return record.Record{}, nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
+	if r.Checkpoints != "" {
+		if err := os.MkdirAll(r.Checkpoints, 0o755); err != nil {
+			return finished, nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
 		}
-		if err := atomicfile.RemoveUnfinished(s.checkpoints, s.id); err != nil {
-			return record.Record{}, nil, err
+		if err := atomicfile.RemoveUnfinished(r.Checkpoints, s.id); err != nil {
+			return finished, nil, err
 		}
 	}
-	if ctx.Err() != nil {
-		return record.Record{}, nil, context.Cause(ctx)
+	if s.images, err = r.acquireImages(ctx, run); err != nil {
+		return finished, nil, err
 	}
-	images, release, err := r.acquireImages(ctx, run)
-	if err != nil {
-		return record.Record{}, nil, err
-	}
-	defer release()
+	defer r.releaseImages(s.images)
 	if ctx.Err() != nil { // while they were preprocessed; what follows compiles
-		return record.Record{}, nil, context.Cause(ctx)
+		return finished, nil, context.Cause(ctx)
 	}
-	s.images = images
-	finished, err := s.execute()
-	if err != nil {
-		return record.Record{}, nil, fmt.Errorf("%s: %w", s.id, err)
+	// Graph building panics; here is the one place where that becomes an error.
+	panicked := exceptions.TryCatch[error](func() {
+		if err = s.train(); err == nil {
+			finished, err = s.measure()
+		}
+	})
+	if s.evaluator != nil {
+		s.evaluator.Finalize()
 	}
-	return finished, s.store, nil
+	if err = errors.Join(panicked, err); err == nil {
+		return finished, s.store, nil
+	}
+	if s.store != nil {
+		s.store.Finalize() // now: the garbage collector does not see how much of the device's memory it holds
+	}
+	return finished, nil, fmt.Errorf("%s: %w", s.id, err)
 }
 
 // trainingRun is a run in training.
@@ -75,61 +82,21 @@ type trainingRun struct {
 	ctx    context.Context
 	run    experiments.Run
 	id     string
-	place  Place
-	// checkpoints is their folder; empty for none.
-	checkpoints string
-	images      *prepared
-	store       *model.Store
+	images *prepared
+	store  *model.Store
 	// pending variables of a checkpoint, which no graph has asked for yet.
 	pending loader
 	curve   []record.Epoch
-	// evaluator of the model as it stands; made when it is first needed.
-	evaluator *evaluator
-
-	// said is when the run last wrote how far it is; zero before the first step of this process, which compiles.
-	said time.Time
-	// median duration of the steps of this process; 0 before its first epoch of several steps ends.
-	median time.Duration
+	// evaluator of the model as it stands.
+	evaluator *model.Exec
+	// reported is when the run last wrote how far it is; zero before the first step of this process, which compiles.
+	reported time.Time
 	// underWay is the epoch under way, without its seconds: these count from began.
 	underWay epoch
 	began    time.Time
-
 	// origin of what was trained so far, in this process and in earlier ones.
 	origin record.Origin
 }
-
-// seconds that were trained when the last checkpoint was made or read.
-func (s *trainingRun) seconds() float64 {
-	seconds := s.underWay.Seconds
-	for _, point := range s.curve {
-		seconds += point.Seconds
-	}
-	return seconds
-}
-
-// execute trains what is left of the run, and measures the trained model.
-func (s *trainingRun) execute() (finished record.Record, err error) {
-	// Graph building panics; here is the one place where that becomes an error.
-	panicked := exceptions.TryCatch[error](func() {
-		if err = s.train(); err == nil {
-			finished, err = s.measure()
-		}
-	})
-	if s.evaluator != nil {
-		s.evaluator.exec.Finalize()
-	}
-	err = errors.Join(panicked, err)
-	if err != nil && s.store != nil {
-		s.store.Finalize() // now: the garbage collector does not see how much of the device's memory it holds
-	}
-	return finished, err
-}
-
-// Purposes of random numbers.
-const (
-	dropout      = experiments.Dropout
-	augmentation = experiments.Augmentation
-)
 
 // newStore returns an empty model, seeded for the first epoch of a run, with the parameters that GoMLX's optimizers read.
 func newStore(run experiments.Run) *model.Store {
@@ -143,36 +110,22 @@ func newStore(run experiments.Run) *model.Store {
 	return store
 }
 
-// setState seeds the random numbers of augmentation.
-func setState(store *model.Store, seed int64) error {
-	state, err := RNGStateFromSeed(seed)
-	if err != nil {
-		return err
-	}
-	if v := store.GetVariable(augmentationState); v != nil {
-		return v.SetValue(state)
-	}
-	v, err := store.CreateVariable(augmentationState, state)
-	if err == nil {
-		v.SetTrainable(false)
-	}
-	return err
-}
-
 // train trains what is left of the run's epochs.
-func (s *trainingRun) train() error {
+func (s *trainingRun) train() (err error) {
 	if err := s.restore(); err != nil {
 		return err
 	}
+	if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run); err != nil {
+		return err
+	}
 	s.began = time.Now().Add(-time.Duration(s.underWay.Seconds * float64(time.Second)))
-	total, steps := s.run.Epochs*s.run.StepsPerEpoch(), s.run.StepsPerEpoch()
 	step := int(optimizer.GetGlobalStep(s.store))
-	if s.underWay.Steps == steps { // stopped while the epoch was being measured
+	if s.underWay.Steps == s.run.StepsPerEpoch() { // stopped while the epoch was being measured
 		if err := s.endEpoch(step); err != nil {
 			return err
 		}
 	}
-	if step >= total {
+	if step >= s.steps() {
 		return nil
 	}
 	loop := s.loop(s.graph)
@@ -187,38 +140,36 @@ func (s *trainingRun) train() error {
 	if err != nil {
 		return err
 	}
-	_, err = loop.RunToGlobalStep(batches, total)
+	_, err = loop.RunToGlobalStep(batches, s.steps())
 	return err
 }
 
+// steps of the whole run.
+func (s *trainingRun) steps() int { return s.run.Epochs * s.run.StepsPerEpoch() }
+
 // say writes a line about the run.
 func (s *trainingRun) say(format string, values ...any) {
-	fmt.Fprintf(s.runner.Log, "%s: %s\n", cmp.Or(s.place.Name, s.id), fmt.Sprintf(format, values...))
+	fmt.Fprintf(s.runner.Log, "%s: %s\n", cmp.Or(s.runner.Places[s.id].Name, s.id), fmt.Sprintf(format, values...))
 }
 
 // attachProgressBar shows the progress of training on the terminal.
 func (s *trainingRun) attachProgressBar(loop *train.Loop) {
-	show := func(name string, value func(step, left time.Duration) string) commandline.ExtraMetricFn {
-		return func() (string, string) {
-			step := loop.MedianTrainStepDuration()
-			return name, value(step, step*time.Duration(loop.EndStep-loop.LoopStep-1))
-		}
-	}
 	commandline.AttachProgressBar(loop,
-		show("Epoch", func(_, _ time.Duration) string {
-			return fmt.Sprintf("%d of %d", loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs)
-		}),
-		show("Images/s", func(step, _ time.Duration) string {
-			return fmt.Sprintf("%.0f", float64(s.run.Hyper.Batch)/step.Seconds())
-		}),
-		show("Time left", func(step, left time.Duration) string { return s.left(left, step*time.Duration(loop.EndStep)) }))
+		func() (string, string) {
+			return "Epoch", fmt.Sprintf("%d of %d", loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs)
+		},
+		func() (string, string) {
+			return "Images/s", fmt.Sprintf("%.0f", float64(s.run.Hyper.Batch)/loop.MedianTrainStepDuration().Seconds())
+		},
+		func() (string, string) { return "Time left", s.left(loop.LoopStep+1, loop.MedianTrainStepDuration()) })
 }
 
-// left writes the time left: own, that of this run, and that of all runs, estimated from the time that a whole run takes.
-func (s *trainingRun) left(own, whole time.Duration) string {
+// left writes the time left after a step, that of this run and that of all runs, estimated from the time of one step.
+func (s *trainingRun) left(step int, one time.Duration) string {
+	own := one * time.Duration(s.steps()-step)
 	text := own.Round(time.Second).String()
-	if s.place.Later > 0 {
-		all := own + time.Duration(s.place.Later*float64(whole))
+	if later := s.runner.Places[s.id].Later; later > 0 {
+		all := own + time.Duration(later*float64(s.steps())*float64(one))
 		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
 	}
 	return text
@@ -248,7 +199,7 @@ func errorGraph(scope *model.Scope, labels, scores []*Node) *Node {
 func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error) {
 	step := loop.LoopStep + 1
 	loss := shapes.ConvertTo[float64](metrics[0].Value())
-	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+	if !finite(loss) {
 		return s.diverged(fmt.Sprintf("the loss is %f", loss), step)
 	}
 	s.underWay.Steps++
@@ -256,41 +207,39 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 	batch := float64(s.run.Hyper.Batch) // of which a whole number is wrong: XLA's rounding makes −0.0000015 % of none
 	s.underWay.Err += 100 * math.Round(shapes.ConvertTo[float64](metrics[2].Value())/100*batch) / batch
 	stop := context.Cause(s.ctx)
-	if s.said.IsZero() {
-		s.said = time.Now()
+	if s.reported.IsZero() {
+		s.reported = time.Now()
 	}
+	point, ended := s.point(step), s.underWay.Steps == s.run.StepsPerEpoch()
 	switch {
-	case s.underWay.Steps == s.run.StepsPerEpoch():
-		if len(loop.TrainStepDurations) > 1 { // without a step that compiles alone
-			s.median = loop.MedianTrainStepDuration()
-		}
+	case ended:
 		err = s.endEpoch(step)
 	case stop != nil:
 		err = s.pause()
-	case !s.runner.Terminal && time.Since(s.said) > silence:
-		steps, whole := float64(s.underWay.Steps), s.run.StepsPerEpoch()
-		s.sayProgress(record.Epoch{Epoch: step/whole + 1, Step: step, BatchLoss: s.underWay.Loss / steps, BatchErr: s.underWay.Err / steps},
-			fmt.Sprintf(", %d%% of it", 100*s.underWay.Steps/whole), loop.MedianTrainStepDuration())
 	}
 	if err != nil {
 		return err
 	}
+	if !s.runner.Terminal && (ended || time.Since(s.reported) > silence) {
+		s.sayProgress(point, loop.MedianTrainStepDuration())
+	}
 	return stop
 }
 
-// Diverged is the error of a run whose numbers are no longer finite. It says nothing of other runs.
-type Diverged struct {
-	// ID of the run, What is not finite, and after how many steps.
-	ID, What string
-	Step     int
-	// Rates of learning with which it diverged, as --set takes them.
-	Rates string
+// point sums up the epoch under way, up to a step.
+func (s *trainingRun) point(step int) record.Epoch {
+	steps := float64(s.underWay.Steps)
+	return record.Epoch{Epoch: len(s.curve) + 1, Step: step, BatchLoss: s.underWay.Loss / steps, BatchErr: s.underWay.Err / steps}
 }
 
+// finite says whether a number is neither infinite nor NaN.
+func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
+
+// Diverged is the error of a run whose numbers are no longer finite. It says nothing of other runs.
+type Diverged string
+
 // Error says what to do.
-func (d Diverged) Error() string {
-	return fmt.Sprintf("%s diverged: %s after step %d with %s; try smaller rates with --set", d.ID, d.What, d.Step, d.Rates)
-}
+func (d Diverged) Error() string { return string(d) }
 
 // diverged is the error of this run.
 func (s *trainingRun) diverged(what string, step int) error {
@@ -298,7 +247,7 @@ func (s *trainingRun) diverged(what string, step int) error {
 	if s.run.Hyper.Optimizer == experiments.Muon {
 		rates += fmt.Sprintf(";muon_rate=%g", s.run.Hyper.MuonRate)
 	}
-	return Diverged{s.id, what, step, rates}
+	return Diverged(fmt.Sprintf("%s diverged: %s after step %d with %s; try smaller rates with --set", s.id, what, step, rates))
 }
 
 // pause saves the epoch under way.
@@ -308,12 +257,9 @@ func (s *trainingRun) pause() error {
 }
 
 // endEpoch adds the epoch to the curve and saves a checkpoint.
-func (s *trainingRun) endEpoch(step int) error {
-	steps := float64(s.underWay.Steps)
-	training := time.Since(s.began)
-	point := record.Epoch{Epoch: step / s.underWay.Steps, Step: step, BatchLoss: s.underWay.Loss / steps, BatchErr: s.underWay.Err / steps}
+func (s *trainingRun) endEpoch(step int) (err error) {
+	point := s.point(step)
 	if s.run.Traced {
-		var err error
 		if point.Trace, err = s.trace(); err != nil {
 			if s.ctx.Err() != nil {
 				return errors.Join(s.pause(), err)
@@ -330,9 +276,6 @@ func (s *trainingRun) endEpoch(step int) error {
 	if s.runner.OnEpoch != nil {
 		s.runner.OnEpoch(s.run, s.curve)
 	}
-	if !s.runner.Terminal {
-		s.sayProgress(point, "", cmp.Or(s.median, training/time.Duration(steps))) // the mean has the compiler's time in it
-	}
 	s.began = time.Now()
 	return nil
 }
@@ -342,11 +285,14 @@ var silence = time.Minute
 
 // sayProgress writes a line about training up to a point: how far the epoch is, if it is under way, and what follows from the time of
 // one step.
-func (s *trainingRun) sayProgress(point record.Epoch, share string, one time.Duration) {
-	all := s.run.Epochs * s.run.StepsPerEpoch()
+func (s *trainingRun) sayProgress(point record.Epoch, one time.Duration) {
+	share := ""
+	if whole := s.run.StepsPerEpoch(); point.Step%whole > 0 {
+		share = fmt.Sprintf(", %d%% of it", 100*(point.Step%whole)/whole)
+	}
 	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, share, point.BatchLoss,
-		point.BatchErr, float64(s.run.Hyper.Batch)/one.Seconds(), s.left(one*time.Duration(all-point.Step), one*time.Duration(all)))
-	s.said = time.Now()
+		point.BatchErr, float64(s.run.Hyper.Batch)/one.Seconds(), s.left(point.Step, one))
+	s.reported = time.Now()
 }
 
 // tracedImages is how many training images a traced run is measured on after each epoch.
@@ -371,46 +317,39 @@ type evaluation struct {
 
 // evaluate measures the model on the first images, those that have labels here.
 func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) (e evaluation, err error) {
-	if s.evaluator == nil {
-		if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run); err != nil {
-			return e, err
-		}
-	}
-	if e.scores, e.penalty, err = s.evaluator.scores(s.ctx, images, len(labels)); err != nil {
+	if e.scores, e.penalty, err = scoreFirst(s.ctx, s.evaluator, images, len(labels)); err != nil {
 		return e, err
 	}
 	e.errorRate, e.loss = record.ErrorRate(digits(e.scores.Predictions()), digits(labels)), e.scores.LogLoss(labels)
-	if sum := e.loss + e.penalty; math.IsNaN(sum) || math.IsInf(sum, 0) {
+	if sum := e.loss + e.penalty; !finite(sum) {
 		return e, s.diverged(fmt.Sprintf("the objective is %f", sum), int(optimizer.GetGlobalStep(s.store)))
 	}
 	return e, nil
 }
 
 // measure evaluates the trained model.
-func (s *trainingRun) measure() (record.Record, error) {
-	kind := "test"
-	if s.run.HeldOut > 0 {
-		kind = "held-out"
-	}
-	s.say("measuring errors on %d training and %d %s images", len(s.images.trainLabels), len(s.images.testLabels), kind)
+func (s *trainingRun) measure() (r record.Record, err error) {
+	s.say("measuring errors on %d training images and %d others", len(s.images.trainLabels), len(s.images.testLabels))
 	began := time.Now()
 	count, err := s.run.Network.Count()
 	if err != nil {
-		return record.Record{}, err
+		return r, err
 	}
-	r := record.Record{Run: s.run, Parameters: count.Total(), Origin: s.origin, Curve: s.curve}
 	train, err := s.evaluate(s.images.train, s.images.trainLabels)
 	if err != nil {
-		return record.Record{}, err
+		return r, err
 	}
 	test, err := s.evaluate(s.images.test, s.images.testLabels)
 	if err != nil {
-		return record.Record{}, err
+		return r, err
 	}
-	r.TrainErr, r.TestErr, r.TrainLoss, r.TestLoss, r.Penalty = train.errorRate, test.errorRate, train.loss, test.loss, test.penalty
-	r.Predictions, r.Labels = digits(test.scores.Predictions()), digits(s.images.testLabels)
-	r.Seconds = s.seconds() + time.Since(began).Seconds()
-	r.Finished = time.Now().UTC().Truncate(time.Second)
+	r = record.Record{Run: s.run, Parameters: count.Total(), Origin: s.origin, Curve: s.curve,
+		TrainErr: train.errorRate, TestErr: test.errorRate, TrainLoss: train.loss, TestLoss: test.loss, Penalty: test.penalty,
+		Predictions: digits(test.scores.Predictions()), Labels: digits(s.images.testLabels),
+		Seconds: time.Since(began).Seconds(), Finished: time.Now().UTC().Truncate(time.Second)}
+	for _, point := range s.curve {
+		r.Seconds += point.Seconds
+	}
 	return r, nil
 }
 
@@ -444,7 +383,7 @@ func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
 			for batch, err := range e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Hyper.Batch, true).Iter() {
 				if skip > 0 && err == nil {
 					skip--
-					if err = finalize(slices.Concat(batch.Inputs, batch.Labels)...); err == nil {
+					if err = batch.Finalize(); err == nil {
 						continue
 					}
 				}
@@ -464,3 +403,70 @@ func (s *stream) Int63() int64 { return int64(s.Uint64() >> 1) }
 
 // Seed is part of the interface; nobody calls it.
 func (s *stream) Seed(seed int64) { s.PCG.Seed(uint64(seed), 0) }
+
+// evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
+const evaluationBatch = 100
+
+// Scores are class scores of images, one row an image: the logits of the softmax.
+type Scores [][]float32
+
+// newEvaluator compiles a run's network, without augmentation and dropout, with the variables of a store: images [N, H, W, C] to class scores
+// and the penalty of Eq. (train_obj2). It reads the variables at each call, so one serves a whole run.
+func newEvaluator(backend compute.Backend, store *model.Store, run experiments.Run) (*model.Exec, error) {
+	return model.NewExec(backend, store, func(scope *model.Scope, images *Node) []*Node {
+		pass := run.Network.Forward(scope, run.Hyper.Hyper, images)
+		return []*Node{pass.Scores, pass.Penalty}
+	})
+}
+
+// score computes what an evaluator returns for images.
+func score(evaluator *model.Exec, images *tensors.Tensor) (scores Scores, penalty float64, err error) {
+	outputs, err := evaluator.Call(images)
+	if err != nil {
+		return nil, 0, fmt.Errorf("computing class scores: %w", err)
+	}
+	return outputs[0].Value().([][]float32), float64(tensors.ToScalar[float32](outputs[1])), errors.Join(outputs[0].FinalizeAll(), outputs[1].FinalizeAll())
+}
+
+// scoreFirst computes what an evaluator returns for the first `count` images in order. It stops with ctx's cause.
+func scoreFirst(ctx context.Context, evaluator *model.Exec, images *dataset.InMemoryDataset, count int) (scores Scores, penalty float64, err error) {
+	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, count), false).Iter() {
+		var some Scores
+		if err == nil {
+			some, penalty, err = score(evaluator, batch.Inputs[0])
+			err = errors.Join(err, batch.Finalize())
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if ctx.Err() != nil {
+			return nil, 0, context.Cause(ctx)
+		}
+		if scores = append(scores, some...); len(scores) >= count {
+			break
+		}
+	}
+	return scores[:min(count, len(scores))], penalty, nil
+}
+
+// Predictions are the classes with the highest scores.
+func (s Scores) Predictions() []uint8 {
+	predictions := make([]uint8, len(s))
+	for i, row := range s {
+		predictions[i] = uint8(slices.Index(row, slices.Max(row)))
+	}
+	return predictions
+}
+
+// LogLoss is the mean softmax log-loss, Eq. (train_obj2) without its penalty, in nats.
+func (s Scores) LogLoss(labels []uint8) float64 {
+	var sum float64
+	for i, row := range s {
+		var scores []float64
+		for _, score := range row {
+			scores = append(scores, float64(score))
+		}
+		sum += floats.LogSumExp(scores) - scores[labels[i]]
+	}
+	return sum / float64(len(s))
+}

@@ -165,7 +165,8 @@ func Trained(name string) (*Lab, record.Record, *model.Store) {
 // the reason why not.
 func (l *Lab) recorded(s experiments.Study, name string) (r record.Record, store *model.Store, err error) {
 	profile := Profile()
-	err = fmt.Errorf("profile %s has no record of %s on these images (to train it: bin/ebssc run %s --only %[2]s --profile %[1]s)", profile.Name, name, s.Name)
+	err = fmt.Errorf("profile %s has no record of %s on these images (to train it: bin/ebssc run %s --only %[2]s --profile %[1]s)",
+		profile.Name, name, s.Name)
 	for _, folder := range []string{dataset.Folder(profile.Name, l.Set.Name), profile.Name} {
 		p := Must(report.Load(Results, folder, profile, study.Suite))
 		if set := p.Datasets[s.Images]; set != l.Dataset() && !dataset.Copies(set.Name, l.Set.Name) {

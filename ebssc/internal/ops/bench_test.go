@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // The convolutions of the CReLU network on CIFAR-10, at a quarter of the paper's width with large batches and at the
@@ -26,80 +25,56 @@ var networkConvolutions = []convolution{
 	{32, 8, 8, 384, 192, 1, 1, 1},
 }
 
-// implementations are the two that the benchmarks compare.
-var implementations = []struct {
-	name string
-	k    Kernels
-}{{"plain", Kernels{Plain: true}}, {"fast", Kernels{}}}
+// benchmark times an operation with both kernels, together with its gradients in the first `variables` inputs. The first call compiles it.
+func benchmark(b *testing.B, name string, variables int, operation func(k Kernels, in []*Node) *Node, inputs ...any) {
+	for _, k := range []Kernels{{Plain: true}, {}} {
+		b.Run(fmt.Sprintf("%s/plain=%v", name, k.Plain), func(b *testing.B) {
+			exec := MustNewExec(on(b, "cpu"), func(in []*Node) []*Node {
+				y := operation(k, in)
+				v := in[len(in)-1] // the gradient with respect to y
+				return append(Gradient(ReduceAllSum(Mul(y, v)), in[:variables]...), y)
+			})
+			step := func() {
+				for _, result := range exec.MustExec(inputs...) {
+					result.MustFinalizeAll()
+				}
+			}
+			step()
+			for b.Loop() {
+				step()
+			}
+		})
+	}
+}
 
 // BenchmarkStepConvolution times a convolution with its gradients; that in x is left out for images, as in a network.
 func BenchmarkStepConvolution(b *testing.B) {
 	for _, c := range networkConvolutions {
-		for _, implementation := range implementations {
-			b.Run(fmt.Sprintf("%s/%s", c, implementation.name), func(b *testing.B) {
-				exec := MustNewExec(on(b, "cpu"), func(x, d, v *Node) []*Node {
-					y := implementation.k.CrossCorrelate(x, d, c.stride, c.pad)
-					of := []*Node{d, x}
-					if c.channels == 3 {
-						of = of[:1]
-					}
-					return append(Gradient(ReduceAllSum(Mul(y, v)), of...), y)
-				})
-				run(b, exec, random(c.batch, c.height, c.width, c.channels), random(c.kernel, c.kernel, c.channels, c.filters),
-					random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters))
-			})
+		variables := 2
+		if c.channels == 3 {
+			variables = 1
 		}
+		benchmark(b, c.String(), variables, func(k Kernels, in []*Node) *Node { return k.CrossCorrelate(in[1], in[0], c.stride, c.pad) },
+			random(c.kernel, c.kernel, c.channels, c.filters), random(c.batch, c.height, c.width, c.channels),
+			random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters))
 	}
 }
 
 // BenchmarkStepMaxPool times the networks' poolings with their gradients.
 func BenchmarkStepMaxPool(b *testing.B) {
 	for _, dims := range [][]int{{128, 32, 32, 48}, {128, 16, 16, 96}, {32, 32, 32, 192}, {32, 16, 16, 384}} {
-		for _, implementation := range implementations {
-			b.Run(fmt.Sprintf("%v/%s", dims, implementation.name), func(b *testing.B) {
-				exec := MustNewExec(on(b, "cpu"), func(x, v *Node) []*Node {
-					y := implementation.k.MaxPool(x, 3, 2, 1)
-					return append(Gradient(ReduceAllSum(Mul(y, v)), x), y)
-				})
-				run(b, exec, random(dims...), random(dims[0], dims[1]/2, dims[2]/2, dims[3]))
-			})
-		}
+		benchmark(b, fmt.Sprint(dims), 1, func(k Kernels, in []*Node) *Node { return k.MaxPool(in[0], 3, 2, 1) },
+			random(dims...), random(dims[0], dims[1]/2, dims[2]/2, dims[3]))
 	}
 }
 
 // BenchmarkStepSphere times the split of a drive and its projection onto the sphere, with gradients.
 func BenchmarkStepSphere(b *testing.B) {
 	for _, dims := range [][]int{{128, 32, 32, 24}, {32, 32, 32, 96}, {1280, 10, 10, 48}} {
-		for _, implementation := range implementations {
-			b.Run(fmt.Sprintf("%v/%s", dims, implementation.name), func(b *testing.B) {
-				exec := MustNewExec(on(b, "cpu"), func(u, v *Node) []*Node {
-					k := implementation.k
-					z := k.Split(u)
-					z = Where(IsPositive(z), z, ZerosLike(z))
-					z = k.Scale(z, Inverse(Sqrt(k.Inner(z, z, 1))))
-					return append(Gradient(ReduceAllSum(Mul(z, v)), u), z)
-				})
-				run(b, exec, random(dims...), random(dims[0], dims[1], dims[2], 2*dims[3]))
-			})
-		}
-	}
-}
-
-// BenchmarkDropout times the dropout of the largest code at a quarter of the width.
-func BenchmarkDropout(b *testing.B) {
-	run(b, MustNewExec(on(b, "cpu"), func(x, key *Node) []*Node { return []*Node{Dropout(x, key, 0.3)} }),
-		random(128, 32, 32, 48), tensors.FromValue([]uint32{1, 2}))
-}
-
-// run times exec on device; the first call compiles it.
-func run(b *testing.B, exec *Exec, args ...any) {
-	step := func() {
-		for _, result := range exec.MustExec(args...) {
-			result.MustFinalizeAll()
-		}
-	}
-	step()
-	for b.Loop() {
-		step()
+		benchmark(b, fmt.Sprint(dims), 1, func(k Kernels, in []*Node) *Node {
+			z := k.Split(in[0])
+			z = Where(IsPositive(z), z, ZerosLike(z))
+			return k.Scale(z, Inverse(Sqrt(k.Inner(z, z, 1))))
+		}, random(dims...), random(dims[0], dims[1], dims[2], 2*dims[3]))
 	}
 }

@@ -18,8 +18,6 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 		return k.CrossCorrelate(zeroPad(x, pad), d, stride, 0)
 	}
 	switch {
-	case !k.Plain && isPointwise(d) && stride == 1:
-		return pointwise(x, d)
 	case !k.Plain && tilesImage(d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2)):
 		return patchwise(x, d)
 	case !k.Plain && fitsWinograd(d, stride, pad):
@@ -28,44 +26,24 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 		return columnPairs(x, d)
 	case d.Shape().Dim(0)%2 == 0 || 2*pad >= d.Shape().Dim(0):
 		// GoMLX's gradient in x is wrong for kernels of even size, and panics where the padding is wide.
-		return withConvolutionGradients(convolve(x, d, stride, pad), x, d, stride, pad)
+		return withGradients(convolve(x, d, stride, pad),
+			operand{x, func(v *Node) *Node { return transpose(v, d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2)) }},
+			operand{d, func(v *Node) *Node { return kernelGradient(x, v, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1)) }})
 	default:
 		return convolve(x, d, stride, pad)
 	}
 }
 
-// withConvolutionGradients returns y = convolve(x, d, stride, pad) with this package's gradients.
-func withConvolutionGradients(y, x, d *Node, stride, pad int) *Node {
-	height, width := x.Shape().Dim(1), x.Shape().Dim(2)
-	return withGradients(y,
-		operand{x, func(v *Node) *Node { return transpose(v, d, stride, pad, height, width) }},
-		operand{d, func(v *Node) *Node { return kernelGradient(x, v, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1)) }})
-}
-
-// isPointwise reports whether the kernel d is 1×1.
-func isPointwise(d *Node) bool {
-	return d.Shape().Dim(0) == 1 && d.Shape().Dim(1) == 1
-}
-
-// pointwise computes CrossCorrelate(x, d, 1, 0) for 1×1 kernels as one matrix product over the channels of all positions:
-// XLA's gradient of such a convolution with respect to d is slow.
-func pointwise(x, d *Node) *Node {
-	dims := slices.Clone(x.Shape().Dimensions)
-	c, k := d.Shape().Dim(2), d.Shape().Dim(3)
-	y := Dot(Reshape(x, -1, c), Reshape(d, c, k)).Product()
-	dims[3] = k
-	return Reshape(y, dims...)
-}
-
 // tilesImage reports whether the windows of the kernel d cover an image exactly once: as non-overlapping patches without
-// gaps, or as one window.
+// gaps, as single pixels, or as one window.
 func tilesImage(d *Node, stride, pad, height, width int) bool {
 	kh, kw := d.Shape().Dim(0), d.Shape().Dim(1)
 	one := kh == height && kw == width
 	return pad == 0 && (one || kh == stride && kw == stride && height%kh == 0 && width%kw == 0)
 }
 
-// patchwise computes CrossCorrelate for windows that tile the image as one matrix product over the patches.
+// patchwise computes CrossCorrelate for windows that tile the image as one matrix product over the patches: XLA's gradient of a convolution with
+// 1×1 kernels is slow.
 func patchwise(x, d *Node) *Node {
 	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	dims := slices.Clone(x.Shape().Dimensions)

@@ -8,7 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Dropout zeroes each entry of x independently with probability rate, 0 ≤ rate < 1, and divides the others by 1−rate. Entries
+// Dropout zeroes each entry of x independently with probability rate, 0 < rate < 1, and divides the others by 1−rate. Entries
 // along the shared axes are dropped together. key holds two random uint32 numbers, [2]; the same key and shape drop the same
 // entries.
 //
@@ -18,17 +18,15 @@ import (
 // (github.com/skeeto/hash-prospector), once for each number of the key.
 func Dropout(x, key *Node, rate float64, shared ...int) *Node {
 	key.AssertDims(2)
-	if rate == 0 {
-		return x
-	}
 	g := x.Graph()
 	mask := shapes.Make(dtypes.Uint32, x.Shape().Dimensions...)
 	for _, axis := range shared {
 		mask.Dimensions[axis] = 1
 	}
 	h := Reshape(Iota(g, shapes.Make(dtypes.Uint32, mask.Size()), 0), mask.Dimensions...)
-	h = mix(Add(h, entryOf(key, 0)))
-	h = mix(BitwiseXor(h, entryOf(key, 1)))
+	keys := entries(key, 0)
+	h = mix(Add(h, keys[0]))
+	h = mix(BitwiseXor(h, keys[1]))
 	kept := LessThan(h, Const(g, uint32(math.Round((1-rate)*math.MaxUint32))))
 	kept = BroadcastToDims(kept, x.Shape().Dimensions...)
 	return Where(kept, DivScalar(x, 1-rate), ZerosLike(x))
@@ -42,9 +40,4 @@ func mix(x *Node) *Node {
 		x = Mul(x, Const(g, round.factor))
 	}
 	return BitwiseXor(x, BitwiseShiftRightLogicalScalar(x, 16))
-}
-
-// entryOf returns entry i of the vector x as a scalar.
-func entryOf(x *Node, i int) *Node {
-	return Reshape(Slice(x, AxisElem(i)))
 }

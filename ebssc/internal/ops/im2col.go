@@ -56,9 +56,6 @@ func pairKernel(d *Node) *Node {
 
 // pairKernelAdjoint is the adjoint of pairKernel: [3, 4, C, 2, K] to [3, 3, C, K].
 func pairKernelAdjoint(both *Node) *Node {
-	column := func(i int) *Node {
-		one := Squeeze(SliceAxis(both, 3, AxisElem(i)), 3)
-		return SliceAxis(one, 1, AxisRange(i, i+3))
-	}
-	return Add(column(0), column(1))
+	columns := entries(both, 3)
+	return Add(SliceAxis(columns[0], 1, AxisRange(0, 3)), SliceAxis(columns[1], 1, AxisRange(1, 4)))
 }

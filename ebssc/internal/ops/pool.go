@@ -71,13 +71,9 @@ func routeToFirstMax(taps []*Node, y, v *Node) []*Node {
 func (p pooling) meanAlong(x *Node, axis int) *Node {
 	g, size := x.Graph(), x.Shape().Dim(axis)
 	zero := ScalarZero(g, x.DType())
-	ones := make([]int, x.Rank())
-	for i := range ones {
-		ones[i] = 1
-	}
-	ones[axis] = size
-	counts := sum(p.taps(Ones(g, shapes.Make(x.DType(), ones...)), zero, axis))
-	return withGradients(Div(sum(p.taps(x, zero, axis)), counts), operand{x, func(v *Node) *Node {
+	ones := along(Ones(g, shapes.Make(x.DType(), size)), axis, x.Rank())
+	counts := Sum(p.taps(ones, zero, axis))
+	return withGradients(Div(Sum(p.taps(x, zero, axis)), counts), operand{x, func(v *Node) *Node {
 		return p.tapsAdjoint(slices.Repeat([]*Node{Div(v, counts)}, p.window), size, axis)
 	}})
 }
@@ -111,7 +107,7 @@ func (p pooling) tapsAdjoint(shares []*Node, size, axis int) *Node {
 		if terms == nil { // a gap between windows
 			terms = []*Node{ZerosLike(phases[0])}
 		}
-		phases[phase] = sum(terms)
+		phases[phase] = Sum(terms)
 	}
 	dims := slices.Clone(phases[0].Shape().Dimensions)
 	dims[axis] *= p.stride
@@ -131,8 +127,8 @@ func padAxis(x, fill *Node, axis, before, after int) *Node {
 	}})
 }
 
-// sum adds up the terms.
-func sum(terms []*Node) *Node {
+// Sum adds up the terms, the first ones first.
+func Sum(terms []*Node) *Node {
 	total := terms[0]
 	for _, term := range terms[1:] {
 		total = Add(total, term)

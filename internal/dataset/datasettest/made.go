@@ -2,54 +2,55 @@
 package datasettest
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
 // drawPatterns draws a coarse pattern of that many values for each of ten classes.
-func drawPatterns(rng *rand.Rand, size int) (patterns [10][]float64) {
+func drawPatterns(rng *rand.Rand, size int, mean, deviation float64) (patterns [10][]float64) {
 	for class := range patterns {
 		for range size {
-			patterns[class] = append(patterns[class], rng.NormFloat64())
+			patterns[class] = append(patterns[class], mean+deviation*rng.NormFloat64())
 		}
 	}
 	return patterns
+}
+
+// plane appends a colour of an image, side×side values, each that of its cell in a pattern of cells×cells, and noise.
+func plane(image []byte, side, cells int, pattern []float64, noise func() float64) []byte {
+	for at := range side * side {
+		value := pattern[at/side*cells/side*cells+at%side*cells/side]
+		image = append(image, byte(max(0, min(255, value+noise()))))
+	}
+	return image
 }
 
 // CIFAR10 writes a data set in CIFAR-10's layout and size to a temporary folder, which it returns: ten classes, each a coarse
 // pattern, under noise in the images that profile smoke reads.
 func CIFAR10(t testing.TB) string {
 	rng := rand.New(rand.NewPCG(3, 4))
-	patterns := drawPatterns(rng, 48)
-	record := make([]byte, 0, 3073)
+	patterns := drawPatterns(rng, 48, 128, 40)
 	folder := filepath.Join(t.TempDir(), "cifar-10-batches-bin")
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	for _, name := range []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"} {
-		var text bytes.Buffer
+		var records []byte
 		for i := range 10000 {
-			class := i % 10
-			record = append(record[:0], byte(class))
-			for c := range 3 {
-				for y := range 32 {
-					for x := range 32 {
-						value := 128 + 40*patterns[class][c*16+y/8*4+x/8]
-						// Profile smoke reads only the first images of each file.
-						if i < 2000 {
-							value += 5 * rng.NormFloat64()
-						}
-						record = append(record, byte(max(0, min(255, value))))
-					}
-				}
+			noise := func() float64 { return 5 * rng.NormFloat64() }
+			if i >= 2000 { // profile smoke reads only the first images of each file
+				noise = func() float64 { return 0 }
 			}
-			text.Write(record)
+			records = append(records, byte(i%10))
+			for pattern := range slices.Chunk(patterns[i%10], 16) {
+				records = plane(records, 32, 4, pattern, noise)
+			}
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text.Bytes(), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), records, 0o644))
 	}
 	return filepath.Dir(folder)
 }
@@ -58,26 +59,15 @@ func CIFAR10(t testing.TB) string {
 // a coarse pattern under noise.
 func MNIST(t testing.TB, folder string, images int) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	patterns := drawPatterns(rng, 49)
-	write := func(name string, content []byte, sizes ...uint32) {
-		var text bytes.Buffer
-		require.NoError(t, binary.Write(&text, binary.BigEndian, append([]uint32{0x800 + uint32(len(sizes))}, sizes...)))
-		text.Write(content)
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text.Bytes(), 0o644))
-	}
+	patterns := drawPatterns(rng, 49, 0, 80)
 	for _, part := range []string{"train", "t10k"} {
-		var pixels, labels []byte
+		count := binary.BigEndian.AppendUint32(nil, uint32(images))
+		pixels, labels := slices.Concat([]byte{0, 0, 8, 3}, count, []byte{0, 0, 0, 28, 0, 0, 0, 28}), slices.Concat([]byte{0, 0, 8, 1}, count)
 		for i := range images {
-			class := i % 10
-			labels = append(labels, byte(class))
-			for y := range 28 {
-				for x := range 28 {
-					value := 80*patterns[class][y/4*7+x/4] + 20*rng.NormFloat64()
-					pixels = append(pixels, byte(max(0, min(255, value))))
-				}
-			}
+			labels = append(labels, byte(i%10))
+			pixels = plane(pixels, 28, 7, patterns[i%10], func() float64 { return 20 * rng.NormFloat64() })
 		}
-		write(part+"-images-idx3-ubyte", pixels, uint32(images), 28, 28)
-		write(part+"-labels-idx1-ubyte", labels, uint32(images))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, part+"-images-idx3-ubyte"), pixels, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, part+"-labels-idx1-ubyte"), labels, 0o644))
 	}
 }
