@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +33,24 @@ func TestImportsRunDown(t *testing.T) {
 		for _, imported := range words[1:] {
 			if below, ok := strings.CutPrefix(imported, "ebsscgo/"); ok {
 				require.Greater(t, slices.Index(rooms, below), place, "%s imports %s", words[0], imported)
+			}
+		}
+	}
+}
+
+// Every file that a page links is there.
+func TestLinks(t *testing.T) {
+	const project = "../.."
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, pages := range []string{"*.md", "docs/*.md", "experiments/*/*.md", "results/*.md", "results/*/README.md"} {
+		found, err := filepath.Glob(filepath.Join(project, pages))
+		require.NoError(t, err)
+		for _, page := range found {
+			text, err := os.ReadFile(page)
+			require.NoError(t, err)
+			for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+				_, err := os.Stat(filepath.Join(filepath.Dir(page), match[1]))
+				require.NoError(t, err, page)
 			}
 		}
 	}

@@ -448,7 +448,11 @@ func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner 
 	if finished, err = finished.Save(records); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Out, "%s: train error %.2f%%, error on other images %.2f%%, %.0f s\n", name, finished.TrainErr, finished.TestErr, finished.Seconds)
+	kind := "test"
+	if run.HeldOut > 0 {
+		kind = "held-out"
+	}
+	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n", name, finished.TrainErr, kind, finished.TestErr, finished.Seconds)
 	return tidy()
 }
 
