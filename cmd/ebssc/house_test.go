@@ -15,7 +15,7 @@ import (
 // rooms are the packages from the top of the house to its foundation. A package imports lower ones alone, as CONTRIBUTING.md says.
 var rooms = []string{
 	"cmd/ebssc", "notebooks/nb", "internal/study", "internal/bench", "internal/report", "internal/stats", "internal/train", "internal/decode",
-	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/cache", "internal/atomicfile",
+	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/cache", "internal/safefile",
 	"ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 

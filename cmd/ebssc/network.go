@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
 )
@@ -97,7 +97,7 @@ func writePicture(stdout io.Writer, figure plot.Figure, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(name, picture); err != nil {
+	if err := safefile.Write(name, picture); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	fmt.Fprintln(stdout, name)

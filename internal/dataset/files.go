@@ -10,6 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
+
+	"ebsscgo/internal/safefile"
 )
 
 // gzipRoom is by how many bytes a gzipped file may exceed its content.
@@ -61,19 +64,17 @@ func readFiles(folder, sub string, names []string, most int64) (files []dataFile
 	return files, nil
 }
 
-// readPlain reads a file of at most that many bytes. It first checks the file's kind and size, so that an endless one (a pipe, a device) is refused
-// without reading.
+// readPlain reads a regular file of at most that many bytes.
 func readPlain(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
+	content, err := safefile.Read(path, most)
+	var errno syscall.Errno
 	switch {
-	case err != nil:
+	case errors.As(err, &errno):
 		return nil, fmt.Errorf("%w; check that it can be read", err)
-	case !info.Mode().IsRegular():
-		return nil, damaged(path, "not a plain file")
-	case info.Size() > most:
-		return nil, damaged(path, "oversized: %d bytes, more than %d", info.Size(), most)
+	case err != nil:
+		return nil, damaged(path, "%w", errors.Unwrap(err))
 	}
-	return os.ReadFile(path)
+	return content, nil
 }
 
 // unzip unpacks a gzip file that holds at most that many bytes; place names it in errors.

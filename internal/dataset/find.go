@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/safefile"
 )
 
 // EnvVar names the environment variable that names the folder with the data.
@@ -149,7 +149,7 @@ func (s source) fill(ctx context.Context, dir string, log io.Writer) error {
 	err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
 	for _, f := range files {
 		if err == nil {
-			err = atomicfile.Write(filepath.Join(dir, f.name), f.bytes)
+			err = safefile.Write(filepath.Join(dir, f.name), f.bytes)
 		}
 	}
 	return err

@@ -17,8 +17,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/safefile"
 )
 
 const (
@@ -77,7 +77,7 @@ func (w *Whitening) save(file string) error {
 		return err
 	}
 	sum := sha256.Sum256(values)
-	return atomicfile.Write(file, append(sum[:], values...))
+	return safefile.Write(file, append(sum[:], values...))
 }
 
 // loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing or damaged.

@@ -6,14 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
-	"ebsscgo/internal/atomicfile"
+	"ebsscgo/internal/safefile"
 )
 
 // Folders in a profile's results: of records, and of the figures that records and reports name.
@@ -45,7 +44,7 @@ func (r Record) Save(folder string) (Record, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return Record{}, fmt.Errorf("a folder for records: %w", err)
 	}
-	if err := atomicfile.Write(path, text); err != nil {
+	if err := safefile.Write(path, text); err != nil {
 		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
 	}
 	return r, nil
@@ -54,17 +53,13 @@ func (r Record) Save(folder string) (Record, error) {
 // Load reads and verifies a record. The error is fs.ErrNotExist where the run has none, else one line that names the file and the
 // field that does not fit.
 func Load(path string) (r Record, err error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
-	if err != nil {
+	text, err := safefile.Read(path, maxSize)
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno): // the record may well be good
 		return Record{}, fmt.Errorf("reading a record: %w", err)
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxSize {
-		return Record{}, refused(path, "file", errors.New("it is no regular file of a record's size"))
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxSize))
-	if err != nil {
-		return Record{}, fmt.Errorf("reading a record: %w", err)
+	case err != nil:
+		return Record{}, refused(path, "file", err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

@@ -15,8 +15,8 @@ import (
 	"github.com/gofrs/flock"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 )
 
 // manifest lists the files that reports consist of, with their SHA-256, as sha256sum does.
@@ -81,7 +81,7 @@ func (p *Profile) write(files map[string][]byte) error {
 
 // writeFile writes a file in one step, unless it is already as it should be.
 func writeFile(path string, content []byte) error {
-	if err := atomicfile.RemoveUnfinished(filepath.Split(path)); err != nil {
+	if err := safefile.RemoveUnfinished(filepath.Split(path)); err != nil {
 		return err
 	}
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
@@ -90,7 +90,7 @@ func writeFile(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("a folder for %s: %w", path, err)
 	}
-	if err := atomicfile.Write(path, content); err != nil {
+	if err := safefile.Write(path, content); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil

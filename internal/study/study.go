@@ -28,11 +28,11 @@ import (
 
 	"ebsscgo/ablations"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/train"
 )
 
@@ -408,7 +408,7 @@ func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner 
 	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
 	tidy := func() error { return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.Remove(locked)) }
 	for _, folder := range needed {
-		if err := atomicfile.RemoveUnfinished(folder, id); err != nil {
+		if err := safefile.RemoveUnfinished(folder, id); err != nil {
 			return err
 		}
 	}
@@ -441,7 +441,7 @@ func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner 
 	}
 	files[train.NetworkFile(folder, id)] = network
 	for path, content := range files {
-		if err := atomicfile.Write(path, content); err != nil {
+		if err := safefile.Write(path, content); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 )
 
 // Checkpoints is the folder of checkpoints in a profile's results. Each run under way has one file there, <ID>.ckpt, and the one
@@ -93,7 +93,7 @@ func (s *trainingRun) write(variables map[string]*tensors.Tensor) error {
 	if err != nil {
 		return err
 	}
-	pending, err := atomicfile.Create(s.checkpoint(newestSuffix))
+	pending, err := safefile.Create(s.checkpoint(newestSuffix))
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *trainingRun) write(variables map[string]*tensors.Tensor) error {
 
 // readCheckpoint reads and verifies a checkpoint of a run.
 func readCheckpoint(id, path string) (variables map[string]*tensors.Tensor, p progress, err error) {
-	file, err := readRegular(path)
+	file, err := safefile.Read(path, maxNetworkSize)
 	if err != nil {
 		return nil, p, err
 	}

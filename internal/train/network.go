@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +24,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 )
 
 // Networks is the folder of trained networks in a profile's results. Each finished run has one file there, <ID>.npz: the network's
@@ -115,18 +115,6 @@ func readArrays(file []byte, described string) (variables map[string]*tensors.Te
 	return variables, text, err
 }
 
-// readRegular reads a file, unless it is a pipe, a device or larger than a network.
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxNetworkSize {
-		return nil, errors.New("it is no regular file of a network's size")
-	}
-	return os.ReadFile(path)
-}
-
 // LoadNetwork reads the trained network of a recorded run from its file: the store has its variables. The file must have one of the record's
 // checksums, and exactly the variables of the run's network.
 func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
@@ -145,7 +133,7 @@ func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
 }
 
 func loadNetwork(r record.Record, path string) (*model.Store, error) {
-	file, err := readRegular(path)
+	file, err := safefile.Read(path, maxNetworkSize)
 	if err != nil {
 		return nil, err
 	}

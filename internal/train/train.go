@@ -30,8 +30,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 )
 
 // Train trains a run and measures it. It returns the record, still without decodings and checksums, and the trained model. A run that was
@@ -47,7 +47,7 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished recor
 		if err := os.MkdirAll(r.Checkpoints, 0o755); err != nil {
 			return finished, nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
 		}
-		if err := atomicfile.RemoveUnfinished(r.Checkpoints, s.id); err != nil {
+		if err := safefile.RemoveUnfinished(r.Checkpoints, s.id); err != nil {
 			return finished, nil, err
 		}
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/atomicfile"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
 )
@@ -137,7 +137,7 @@ func (l *Lab) train(run experiments.Run) record.Record {
 	Check(err)
 	r.Network, r.Command = sums, "the notebook's cell"
 	Check(os.MkdirAll(filepath.Join(own, train.Networks), 0o755))
-	Check(atomicfile.Write(train.NetworkFile(own, run.ID()), network))
+	Check(safefile.Write(train.NetworkFile(own, run.ID()), network))
 	r = Must(r.Save(folder))
 	Check(train.RemoveCheckpoints(l.Checkpoints, run.ID()))
 	return r

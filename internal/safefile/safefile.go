@@ -1,16 +1,46 @@
-// Package atomicfile writes files in one step: to a temporary name beside their place, and then renamed. A kill leaves the old file.
-package atomicfile
+// Package safefile reads and writes whole files. It reads regular files of bounded size alone. It writes in one step: to a temporary name
+// beside the file's place, which is then renamed, so that a kill leaves the old file.
+package safefile
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 )
+
+// Open opens a regular file for reading. A pipe, a device or a folder is an error, and none makes it wait.
+func Open(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		file.Close()
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("it is no regular file")}
+	}
+	return file, nil
+}
+
+// Read reads a regular file of at most that many bytes.
+func Read(path string, most int64) ([]byte, error) {
+	file, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("oversized: it has more than %d bytes", most)}
+	}
+	return content, err
+}
 
 // Write replaces a file, whose folder has to exist. Others may read it.
 func Write(path string, content []byte) error {

@@ -1,0 +1,33 @@
+package safefile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Only regular files of at most the size asked for are read; a pipe without a writer does not make the program wait.
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	require.NoError(t, Write(path, []byte("12345")))
+	content, err := Read(path, 5)
+	require.NoError(t, err)
+	require.Equal(t, "12345", string(content))
+	_, err = Read(path, 4)
+	require.ErrorContains(t, err, "more than 4 bytes")
+
+	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.Symlink("/dev/zero", link))
+	for _, path := range []string{pipe, link, dir} {
+		_, err := Read(path, 5)
+		require.ErrorContains(t, err, "no regular file", path)
+	}
+	_, err = Read(strings.Repeat("x", 300), 5)
+	require.ErrorIs(t, err, syscall.ENAMETOOLONG)
+}
