@@ -33,21 +33,21 @@ type Term struct {
 	Untrained bool
 }
 
-// Quantity is a measurement of a trained network: its name, what stands behind a number of it, or of a difference, the format of its numbers, and
-// whether it is measured in a block of the network.
+// Quantity is a measurement of a trained network: its name with its unit, the format of its numbers, and whether it is
+// measured in a block of the network.
 type Quantity struct {
-	Name, Unit, Format string
-	InBlock            bool
+	Name, Format string
+	InBlock      bool
 }
 
 var (
 	// TestErr is the share of test images that are misclassified, in percent; TrainErr that of the training images, without
 	// augmentation and dropout.
-	TestErr  = Quantity{Name: "test error", Unit: " points", Format: "%.2f"}
-	TrainErr = Quantity{Name: "training error", Unit: " points", Format: "%.2f"}
+	TestErr  = Quantity{Name: "test error, points", Format: "%.2f"}
+	TrainErr = Quantity{Name: "training error, points", Format: "%.2f"}
 	// TrainLoss is the mean log-loss over the training images, in nats: the objective of Eq. (train_obj2) without the penalty. It is compared
 	// where the factor on the energies and α are equal.
-	TrainLoss = Quantity{Name: "training loss", Unit: " nats", Format: "%.4f"}
+	TrainLoss = Quantity{Name: "training loss, nats", Format: "%.4f"}
 	// LinearFidelity and RectifiedFidelity say how far reconstructions from a block's code, all thresholds zero, close the gap between the control and
 	// the image: (cosine − control) / (1 − control), with the cosine of the angle between image and reconstruction in the space of the network's input.
 	// The control is another image's code, decoded under the image's own switches. The decoder is linear, or rectified on the way down.
@@ -60,9 +60,6 @@ var (
 	// hypotheses, summed over channels, (Σp)² / (N Σp²). It is 1 where all N pixels have as much, and 1/N where one has all.
 	BiasSpread = Quantity{Name: "spread of class biases", Format: "%.3f", InBlock: true}
 )
-
-// Print prints a number of the quantity.
-func (q Quantity) Print(value float64) string { return fmt.Sprintf(q.Format, value) }
 
 // between predicts that a quantity of one experiment minus that of its baseline lies between two bounds.
 func between(quantity Quantity, subject, baseline string, low, high float64) Expectation {

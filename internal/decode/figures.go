@@ -50,7 +50,7 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 			branches = append(branches, plotter.XYs{{X: -c.minus}, {X: c.plus}})
 		}
 		for _, points := range branches {
-			if err := plot.AddLine(p, points, plot.Hue(0), 2.5); err != nil {
+			if _, err := plot.AddLine(p, points, plot.Hue(0), 2.5); err != nil {
 				return plot.Figure{}, fmt.Errorf("drawing the shrinkage: %w", err)
 			}
 		}

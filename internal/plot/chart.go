@@ -3,8 +3,11 @@ package plot
 import (
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -24,17 +27,21 @@ type Chart struct {
 type Curve struct {
 	// Name in the legend, which leaves out a curve without one.
 	Name string
+	// Hollow points are rings.
+	Hollow bool
 	// Points in the order of their X.
 	Points []Point
 }
 
-// Point is the mean, minimum (Low) and maximum (High) of the measurements at X.
+// Point is a value at X, with the ends of its range or interval. They equal the mean where there is none.
 type Point struct {
 	X, Mean, Low, High float64
 }
 
-// At is a point with a single measurement.
-func At(x, y float64) Point { return Point{X: x, Mean: y, Low: y, High: y} }
+// At is the mean of one or more values at x, with their smallest and largest one.
+func At(x float64, values ...float64) Point {
+	return Point{x, stat.Mean(values, nil), floats.Min(values), floats.Max(values)}
+}
 
 // maxMarkers is the number of points up to which each has a marker, and a tick of the axis; more would overlap.
 const maxMarkers = 12
@@ -42,17 +49,17 @@ const maxMarkers = 12
 // Draw draws each curve as a line through the means and, if values differ, a translucent band from minimum to maximum.
 func (c Chart) Draw() (Figure, error) { return Charts(c) }
 
-// Charts draws charts side by side.
+// Charts draws charts one below the other.
 func Charts(charts ...Chart) (Figure, error) {
-	var panels []*plot.Plot
+	var panels [][]*plot.Plot
 	for _, c := range charts {
 		p, err := c.panel()
 		if err != nil {
 			return Figure{}, err
 		}
-		panels = append(panels, p)
+		panels = append(panels, []*plot.Plot{p})
 	}
-	return Row(vg.Length(560*len(charts)), 330, panels...), nil
+	return tiles(560, vg.Length(340*len(charts)), panels), nil
 }
 
 func (c Chart) panel() (*plot.Plot, error) {
@@ -76,12 +83,12 @@ func (c Chart) panel() (*plot.Plot, error) {
 	if !c.Log {
 		return p, nil
 	}
-	if p.Y.Scale, p.Y.Tick.Marker = (plot.LogScale{}), plot.TickerFunc(logTicks); p.Y.Min <= 0 {
+	if p.Y.Min <= 0 {
 		return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
 	}
-	if p.Y.Min == p.Y.Max { // which would be widened by 1 to both sides
-		p.Y.Min, p.Y.Max = p.Y.Min/2, p.Y.Max*2
-	}
+	// From a power of ten, which have the labels, to another. LogTicks leaves out the first power below 1.
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(func(low, high float64) []plot.Tick { return plot.LogTicks{Prec: -1}.Ticks(low/10, high) })
+	p.Y.Min, p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Min))-1), math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
 	return p, nil
 }
 
@@ -104,17 +111,12 @@ func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
 	for _, point := range c.Points {
 		means = append(means, plotter.XY{X: point.X, Y: point.Mean})
 	}
-	line, markers, err := plotter.NewLinePoints(means)
-	if err != nil {
-		return err
+	line, err := AddLine(p, means, hue, 1.6)
+	if err == nil && len(means) <= maxMarkers {
+		p.Add(dots(means, hue, 2.2))
 	}
-	line.Color, line.Width = hue, 1.6
-	markers.GlyphStyle = draw.GlyphStyle{Color: hue, Radius: 2.2, Shape: draw.CircleGlyph{}}
-	if p.Add(line); len(means) <= maxMarkers {
-		p.Add(markers)
-	}
-	if c.Name != "" {
+	if err == nil && c.Name != "" {
 		p.Legend.Add(printable(c.Name), line)
 	}
-	return nil
+	return err
 }

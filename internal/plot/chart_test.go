@@ -55,7 +55,7 @@ func TestChartLogarithmic(t *testing.T) {
 	c := chart(0)
 	c.Log = true
 	text := svg(t, c)
-	for _, label := range []string{"0.2", "0.5", "1", "2"} {
+	for _, label := range []string{"0.1", "1", "10"} {
 		require.Contains(t, text, ">"+label+"</text>")
 	}
 	c.Curves[0].Points[2].Low = 0
@@ -81,6 +81,24 @@ func TestChartOfOneEpoch(t *testing.T) {
 	c := chart(0)
 	c.Curves[0].Points = c.Curves[0].Points[:1]
 	require.Contains(t, svg(t, c), ">1</text>")
+}
+
+// Axes have up to seven ticks, at round numbers.
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		labels    []string
+	}{
+		{-3, 3, []string{"−3", "−2", "−1", "0", "1", "2", "3"}},
+		{0.01, 0.31, []string{"0.05", "0.1", "0.15", "0.2", "0.25", "0.3"}},
+		{-0.2, 0.3, []string{"−0.2", "−0.1", "0", "0.1", "0.2", "0.3"}},
+	} {
+		var labels []string
+		for _, tick := range plot.Plot("", "", "").Y.Tick.Marker.Ticks(c.low, c.high) {
+			labels = append(labels, tick.Label)
+		}
+		require.Equal(t, c.labels, labels)
+	}
 }
 
 // Curves of few points have markers.

@@ -3,89 +3,59 @@ package plot
 import (
 	"fmt"
 	"image/color"
-	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
-// Dots is a dot plot: a row for each name, from the top, and in it a dot for each series.
+// Dots is a dot plot: a row for each name, from the top, and in it a dot with its interval for each curve that has a point there.
 type Dots struct {
 	// Title, in one or more lines; X names the axis.
 	Title, X string
 	// Rows are the names of the rows.
-	Rows   []string
-	Series []Series
+	Rows []string
+	// Curves have points whose X is the number of their row, from 0.
+	Curves []Curve
 	// Zero draws a line at 0, for differences.
 	Zero bool
 }
 
-// Series is a named series of values, one for each row; NaN is a missing value.
-type Series struct {
-	Name   string
-	Values []Value
-	// Hollow dots are open circles.
-	Hollow bool
-}
-
-// Value is a measured number with its interval. An empty interval, or one of NaN, is not drawn.
-type Value struct{ Value, Low, High float64 }
-
 // Draw draws the plot.
 func (d Dots) Draw() (Figure, error) {
-	p, rows := Plot(d.Title, d.X, ""), float64(len(d.Rows))
+	p, last := Plot(d.Title, d.X, ""), float64(len(d.Rows)-1)
+	width, labels := vg.Length(0), plot.ConstantTicks(nil)
+	for i, name := range d.Rows {
+		labels = append(labels, plot.Tick{Value: last - float64(i), Label: printable(name)})
+		width = max(width, p.Y.Tick.Label.Width(printable(name)))
+	}
 	if d.Zero {
-		if err := AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: rows - 0.4}}, color.Gray{0x80}, 1); err != nil {
+		if _, err := AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: last + 0.6}}, color.Gray{0x80}, 1); err != nil {
 			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
 		}
 	}
-	for i, s := range d.Series {
-		offset := 0.26 * (float64(len(d.Series)-1)/2 - float64(i))
-		dots := &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: Hue(i), Radius: 4, Shape: draw.CircleGlyph{}}}
-		if s.Hollow {
-			dots.Shape = draw.RingGlyph{}
-		}
-		for row, value := range s.Values {
-			if math.IsNaN(value.Value) {
-				continue
-			}
-			y := rows - 1 - float64(row) + offset
-			dots.XYs = append(dots.XYs, plotter.XY{X: value.Value, Y: y})
-			if value.Low < value.High {
-				if err := AddLine(p, plotter.XYs{{X: value.Low, Y: y}, {X: value.High, Y: y}}, Hue(i), 1.5); err != nil {
-					return Figure{}, fmt.Errorf("drawing %s: %w", s.Name, err)
-				}
+	for i, c := range d.Curves {
+		var means plotter.XYs
+		for _, point := range c.Points {
+			y := last - point.X + 0.26*(float64(len(d.Curves)-1)/2-float64(i))
+			means = append(means, plotter.XY{X: point.Mean, Y: y})
+			if _, err := AddLine(p, plotter.XYs{{X: point.Low, Y: y}, {X: point.High, Y: y}}, Hue(i), 1.5); err != nil {
+				return Figure{}, fmt.Errorf("drawing %s: %w", c.Name, err)
 			}
 		}
-		if len(dots.XYs) > 0 {
-			p.Add(dots)
+		glyphs := []plot.Thumbnailer{dots(means, Hue(i), 4)}
+		if c.Hollow {
+			glyphs = append(glyphs, dots(means, color.White, 3))
 		}
-		if len(d.Series) > 1 {
-			p.Legend.Add(printable(s.Name), dots)
+		for _, glyph := range glyphs {
+			p.Add(glyph.(plot.Plotter))
+		}
+		if len(d.Curves) > 1 && len(means) > 0 {
+			p.Legend.Add(printable(c.Name), glyphs...)
 		}
 	}
-	var labels plot.ConstantTicks
-	width := vg.Length(440) // beside the names
-	p.Y.Tick.Label.Font = sans(11)
-	for i, name := range d.Rows {
-		labels = append(labels, plot.Tick{Value: rows - 1 - float64(i), Label: printable(name)})
-		width = max(width, 440+p.Y.Tick.Label.Width(printable(name)))
-	}
-	p.Y.Tick.Marker, p.Y.Min, p.Y.Max = labels, -0.6, rows-0.4
+	p.Y.Tick.Marker, p.Y.Min, p.Y.Max = labels, -0.6, last+0.6
 	margin := (p.X.Max - p.X.Min) / 25 // so that no interval ends where the axis does
 	p.X.Min, p.X.Max = p.X.Min-margin, p.X.Max+margin
-	return Row(width, vg.Length(110+32*rows), p), nil // the title in two lines, the axis and its label take 100
-}
-
-// AddLine adds a line of that width in points to a plot.
-func AddLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length) error {
-	line, err := plotter.NewLine(points)
-	if err != nil {
-		return err
-	}
-	line.Color, line.Width = hue, width
-	p.Add(line)
-	return nil
+	return Row(440+width, vg.Length(150+32*last), p), nil // a title in three lines, the axis and its label take 115
 }

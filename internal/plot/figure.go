@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"strconv"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -59,7 +59,7 @@ func Plot(title, x, y string) *plot.Plot {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = printable(title), x, y
 	p.Title.TextStyle.Font, p.Title.Padding = sans(13), 8
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Label.Padding, axis.Tick.Label.Font = sans(12), 5, sans(10)
+		axis.Label.TextStyle.Font, axis.Label.Padding, axis.Tick.Label.Font = sans(12), 5, sans(11)
 		axis.Tick.Marker = plot.TickerFunc(decimalTicks)
 	}
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding, p.Legend.YPosition = true, true, 2, draw.PosCenter
@@ -70,31 +70,50 @@ func Plot(title, x, y string) *plot.Plot {
 	return p
 }
 
-const (
-	// margin around plots, in points.
-	margin = 10
-	// legendTop is the distance of a legend from the top of its plot, in points: the height of a title in two lines.
-	legendTop = 40
-)
+// AddLine adds a line of that width in points to a plot.
+func AddLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length) (*plotter.Line, error) {
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return nil, err
+	}
+	line.Color, line.Width = hue, width
+	p.Add(line)
+	return line, nil
+}
+
+func dots(points plotter.XYs, hue color.Color, radius vg.Length) *plotter.Scatter {
+	return &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: hue, Radius: radius, Shape: draw.CircleGlyph{}}}
+}
 
 // Row returns the figure of plots side by side with aligned axes and a margin, of that total size in points. A plot's legend stands
 // to the right of the plot, which it would cover inside.
 func Row(width, height vg.Length, plots ...*plot.Plot) Figure {
-	legends := make([]plot.Legend, len(plots))
-	for i, p := range plots {
-		legends[i], p.Legend = p.Legend, plot.NewLegend()
+	return tiles(width, height, [][]*plot.Plot{plots})
+}
+
+// margin around plots, in points.
+const margin = 10
+
+// tiles is [Row] for rows of plots, one below the other.
+func tiles(width, height vg.Length, rows [][]*plot.Plot) Figure {
+	legends := map[*plot.Plot]plot.Legend{}
+	for _, p := range slices.Concat(rows...) {
+		legends[p], p.Legend = p.Legend, plot.NewLegend()
 	}
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.SetColor(color.White)
 		canvas.Fill(canvas.Rectangle.Path())
 		inner := draw.Crop(canvas, margin, -margin, margin, -margin)
-		tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: margin}
-		for i, place := range plot.Align([][]*plot.Plot{plots}, tiles, inner)[0] {
-			if size := legends[i].Rectangle(place).Size(); size.X > 0 {
-				legends[i].Draw(draw.Crop(place, place.Size().X-size.X, 0, 0, -legendTop))
-				place = draw.Crop(place, 0, -size.X-margin, 0, 0)
+		for i, places := range plot.Align(rows, draw.Tiles{Rows: len(rows), Cols: len(rows[0]), PadX: margin, PadY: margin}, inner) {
+			for j, place := range places {
+				p := rows[i][j]
+				legend, top := legends[p], p.Title.TextStyle.Height(p.Title.Text)+p.Title.Padding
+				if size := legend.Rectangle(place).Size(); size.X > 0 {
+					legend.Draw(draw.Crop(place, place.Size().X-size.X, 0, 0, -top))
+					place = draw.Crop(place, 0, -size.X-margin, 0, 0)
+				}
+				p.Draw(place)
 			}
-			plots[i].Draw(place)
 		}
 	}}
 }
@@ -112,14 +131,11 @@ func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// printable replaces the subscript minus of EBC₆₋₇, which the font lacks.
-func printable(name string) string { return strings.ReplaceAll(name, "₋", "-") }
+// printable replaces the subscript minus of EBC₆₋₇, which the font lacks, by the low macron.
+func printable(name string) string { return strings.ReplaceAll(name, "₋", "ˍ") }
 
-// decimalTicks are up to seven ticks at round numbers; none if the axis has no length.
+// decimalTicks are up to seven ticks at round numbers.
 func decimalTicks(low, high float64) []plot.Tick {
-	if !(low < high) {
-		return nil
-	}
 	step := math.Pow(10, math.Floor(math.Log10((high-low)/6)))
 	for i := 0; (high-low)/step > 6; i++ {
 		step *= []float64{2, 2.5, 2}[i%3]
@@ -134,23 +150,7 @@ func decimalTicks(low, high float64) []plot.Tick {
 
 func ticksAt(values []float64) (all []plot.Tick) {
 	for _, value := range values {
-		all = append(all, plot.Tick{Value: value, Label: strings.Replace(strconv.FormatFloat(value, 'g', 5, 64), "-", "−", 1)})
+		all = append(all, plot.Tick{Value: value, Label: strings.Replace(fmt.Sprintf("%.5g", value), "-", "−", 1)})
 	}
 	return all
-}
-
-// logTicks are ticks of a logarithmic axis at 1, 2 and 5 times powers of ten; decimal ones of an axis that is too short for two of them.
-func logTicks(low, high float64) []plot.Tick {
-	var values []float64
-	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
-		for _, value := range []float64{power, 2 * power, 5 * power} {
-			if value >= low && value <= high {
-				values = append(values, value)
-			}
-		}
-	}
-	if len(values) < 2 {
-		return decimalTicks(low, high)
-	}
-	return ticksAt(values)
 }

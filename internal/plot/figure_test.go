@@ -15,9 +15,9 @@ func TestFiguresAreDeterministic(t *testing.T) {
 	for name, draw := range map[string]func() (plot.Figure, error){
 		"chart": chart(0.1).Draw,
 		"dots": func() (plot.Figure, error) {
-			return plot.Dots{Title: "title", X: "axis", Rows: []string{"a", "b"}, Series: []plot.Series{
-				{Name: "first", Values: []plot.Value{{Value: 1, Low: 0, High: 2}, {Value: 3}}},
-				{Name: "second", Hollow: true, Values: []plot.Value{{Value: 2}, {Value: -1}}},
+			return plot.Dots{Title: "title", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{
+				{Name: "first", Points: []plot.Point{{Mean: 1, Low: 0, High: 2}, plot.At(1, 3)}},
+				{Name: "second", Hollow: true, Points: []plot.Point{plot.At(0, 2), plot.At(1, -1)}},
 			}, Zero: true}.Draw()
 		},
 		"grid": func() (plot.Figure, error) {

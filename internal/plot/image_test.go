@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"image/color"
 	"image/png"
-	"math"
 	"strings"
 	"testing"
 
@@ -94,24 +93,23 @@ func TestTilesGrowWithText(t *testing.T) {
 	require.Greater(t, grid("", 1, tile).Height, plain.Height)
 }
 
-func TestDotsOmitMissingValues(t *testing.T) {
-	ink := func(values ...plot.Value) float64 {
-		figure, err := plot.Dots{Title: "title\nsubtitle", X: "axis", Rows: []string{"a", "b"}, Series: []plot.Series{{Values: values}}}.Draw()
+// A row has a dot where a curve has a point, with a line where the point has an interval.
+func TestDots(t *testing.T) {
+	ink := func(points ...plot.Point) float64 {
+		figure, err := plot.Dots{Title: "title\nsubtitle", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{{Points: points}}}.Draw()
 		require.NoError(t, err)
 		return drawn(t, figure)(color.NRGBAModel.Convert(plot.Hue(0)).(color.NRGBA))
 	}
-	both := ink(plot.Value{Value: 1}, plot.Value{Value: 2})
+	both := ink(plot.At(0, 1), plot.At(1, 2))
 	require.Positive(t, both)
-	require.InDelta(t, both/2, ink(plot.Value{Value: 1}, plot.Value{Value: math.NaN()}), 0.05*both)
-	require.Greater(t, ink(plot.Value{Value: 1, Low: 0.5, High: 1.5}, plot.Value{Value: 2}), 1.2*both, "with an interval")
-	unknown := plot.Value{Value: 1, Low: math.NaN(), High: math.NaN()}
-	require.InDelta(t, both, ink(unknown, plot.Value{Value: 2}), 0.05*both)
-	require.Zero(t, ink(plot.Value{Value: math.NaN()}, plot.Value{Value: math.NaN()}))
+	require.InDelta(t, both/2, ink(plot.At(0, 1)), 0.05*both)
+	require.Greater(t, ink(plot.Point{Mean: 1, Low: 0.5, High: 1.5}, plot.At(1, 2)), 1.2*both)
+	require.Zero(t, ink())
 }
 
 // Hollow dots have less ink. Differences have a line at 0, wherever the values are, and names of any length leave room for the values.
 func TestDotsOfDifferences(t *testing.T) {
-	dots := plot.Dots{Title: "title", X: "axis", Rows: []string{"a"}, Series: []plot.Series{{Values: []plot.Value{{Value: 4}}}}}
+	dots := plot.Dots{Title: "title", X: "axis", Rows: []string{"a"}, Curves: []plot.Curve{{Points: []plot.Point{plot.At(0, 4)}}}}
 	ink := func(hue color.Color) float64 {
 		figure, err := dots.Draw()
 		require.NoError(t, err)
@@ -119,7 +117,7 @@ func TestDotsOfDifferences(t *testing.T) {
 	}
 	full := ink(plot.Hue(0))
 	before := ink(color.Gray{0x80}) // of letters
-	dots.Zero, dots.Series[0].Hollow = true, true
+	dots.Zero, dots.Curves[0].Hollow = true, true
 	require.Less(t, ink(plot.Hue(0)), full/2)
 	require.Greater(t, ink(color.Gray{0x80}), 10*before)
 	short, err := dots.Draw()

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -76,7 +75,7 @@ func (p *Profile) unjudged(v Verdict) string {
 				continue
 			}
 			if len(records) < row.Planned {
-				fewer = row.seeds()
+				fewer = seeds(row)
 			}
 			if !term.Untrained && slices.ContainsFunc(records, func(r record.Record) bool { return !r.Learned() }) {
 				failed = "a run did not learn"
@@ -122,7 +121,7 @@ func claimsTable(verdicts []Verdict) Table {
 		{Title: "corrected p", Kind: Number},
 	}}
 	for _, v := range verdicts {
-		t.Rows = append(t.Rows, []Cell{text(v.Name), text(v.Says), text(v.Where), text(v.Reading), v.word(), significant(v.P)})
+		t.Rows = append(t.Rows, []Cell{text(v.Name), text(v.Says), text(v.Where), text(v.Reading), v.word(), formatted(v.P, "%.2g")})
 	}
 	return t
 }
@@ -136,36 +135,20 @@ func (v Verdict) word() Cell {
 }
 
 func (p *Profile) expectationsTable(verdicts []Verdict) Table {
-	same := func(name string) string { return name }
 	t := Table{Name: "claims", Columns: []Column{
-		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"}, {Title: "quantity", Name: "quantity"}, {Title: "of"}, {Name: "contrast"},
-		{Title: "measured (95 % interval)", Name: "measured", Kind: Interval}, {Name: "n", Kind: Number}, {Name: "standard_error", Kind: Number},
-		{Name: "degrees", Kind: Number}, {Title: "expected"}, {Name: "low", Kind: Number}, {Name: "high", Kind: Number},
+		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"}, {Title: "quantity", Name: "quantity"}, {Title: "of", Name: "contrast"},
+		{Title: "measured (95 % interval)", Name: "measured", Kind: Interval}, {Title: "seeds", Name: "n", Kind: Number},
+		{Title: "expected above", Name: "low", Kind: Number}, {Title: "expected below", Name: "high", Kind: Number},
 		{Name: "verdict"}, {Name: "reason"}, {Name: "corrected_p", Kind: Number},
 	}}
 	for _, v := range verdicts {
 		for i, e := range v.Expect {
-			measured := v.Estimates[i]
 			t.Rows = append(t.Rows, []Cell{
-				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, p.suite.Title)), text(contrast(e.Terms, same)),
-				estimated(measured, e.Quantity.Print),
-				count(measured.N), known(measured.Error, measured, 4), known(measured.Degrees, measured, 0), text(bounds(e)),
-				number(e.Low, -1), number(e.High, -1), text(v.Word), text(v.Reason), significant(v.P),
+				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, p.suite.Title)),
+				estimated(v.Estimates[i], e.Quantity.Format), count(v.Estimates[i].N), formatted(e.Low, "%g"), formatted(e.High, "%g"),
+				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})
 		}
 	}
 	return t
-}
-
-// bounds are those of an expectation in words: "below 0 points".
-func bounds(e experiments.Expectation) string {
-	low, high := number(e.Low, -1).read(), number(e.High, -1).read()
-	switch unit := e.Quantity.Unit; {
-	case math.IsInf(e.Low, 0):
-		return "below " + high + unit
-	case math.IsInf(e.High, 0):
-		return "above " + low + unit
-	default:
-		return fmt.Sprintf("%s to %s%s", low, high, unit)
-	}
 }

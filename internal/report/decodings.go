@@ -4,12 +4,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/stats"
 )
 
@@ -35,22 +34,13 @@ var measures = []struct {
 	{"spread of biases", "bias_spread", func(l record.Level) *float64 { return l.BiasSpread }},
 }
 
-func (r Row) decoded() []record.Record {
-	return slices.DeleteFunc(slices.Clone(r.Records), func(r record.Record) bool { return r.Decodings == nil })
-}
-
 // Decodings are the measurements on the decodings of rows, block by block, as trained and before training: means over seeds.
-// Those of one row have a title.
 func Decodings(rows ...Row) Table {
 	t := Table{Name: "decodings", Columns: []Column{{Name: "experiment"}, {Title: "block"}, {Name: "block"}, {Name: "trained"}}}
 	for _, m := range measures {
-		t.Columns = append(t.Columns, Column{Title: m.title, Kind: Number}, Column{Name: m.name, Kind: Mean})
+		t.Columns = append(t.Columns, Column{Title: m.title, Name: m.name, Kind: Mean})
 	}
 	for _, row := range rows {
-		if decoded := row.decoded(); len(decoded) > 0 && len(rows) == 1 {
-			t.Title = fmt.Sprintf("Decodings of %s: means over %s and %d test images", row.Title, seeds(len(decoded)), decoded[0].Decodings.Images)
-			t.Notes = []string{"[decodings.csv](decodings.csv)"}
-		}
 		for _, trained := range []bool{true, false} {
 			t.Rows = append(t.Rows, row.levels(trained)...)
 		}
@@ -60,10 +50,12 @@ func Decodings(rows ...Row) Table {
 
 func (r Row) levels(trained bool) (lines [][]Cell) {
 	var seeds [][]record.Level
-	for _, r := range r.decoded() {
-		if trained {
+	for _, r := range r.Records {
+		switch {
+		case r.Decodings == nil:
+		case trained:
 			seeds = append(seeds, r.Decodings.Trained)
-		} else {
+		default:
 			seeds = append(seeds, r.Decodings.Untrained)
 		}
 	}
@@ -83,12 +75,11 @@ func (r Row) levels(trained bool) (lines [][]Cell) {
 					values = append(values, *value)
 				}
 			}
-			s := stats.SampleOf(values)
-			shown := number(s.Mean, 2)
-			if m.name == "difference" {
-				shown = significant(s.Mean)
+			cell := mean(stats.SampleOf(values), 2)
+			if m.name == "difference" { // it is small
+				cell.format = "%.2g"
 			}
-			line = append(line, shown, mean(s, 4))
+			line = append(line, cell)
 		}
 		lines = append(lines, line)
 	}
@@ -100,19 +91,18 @@ type figure struct{ path, title string }
 
 // pictures are those of the row's decodings: of its first seed, if that network learned. It refuses one that is not the recorded one.
 func (p *Profile) pictures(row Row) (figures []figure, err error) {
-	decoded := row.decoded()
-	if len(decoded) == 0 || !decoded[0].Learned() {
+	if len(row.Records) == 0 || row.Records[0].Decodings == nil || !row.Records[0].Learned() {
 		return nil, nil
 	}
-	for _, f := range decoded[0].Decodings.Figures {
+	for _, f := range row.Records[0].Decodings.Figures {
 		path := filepath.Join(p.Folder, record.FiguresFolder, f.File)
-		picture, err := os.ReadFile(path)
+		picture, err := safefile.Read(path, maxSize)
 		if err == nil && checksum(picture) != f.SHA256 {
 			err = errors.New(path + " has another SHA-256")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("a picture of record %s: %w; copy it from where the run was trained or from git, or remove the record and run again",
-				decoded[0].ID, err)
+				row.Records[0].ID, err)
 		}
 		figures = append(figures, figure{record.FiguresFolder + "/" + f.File, f.Title})
 	}

@@ -86,9 +86,14 @@ func stepped(run experiments.Run) (train, test float64) {
 	return test - 10, test
 }
 
+// writeAll writes the reports of profile quick.
+func writeAll(t testing.TB, results string) (map[string]*report.Profile, error) {
+	return report.WriteAll(results, map[string]experiments.Profile{"quick": profile(t, "quick")}, suite)
+}
+
 // write writes the reports of profile quick and returns all files of its folder but the records, by their paths.
 func write(t testing.TB, results string) map[string]string {
-	_, err := report.Write(results, "quick", profile(t, "quick"), suite)
+	_, err := writeAll(t, results)
 	require.NoError(t, err)
 	return files(t, filepath.Join(results, "quick"))
 }

@@ -24,7 +24,7 @@ type Profile struct {
 	// Records of the folder, by ID: of planned runs, and of trials.
 	Records map[string]record.Record
 	// Studies of the profile that have a record of a planned run. Headline names the one whose differences answer the paper's question: the first
-	// that the paper reports as rows; empty where it has no record.
+	// that the paper reports as rows.
 	Studies  experiments.Suite
 	Headline string
 	// Datasets of the records, of each kind of images.
@@ -41,7 +41,7 @@ type Row struct {
 	experiments.Experiment
 	// Study that it belongs to.
 	Study experiments.Study
-	// Planned is the number of seeds that the profile plans. Records are those that are there, by their seeds.
+	// Planned is the number of seeds that the profile plans. Records are those that are there, in the order of seeds.
 	Planned int
 	Records []record.Record
 }
@@ -86,14 +86,14 @@ func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error)
 	sets, first := map[experiments.Images]experiments.Dataset{}, map[experiments.Images]record.Record{}
 	for _, r := range p.sorted {
 		if r.Run.Profile != p.Name {
-			return nil, fmt.Errorf("%s is of profile %s, in a folder of profile %s: move it to its own", path(r), r.Run.Profile, p.Name)
+			return nil, fmt.Errorf("%q is of profile %q, in a folder of profile %s: move it to its own", path(r), r.Run.Profile, p.Name)
 		}
 		study, _, err := p.suite.Experiment(r.Run.Experiment)
 		if err != nil {
 			continue // no longer declared
 		}
 		if other, ok := first[study.Images]; ok && other.Run.Dataset != r.Run.Dataset {
-			return nil, fmt.Errorf("%s and %s are of different data sets (%s and %s): give each a folder of its own",
+			return nil, fmt.Errorf("%q and %q are of different data sets (%q and %q): give each a folder of its own",
 				path(other), path(r), other.Run.Dataset.Name, r.Run.Dataset.Name)
 		}
 		sets[study.Images], first[study.Images] = r.Run.Dataset, r
@@ -101,48 +101,44 @@ func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error)
 	return sets, nil
 }
 
-// plan makes the rows of a study, on a data set that is empty where no record names one. On images that are not the paper's, the paper's numbers
-// do not stand beside ours.
-func (p *Profile) plan(study experiments.Study, set experiments.Dataset) error {
-	if set.Name == "" {
-		return nil
+// plan makes the rows of a study, on a data set that is empty where no record names one: such rows have no records. On images that are not the
+// paper's, the paper's numbers do not stand beside ours.
+func (p *Profile) plan(study experiments.Study, set experiments.Dataset) (err error) {
+	if p.Headline == "" && study.Report == experiments.Rows && !study.Ablation {
+		p.Headline = study.Name
 	}
-	runs, err := experiments.Plan(study, p.Profile, set, experiments.Overrides{})
-	if err != nil {
-		return err
+	var runs []experiments.Run
+	if set.Name != "" {
+		if runs, err = experiments.Plan(study, p.Profile, set, experiments.Overrides{}); err != nil {
+			return err
+		}
 	}
-	rows, found := map[string]*Row{}, false
+	found := false
 	for _, e := range study.Experiments {
-		if !dataset.OfThePaper(set.Name) {
+		if set.Name != "" && !dataset.OfThePaper(set.Name) {
 			e.Paper = experiments.Paper{}
 		}
-		rows[e.Name] = &Row{Experiment: e, Study: study}
-	}
-	for _, run := range runs {
-		row := rows[run.Experiment]
-		row.Planned++
-		if r, ok := p.Records[run.ID()]; ok {
-			row.Records, found, p.planned[r.ID] = append(row.Records, r), true, true
+		row := Row{Experiment: e, Study: study, Planned: p.Scales[study.Name].Seeds}
+		for _, run := range runs {
+			if r, ok := p.Records[run.ID()]; ok && run.Experiment == e.Name {
+				row.Records, found, p.planned[r.ID] = append(row.Records, r), true, true
+			}
 		}
+		p.rows[e.Name] = row
 	}
-	if !found {
-		return nil
-	}
-	for name, row := range rows {
-		p.rows[name] = *row
-	}
-	if p.Studies = append(p.Studies, study); p.Headline == "" && study.Report == experiments.Rows && !study.Ablation {
-		p.Headline = study.Name
+	if found {
+		p.Studies = append(p.Studies, study)
 	}
 	return nil
 }
 
 // Rows are the rows of a study in their order, those without a record, too. A study without any record has none.
 func (p *Profile) Rows(study experiments.Study) (rows []Row) {
+	if !slices.ContainsFunc(p.Studies, func(s experiments.Study) bool { return s.Name == study.Name }) {
+		return nil
+	}
 	for _, e := range study.Experiments {
-		if row, ok := p.rows[e.Name]; ok {
-			rows = append(rows, row)
-		}
+		rows = append(rows, p.rows[e.Name])
 	}
 	return rows
 }
@@ -165,17 +161,43 @@ func TrainErr(r record.Record) float64  { return r.TrainErr }
 func TestErr(r record.Record) float64   { return r.TestErr }
 func TrainLoss(r record.Record) float64 { return r.TrainLoss }
 
-// seeds says how many of the planned seeds are recorded: "3", or "2 of 3 seeds".
-func (r Row) seeds() string {
-	if len(r.Records) < r.Planned {
-		return fmt.Sprintf("%d of %s", len(r.Records), seeds(r.Planned))
+// scale says at what size a study is run, and how many seeds of it are recorded.
+func (p *Profile) scale(study experiments.Study) string {
+	var rows []Row
+	for _, e := range study.Experiments {
+		rows = append(rows, p.rows[e.Name])
 	}
-	return fmt.Sprint(r.Planned)
+	scale := p.Scales[study.Name]
+	return fmt.Sprintf("%s: width %d, %d epochs, %s", p.Name, scale.Width, scale.Epochs, seeds(rows...))
 }
 
-func seeds(number int) string {
-	if number == 1 {
-		return "1 seed"
+// describe adds to scale, in a second line, on which images.
+func (p *Profile) describe(study experiments.Study) string {
+	set, scale := p.Datasets[study.Images], p.Scales[study.Name]
+	title := dataset.Title(set.Name)
+	if !dataset.OfThePaper(set.Name) {
+		title += " in place of " + string(study.Images)
 	}
-	return fmt.Sprintf("%d seeds", number)
+	return fmt.Sprintf("%s,\n%d training and %d test images of %s", p.scale(study),
+		min(cmp.Or(scale.TrainImages, set.Train), set.Train), min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
+}
+
+// seeds says how many of the planned seeds rows have: "5 seeds", "1 of 5 seeds" or "0 to 3 of 5 seeds".
+func seeds(rows ...Row) string {
+	planned, least, most := rows[0].Planned, len(rows[0].Records), 0
+	for _, row := range rows {
+		least, most = min(least, len(row.Records)), max(most, len(row.Records))
+	}
+	all := fmt.Sprintf("%d seeds", planned)
+	if planned == 1 {
+		all = "1 seed"
+	}
+	switch {
+	case least == planned:
+		return all
+	case least == most:
+		return fmt.Sprintf("%d of %s", least, all)
+	default:
+		return fmt.Sprintf("%d to %d of %s", least, most, all)
+	}
 }

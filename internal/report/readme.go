@@ -2,12 +2,10 @@ package report
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"net/url"
 	"strings"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 )
@@ -53,7 +51,7 @@ func (g *page) chart(name, title string, draw func() (plot.Figure, error)) {
 }
 
 func (g *page) picture(f figure) {
-	fmt.Fprintf(&g.text, "\n![%s](%s)\n", escaped(f.title), strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29").Replace(f.path))
+	fmt.Fprintf(&g.text, "\n![%s](%s)\n", escaped(f.title), (&url.URL{Path: f.path}).EscapedPath())
 }
 
 func (g *page) fail(err error) {
@@ -84,6 +82,9 @@ func (p *Profile) files() (map[string][]byte, error) {
 
 func (p *Profile) differences(g *page, study experiments.Study) {
 	if t := p.Differences(study); len(t.Rows) > 0 {
+		if study.Name == p.Headline {
+			t.Title = p.describe(study)
+		}
 		g.table(t)
 		g.chart(t.Name, "differences in test error between rows", func() (plot.Figure, error) { return p.drawDifferences(study) })
 	}
@@ -103,6 +104,7 @@ func (p *Profile) study(g *page, study experiments.Study) {
 	}
 	for _, row := range p.Rows(study) {
 		if t := Decodings(row); len(t.Rows) > 0 {
+			t.Title = fmt.Sprintf("Decodings of %s: means over %s and %d test images", row.Title, seeds(row), row.Records[0].Decodings.Images)
 			g.text.WriteString("\n" + t.Markdown()) // all are in one CSV file
 		}
 		pictures, err := p.pictures(row)
@@ -136,20 +138,4 @@ func (p *Profile) lists(g *page) {
 			g.csv(t)
 		}
 	}
-}
-
-// describe says in a line on what a study was run.
-func (p *Profile) describe(study experiments.Study) string {
-	processors, commits, set := map[string]bool{}, map[string]bool{}, ""
-	for _, row := range p.Rows(study) {
-		for _, r := range row.Records {
-			set, processors[r.Origin.Processor()], commits[fmt.Sprintf("%.12s", r.Origin.Commit)] = r.Run.Dataset.Name, true, true
-		}
-	}
-	list := func(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), ", ") }
-	title := dataset.Title(set)
-	if !dataset.OfThePaper(set) {
-		title += " in place of " + string(study.Images)
-	}
-	return fmt.Sprintf("%s; profile %s: %s; %s; commit %s", title, p.Name, p.scale(study), list(processors), list(commits))
 }

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -9,7 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,8 +63,8 @@ func TestNumbersStandInCSV(t *testing.T) {
 		[]string{row["experiment"], row["test_err"], row["test_err_n"], row["paper_test_err"], row["paper_parameters"], row["planned_seeds"]})
 	difference := cells(t, written["differences.csv"])
 	require.Len(t, difference, 5)
-	require.Equal(t, []string{"ssc-ebc67", "relu-lc7", "-2.17", "-4", "16"}, []string{difference[4]["experiment"], difference[4]["base"],
-		difference[4]["paper"], difference[4]["here"], difference[4]["degrees"]})
+	require.Equal(t, []string{"ssc-ebc67", "relu-lc7", "-2.17", "-4", "5"}, []string{difference[4]["experiment"], difference[4]["base"],
+		difference[4]["paper"], difference[4]["here"], difference[4]["seeds"]})
 	require.Len(t, cells(t, written["runs.csv"]), 25)
 	require.Len(t, cells(t, written["curves.csv"]), 25*4)
 	require.Len(t, cells(t, written["decodings.csv"]), 14)
@@ -72,7 +75,7 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "unroll", "table")
 	answer, rest, _ := strings.Cut(write(t, results)[report.File], "\n## ")
-	require.Contains(t, answer, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (−4.58 to −3.42)** | 5 |")
+	require.Contains(t, answer, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (−4.58 to −3.42)** |")
 	require.Contains(t, answer, "](figures/differences.svg)")
 	require.Contains(t, answer, "1000 training and 200 test images")
 	require.Less(t, strings.Index(rest, "figures/curves.svg"), strings.Index(rest, "figures/unroll.svg"))
@@ -130,17 +133,98 @@ func TestMissingSeeds(t *testing.T) {
 	}
 }
 
-// A damaged record in one folder leaves the reports of all as they are.
+// A damaged record or picture in one folder leaves the reports of all as they are.
 func TestAllIsLoadedFirst(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "table")
-	damaged := filepath.Join(results, "quick-mnist32", record.Folder, "relu-lc7-1-0123456789.json")
-	require.NoError(t, os.MkdirAll(filepath.Dir(damaged), 0o755))
-	require.NoError(t, os.WriteFile(damaged, nil, 0o644))
 	both := map[string]experiments.Profile{"quick": profile(t, "quick"), "quick-mnist32": profile(t, "quick")}
-	_, err := report.WriteAll(results, both, suite)
+	r := recordtest.New(t, suite, "ssc-ebc67", "quick", 1, experiments.Overrides{})
+	r.Decodings.Figures = []record.Figure{{File: "missing.png", SHA256: fmt.Sprintf("%x", sha256.Sum256(nil))}}
+	_, err := r.Save(filepath.Join(results, "quick-mnist32", record.Folder))
+	require.NoError(t, err)
+	_, err = report.WriteAll(results, both, suite)
+	require.ErrorContains(t, err, "missing.png")
+	damaged := filepath.Join(results, "quick-mnist32", record.Folder, "relu-lc7-1-0123456789.json")
+	require.NoError(t, os.WriteFile(damaged, nil, 0o644))
+	_, err = report.WriteAll(results, both, suite)
 	require.ErrorContains(t, err, damaged)
-	require.NoFileExists(t, filepath.Join(results, "quick", report.File))
+	require.Empty(t, files(t, results))
+}
+
+// What records say does nothing on a page, in a spreadsheet or in a terminal, and cannot leave its cell.
+func TestHostileRecords(t *testing.T) {
+	results := t.TempDir()
+	const hostile = "=cmd|'/C calc'!A0 <script>alert(1)</script> $x$ `**b**` [a](b)"
+	fill(t, results, stepped, func(r *record.Record) bool {
+		r.Command, r.Origin.Commit, r.Origin.CPU, r.Run.Dataset.Name = hostile, hostile, hostile, hostile+"\x1b[31m\n\n# Title"
+		if picture(t, results, r, "a) <script> ![b](c.png"); r.Run.Seed == 1 {
+			r.Decodings.Figures[0].Title = hostile
+		}
+		return true
+	}, "decoding")
+	written := write(t, results)
+	for _, command := range []string{"<script", "# Title\n", "\x1b", " $x$", " [a](b)", "**b**`", "![b]"} {
+		require.NotContains(t, written[report.File], command)
+	}
+	require.Equal(t, 1, strings.Count(written[report.File], "!["))
+	for _, row := range cells(t, written["runs.csv"]) {
+		require.Equal(t, "'"+hostile, row["command"])
+		require.Equal(t, "'"+hostile+"[31m  # Title", row["dataset"])
+	}
+	save(t, results, recordtest.New(t, suite, "ssc-ebc17", "quick", 9, experiments.Overrides{Seeds: 9}))
+	_, err := writeAll(t, results)
+	require.ErrorContains(t, err, "different data sets")
+	require.NotContains(t, err.Error(), "\x1b")
+	require.NotContains(t, err.Error(), "\n")
+}
+
+// Files in place of reports that are pipes, devices or huge are replaced or left, and do not make the program wait.
+func TestHostileFiles(t *testing.T) {
+	results := t.TempDir()
+	folder := filepath.Join(results, "quick")
+	fill(t, results, stepped, func(r *record.Record) bool {
+		picture(t, results, r, "decoded.png")
+		return r.Run.Seed == 1
+	}, "decoding")
+	inTime := func() (err error) {
+		done := make(chan error)
+		go func() {
+			_, err := writeAll(t, results)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(20 * time.Second):
+			require.Fail(t, "it waits")
+			return nil
+		}
+	}
+	want := write(t, results)
+	for _, name := range []string{"manifest.txt", report.File, filepath.Join("figures", "decoded.png"), filepath.Join(record.Folder, "report.lock")} {
+		path := filepath.Join(folder, name)
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for kind, make := range map[string]func() error{
+			"pipe":   func() error { return syscall.Mkfifo(path, 0o644) },
+			"device": func() error { return os.Symlink("/dev/zero", path) },
+			"huge": func() error {
+				return errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, 1<<40))
+			},
+		} {
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, make())
+			if err := inTime(); strings.HasSuffix(name, ".png") {
+				require.ErrorContains(t, err, path, kind)
+				require.NotContains(t, err.Error(), "\n")
+				require.NoError(t, os.Remove(path))
+				require.NoError(t, os.WriteFile(path, content, 0o644))
+			} else {
+				require.NoError(t, err, kind)
+			}
+			require.Equal(t, want, files(t, folder), "%s in place of %s", kind, name)
+		}
+	}
 }
 
 // One folder has one data set for each kind of images, of one profile.
@@ -183,7 +267,7 @@ func TestDamageChangesNothing(t *testing.T) {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(content), `"Seconds": 12`, `"Seconds": 13`, 1)), 0o644))
-	_, err = report.Write(results, "quick", profile(t, "quick"), suite)
+	_, err = writeAll(t, results)
 	require.ErrorContains(t, err, path)
 	require.Equal(t, before, files(t, filepath.Join(results, "quick")))
 }
@@ -221,8 +305,16 @@ func TestManifest(t *testing.T) {
 	for _, name := range []string{"../outside.csv", "figures/../../outside.csv", outside, "link.csv", "", "..", "figures"} {
 		lines += sum + "  " + name + "\n"
 	}
+	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "pipe.csv"), 0o644))
+	put("huge.csv", "")
+	require.NoError(t, os.Truncate(filepath.Join(folder, "huge.csv"), 1<<40))
+	lines += sum + "  pipe.csv\n" + sum + "  huge.csv\n"
 	put("manifest.txt", second["manifest.txt"]+lines)
-	third := write(t, results)
+	_, err = writeAll(t, results)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(folder, "pipe.csv")))
+	require.NoError(t, os.Remove(filepath.Join(folder, "huge.csv")))
+	third := files(t, folder)
 	require.NotContains(t, third, "gone.csv")
 	for _, kept := range []string{"changed.csv", "networks/a.npz", "checkpoints/a", "deep/er/a.csv", "link.csv", "notes.md"} {
 		require.Contains(t, third, kept)
@@ -256,10 +348,10 @@ func TestPictures(t *testing.T) {
 	require.NotContains(t, written[report.File], "decoded-2.png")
 	require.NotContains(t, written["manifest.txt"], "decoded")
 	require.NoError(t, os.WriteFile(filepath.Join(results, "quick", "figures", "decoded-1.png"), []byte("other"), 0o644))
-	_, err := report.Write(results, "quick", profile(t, "quick"), suite)
+	_, err := writeAll(t, results)
 	require.ErrorContains(t, err, "decoded-1.png")
 	require.NoError(t, os.Remove(filepath.Join(results, "quick", "figures", "decoded-1.png")))
-	_, err = report.Write(results, "quick", profile(t, "quick"), suite)
+	_, err = writeAll(t, results)
 	require.ErrorContains(t, err, "decoded-1.png")
 	train = 86
 	make()
@@ -308,13 +400,13 @@ func TestEachStudyAlone(t *testing.T) {
 			require.NoError(t, err)
 			_, err = recordtest.Made(t, runs[0], 20, 30).Save(filepath.Join(results, "any", record.Folder))
 			require.NoError(t, err)
-			written, err := report.Write(results, "any", p, suite)
+			all, err := report.WriteAll(results, map[string]experiments.Profile{"any": p}, suite)
 			require.NoError(t, err)
-			require.Len(t, written.Studies, 1)
-			require.Contains(t, written.Table(s).Text(), runs[0].Profile)
+			require.Len(t, all["any"].Studies, 1)
+			require.Contains(t, all["any"].Table(s).Text(), runs[0].Profile)
 		}
 	}
-	empty, err := report.Write(t.TempDir(), "quick", profile(t, "quick"), suite)
+	empty, err := writeAll(t, t.TempDir())
 	require.NoError(t, err)
-	require.Empty(t, empty.Records)
+	require.Empty(t, empty["quick"].Records)
 }

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"slices"
-
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
@@ -13,12 +11,13 @@ type compared struct{ subject, base Row }
 
 func (c compared) title() string { return c.subject.Title + " − " + c.base.Title }
 
-// steps are the rows of a study with their bases. Those of the headline end in the paper's last row minus its first: the proposed model minus the
-// baseline.
+// steps are the rows of a study with their bases, with records or without. Those of the headline end in the paper's last row minus its first: the
+// proposed model minus the baseline.
 func (p *Profile) steps(study experiments.Study) (steps []compared) {
 	var ofPaper []Row
-	for _, row := range p.Rows(study) {
-		if base, ok := p.rows[row.Base]; ok {
+	for _, e := range study.Experiments {
+		row := p.rows[e.Name]
+		if base, ok := p.rows[e.Base]; ok {
 			steps = append(steps, compared{row, base})
 		}
 		if row.Paper.TestErr != 0 {
@@ -31,33 +30,25 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 	return steps
 }
 
-// Differences are those in test error between the rows of a study, beside the paper's.
-func (p *Profile) Differences(study experiments.Study) Table {
+// Differences are those in test error between the rows of a study, beside the paper's: of this profile, and of others.
+func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
-		{Title: "difference"}, {Name: "experiment"}, {Name: "base"},
-		{Title: "paper (95 % interval over its test images)", Name: "paper", Kind: Interval},
-		{Title: "here (95 % interval over seeds)", Name: "here", Kind: Interval},
-		{Name: "standard_error", Kind: Number}, {Name: "degrees", Kind: Number}, {Title: "seeds", Name: "seeds", Kind: Number},
-	}, Notes: []string{"Differences are in test error, in percentage points: below 0 the first row is better. Bold: the interval does not hold 0."}}
+		{Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
+	}, Notes: []string{"Below 0 the first row is better. In brackets: 95 % intervals, over the paper's test images and over our seeds. Bold: 0 is outside."}}
 	if study.Name == p.Headline {
-		t.Name, t.Title = "differences", p.describe(study)
+		t.Name = "differences"
 	}
 	for _, c := range p.steps(study) {
-		here := p.Difference(experiments.TestErr, c.subject.Name, c.base.Name)
-		t.Rows = append(t.Rows, []Cell{
-			text(c.title()), text(c.subject.Name), text(c.base.Name), c.paper().marked(), estimated(here, decimals(2)).marked(),
-			known(here.Error, here, 4), known(here.Degrees, here, 0), count(here.N),
-		})
+		t.Rows = append(t.Rows, []Cell{text(c.title()), text(c.subject.Name), text(c.base.Name), c.paper().marked()})
+	}
+	for _, of := range append([]*Profile{p}, others...) {
+		t.Columns = append(t.Columns, Column{Title: of.scale(study), Name: "here", Kind: Interval}, Column{Name: "seeds", Kind: Number})
+		for i, c := range of.steps(study) {
+			here := of.Difference(experiments.TestErr, c.subject.Name, c.base.Name)
+			t.Rows[i] = append(t.Rows[i], estimated(here, decimals(2)).marked(), count(here.N))
+		}
 	}
 	return t
-}
-
-// known is a number of an estimate's error, empty where the error is not known.
-func known(value float64, of stats.Estimate, digits int) Cell {
-	if !of.Known() {
-		return Cell{}
-	}
-	return number(value, digits)
 }
 
 // paper is the difference of the paper's test errors, with its interval over the test images; empty where the paper lacks one of them.
@@ -67,7 +58,9 @@ func (c compared) paper() Cell {
 		return Cell{}
 	}
 	half := 100 * stats.Proportions(subject/100, base/100, c.subject.Study.Images.Declared().Test)
-	return between(subject-base, subject-base-half, subject-base+half, decimals(2))
+	cell := number(subject-base, 2)
+	cell.low, cell.high = cell.value-half, cell.value+half
+	return cell
 }
 
 // Table has the rows of a study: errors beside the paper's.
@@ -77,7 +70,7 @@ func (p *Profile) Table(study experiments.Study) Table {
 		{Title: "training error %", Name: "train_err", Kind: Mean}, {Title: "test error %", Name: "test_err", Kind: Mean},
 		{Title: "parameters", Name: "parameters", Kind: Number}, {Title: "paper: training error %", Name: "paper_train_err", Kind: Number},
 		{Title: "paper: test error %", Name: "paper_test_err", Kind: Number}, {Title: "paper: parameters", Name: "paper_parameters"},
-		{Title: "seeds"}, {Name: "planned_seeds", Kind: Number}, {Name: "width", Kind: Number}, {Name: "seconds", Kind: Number},
+		{Title: "seeds"}, {Name: "planned_seeds", Kind: Number}, {Name: "width", Kind: Number}, {Name: "seconds", Kind: Mean},
 	}}
 	for _, row := range p.Rows(study) {
 		var parameters, width Cell
@@ -86,19 +79,17 @@ func (p *Profile) Table(study experiments.Study) Table {
 		}
 		t.Rows = append(t.Rows, []Cell{
 			text(row.Title), text(row.Name), mean(row.Sample(TrainLoss), 4), mean(row.Sample(TrainErr), 2), mean(row.Sample(TestErr), 2),
-			parameters, paper(row.Paper.TrainErr), paper(row.Paper.TestErr), text(row.Paper.Params), text(row.seeds()), count(row.Planned),
-			width, number(stats.Median(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
+			parameters, paper(row.Paper.TrainErr), paper(row.Paper.TestErr), text(row.Paper.Params), text(seeds(row)), count(row.Planned),
+			width, mean(row.Sample(func(r record.Record) float64 { return r.Seconds }), 0),
 		})
 	}
 	return t.withoutEmpty()
 }
 
-// withoutEmpty hides columns from readers that are empty in all rows.
-func (t Table) withoutEmpty() Table {
-	for i := range t.Columns {
-		if !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return !row[i].empty() }) {
-			t.Columns[i].Title = ""
-		}
+// paper is a number of the paper, empty where it has none.
+func paper(value float64) Cell {
+	if value == 0 {
+		return Cell{}
 	}
-	return t
+	return number(value, 2)
 }

@@ -55,36 +55,23 @@ type Cell struct {
 	// value, and low and high, the ends of its interval; NaN where there is none. deviation of the n seeds.
 	value, low, high, deviation float64
 	n                           int
-	// format prints a number for readers; nil for a text.
-	format func(float64) string
+	// format of a number for readers; empty for a text.
+	format string
 	bold   bool
 }
 
-// text, code, number and the others make cells of their kinds.
+// text, number and the others make cells of their kinds.
 func text(s string) Cell { return Cell{text: s} }
 
-func number(value float64, digits int) Cell {
-	return between(value, math.NaN(), math.NaN(), decimals(digits))
-}
-
-// decimals prints numbers with so many of them, or with as many as they have for −1.
-func decimals(digits int) func(float64) string {
-	return func(value float64) string { return strconv.FormatFloat(value, 'f', digits, 64) }
-}
-
-// significant is a number with two digits, however small it is.
-func significant(value float64) Cell {
-	return between(value, math.NaN(), math.NaN(), func(value float64) string { return strconv.FormatFloat(value, 'g', 2, 64) })
-}
+func number(value float64, digits int) Cell { return formatted(value, decimals(digits)) }
 
 func count(value int) Cell { return number(float64(value), 0) }
 
-// paper is a number of the paper, empty where it has none.
-func paper(value float64) Cell {
-	if value == 0 {
-		return Cell{}
-	}
-	return number(value, 2)
+// decimals is the format of numbers with so many of them.
+func decimals(digits int) string { return fmt.Sprintf("%%.%df", digits) }
+
+func formatted(value float64, format string) Cell {
+	return Cell{value: value, low: math.NaN(), high: math.NaN(), deviation: math.NaN(), format: format}
 }
 
 func mean(s stats.Sample, digits int) Cell {
@@ -93,13 +80,10 @@ func mean(s stats.Sample, digits int) Cell {
 	return cell
 }
 
-func between(value, low, high float64, format func(float64) string) Cell {
-	return Cell{value: value, low: low, high: high, deviation: math.NaN(), format: format}
-}
-
-func estimated(e stats.Estimate, format func(float64) string) Cell {
-	low, high := e.Interval()
-	return between(e.Value, low, high, format)
+func estimated(e stats.Estimate, format string) Cell {
+	cell := formatted(e.Value, format)
+	cell.low, cell.high = e.Interval()
+	return cell
 }
 
 // marked is the cell in bold where 0 lies outside its interval.
@@ -109,22 +93,24 @@ func (c Cell) marked() Cell {
 }
 
 // empty says whether nothing is known of the value.
-func (c Cell) empty() bool { return c.text == "" && (c.format == nil || math.IsNaN(c.value)) }
+func (c Cell) empty() bool {
+	return c.text == "" && (c.format == "" || math.IsNaN(c.value) || math.IsInf(c.value, 0))
+}
 
 // number prints one number of the cell for readers. What rounds to 0 has no sign.
 func (c Cell) number(value float64) string {
-	printed := c.format(value)
+	printed := fmt.Sprintf(c.format, value)
 	if strings.Trim(printed, "-0.") == "" {
 		return strings.TrimPrefix(printed, "-")
 	}
-	return strings.Replace(printed, "-", "−", 1)
+	return strings.ReplaceAll(printed, "-", "−")
 }
 
 func (c Cell) read() string {
 	switch {
 	case c.empty():
 		return "–"
-	case c.format == nil:
+	case c.format == "":
 		return clean(c.text)
 	case !math.IsNaN(c.low):
 		return fmt.Sprintf("%s (%s to %s)", c.number(c.value), c.number(c.low), c.number(c.high))
@@ -149,14 +135,19 @@ func clean(s string) string {
 	}, s)
 }
 
-// shown are the columns that readers see, by their places.
-func (t Table) shown() (places []int) {
+// shown are the lines that readers see, the titles first, and the kinds of their columns.
+func (t Table) shown(title func(string) string, cell func(Cell, Kind) string) (lines [][]string, kinds []Kind) {
+	lines = make([][]string, 1+len(t.Rows))
 	for i, column := range t.Columns {
-		if column.Title != "" {
-			places = append(places, i)
+		if column.Title == "" {
+			continue
+		}
+		kinds, lines[0] = append(kinds, column.Kind), append(lines[0], title(column.Title))
+		for j, row := range t.Rows {
+			lines[1+j] = append(lines[1+j], cell(row[i], column.Kind))
 		}
 	}
-	return places
+	return lines, kinds
 }
 
 // Markdown is the table for the web, with its title above and its notes below.
@@ -165,21 +156,17 @@ func (t Table) Markdown() string {
 	if t.Title != "" {
 		fmt.Fprintf(&all, "%s\n\n", escaped(t.Title))
 	}
-	titles, rules := "|", "|"
-	for _, i := range t.shown() {
-		titles += " " + escaped(t.Columns[i].Title) + " |"
-		if rules += "---"; t.Columns[i].Kind > Code {
-			rules += ":"
+	lines, kinds := t.shown(escaped, Cell.markdown)
+	var rule []string
+	for _, kind := range kinds {
+		if kind <= Code {
+			rule = append(rule, "---")
+		} else {
+			rule = append(rule, "---:")
 		}
-		rules += "|"
 	}
-	fmt.Fprintf(&all, "%s\n%s\n", titles, rules)
-	for _, row := range t.Rows {
-		line := "|"
-		for _, i := range t.shown() {
-			line += " " + row[i].markdown(t.Columns[i].Kind) + " |"
-		}
-		all.WriteString(line + "\n")
+	for _, line := range slices.Insert(lines, 1, rule) {
+		fmt.Fprintf(&all, "| %s |\n", strings.Join(line, " | "))
 	}
 	for _, note := range t.Notes {
 		fmt.Fprintf(&all, "\n%s\n", note)
@@ -199,7 +186,7 @@ func (c Cell) markdown(kind Kind) string {
 }
 
 // escapes are those of Markdown, and of HTML within it.
-var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
+var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "$", `\$`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
 	"<", "&lt;", ">", "&gt;", "&", "&amp;")
 
 // escaped is a text that Markdown shows as it is.
@@ -238,21 +225,17 @@ func (k Kind) parts() []string {
 
 // plain prints the parts of the cell for programs.
 func (c Cell) plain(kind Kind) []string {
-	all := make([]string, len(kind.parts()))
-	switch {
-	case c.empty():
-	case c.format == nil:
-		if all[0] = clean(c.text); strings.ContainsAny(all[0][:min(1, len(all[0]))], "=+-@") {
-			all[0] = "'" + all[0]
-		}
-	case kind == Mean:
+	all := []string{exact(c.value), exact(c.low), exact(c.high)}
+	if kind == Mean {
 		all = []string{exact(c.value), exact(c.deviation), strconv.Itoa(c.n)}
-	case kind == Interval:
-		all = []string{exact(c.value), exact(c.low), exact(c.high)}
-	default:
-		all[0] = exact(c.value)
 	}
-	return all
+	if c.format == "" || c.empty() {
+		if all = make([]string, 3); strings.IndexAny(clean(c.text), "=+-@＝＋－＠") == 0 {
+			all[0] = "'"
+		}
+		all[0] += clean(c.text)
+	}
+	return all[:len(kind.parts())]
 }
 
 // exact prints a number with six digits, or all digits of a whole one, so that rounding on other processors does not show; nothing for NaN and ∞.
@@ -269,29 +252,34 @@ func exact(value float64) string {
 
 // Text is the table for a terminal, with its title above and aligned columns.
 func (t Table) Text() string {
-	lines := make([]string, 1+len(t.Rows))
-	for _, i := range t.shown() {
-		cells := []string{strings.ToUpper(clean(t.Columns[i].Title))}
-		for _, row := range t.Rows {
-			cells = append(cells, row[i].read())
-		}
-		width := 0
-		for _, cell := range cells {
-			width = max(width, utf8.RuneCountInString(cell))
-		}
-		if t.Columns[i].Kind <= Code {
-			width = -width // aligned to the left
-		}
-		for j, cell := range cells {
-			lines[j] += fmt.Sprintf("%*s  ", width, cell)
-		}
-	}
-	if t.Title != "" {
-		lines = slices.Insert(lines, 0, clean(t.Title))
-	}
 	var all strings.Builder
+	if t.Title != "" {
+		all.WriteString(clean(t.Title) + "\n")
+	}
+	lines, kinds := t.shown(func(title string) string { return strings.ToUpper(clean(title)) }, func(c Cell, _ Kind) string { return c.read() })
 	for _, line := range lines {
-		all.WriteString(strings.TrimRight(line, " ") + "\n")
+		padded := ""
+		for i, kind := range kinds {
+			width := 0
+			for _, other := range lines {
+				width = max(width, utf8.RuneCountInString(other[i]))
+			}
+			if kind <= Code {
+				width = -width // aligned to the left
+			}
+			padded += fmt.Sprintf("%*s  ", width, line[i])
+		}
+		all.WriteString(strings.TrimRight(padded, " ") + "\n")
 	}
 	return all.String()
+}
+
+// withoutEmpty hides columns from readers that are empty in all rows.
+func (t Table) withoutEmpty() Table {
+	for i := range t.Columns {
+		if !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return !row[i].empty() }) {
+			t.Columns[i].Title = ""
+		}
+	}
+	return t
 }

@@ -24,7 +24,7 @@ func sample(texts ...string) Table {
 	}}
 	for _, s := range texts {
 		t.Rows = append(t.Rows, []Cell{text(s), text(s), number(-1.005, 1), mean(stats.Sample{Mean: 2, Std: 0.25, N: 3}, 2),
-			between(-2, -3, -1, decimals(1)).marked(), count(1_234_567)})
+			Cell{value: -2, low: -3, high: -1, format: decimals(1)}.marked(), count(1_234_567)})
 	}
 	return append1(t)
 }
@@ -44,7 +44,7 @@ func lines(t *testing.T, content []byte) [][]string {
 
 func TestTableIsPrinted(t *testing.T) {
 	table := sample("a")
-	require.Equal(t, "| text | code | number | mean | interval |\n|---|---|---:|---:|---:|\n"+
+	require.Equal(t, "| text | code | number | mean | interval |\n| --- | --- | ---: | ---: | ---: |\n"+
 		"| a | `a` | −1.0 | 2.00 ± 0.25 | **−2.0 (−3.0 to −1.0)** |\n| – | – | – | – | – |\n", table.Markdown())
 	require.Equal(t, [][]string{
 		{"text", "code", "number", "mean", "mean_std", "mean_n", "interval", "interval_low", "interval_high", "hidden"},

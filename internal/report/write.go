@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -22,11 +23,8 @@ import (
 // manifest lists the files that reports consist of, with their SHA-256, as sha256sum does.
 const manifest = "manifest.txt"
 
-// Write is [WriteAll] for one folder.
-func Write(results, folder string, profile experiments.Profile, suite experiments.Suite) (*Profile, error) {
-	written, err := WriteAll(results, map[string]experiments.Profile{folder: profile}, suite)
-	return written[folder], err
-}
+// maxSize is the size in bytes of the largest file that is taken for a picture or for a report.
+const maxSize = 16 << 20
 
 // WriteAll loads the records of folders of results, each of a profile, and writes all their reports: README.md, CSV files and figures, and a manifest
 // of them. They follow from the records and the pictures of decodings alone: the same give the same bytes. Everything is made in memory first, so
@@ -37,7 +35,7 @@ func WriteAll(results string, folders map[string]experiments.Profile, suite expe
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		runs := filepath.Join(results, folder, record.Folder)
 		// Without the lock the slower of two could write reports that lack a record which the other has seen.
-		lock := flock.New(filepath.Join(runs, "report.lock"), flock.SetPermissions(0o644))
+		lock := flock.New(filepath.Join(runs, "report.lock"), flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
 		locked := lock.Lock()
 		if locked != nil && !errors.Is(locked, fs.ErrNotExist) {
 			return nil, fmt.Errorf("locking the reports in %s: %w; give another folder with --results", runs, locked)
@@ -84,7 +82,7 @@ func writeFile(path string, content []byte) error {
 	if err := safefile.RemoveUnfinished(filepath.Split(path)); err != nil {
 		return err
 	}
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+	if old, err := safefile.Read(path, maxSize); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -96,12 +94,10 @@ func writeFile(path string, content []byte) error {
 	return nil
 }
 
-// removeOthers removes the files that the manifest lists and that are not among those written.
+// removeOthers removes the files that the manifest lists and that are not among those written. It leaves what is not in the folder itself or in that
+// of figures, what is no plain file, and what someone has changed. A manifest that cannot be read lists nothing.
 func (p *Profile) removeOthers(files map[string][]byte) error {
-	listed, err := os.ReadFile(filepath.Join(p.Folder, manifest))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("reading the manifest of reports: %w", err)
-	}
+	listed, _ := safefile.Read(filepath.Join(p.Folder, manifest), maxSize)
 	root, err := os.OpenRoot(p.Folder) // which no path or link leaves
 	if err != nil {
 		return fmt.Errorf("looking for reports without records: %w", err)
@@ -109,32 +105,20 @@ func (p *Profile) removeOthers(files map[string][]byte) error {
 	defer root.Close()
 	for line := range strings.Lines(string(listed)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if _, written := files[name]; !written && removable(name) {
-			if err := remove(root, name, sum); err != nil {
-				return err
-			}
+		folder, _ := path.Split(name)
+		if _, written := files[name]; written || name == manifest || folder != "" && folder != record.FiguresFolder+"/" {
+			continue
 		}
-	}
-	return nil
-}
-
-// removable says whether a name in a manifest can be one of a report: in the folder itself, or in that of figures.
-func removable(name string) bool {
-	folder, file := path.Split(name)
-	return (folder == "" || folder == record.FiguresFolder+"/") && file != "" && file != manifest
-}
-
-// remove removes a file of that SHA-256. It leaves all else: what is no plain file, and a file that someone has changed.
-func remove(root *os.Root, name, sum string) error {
-	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	content, err := root.ReadFile(name)
-	if err != nil || checksum(content) != sum {
-		return nil
-	}
-	if err := root.Remove(name); err != nil {
-		return fmt.Errorf("removing a report without records: %w", err)
+		info, err := root.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if content, err := safefile.Read(filepath.Join(p.Folder, name), maxSize); err != nil || checksum(content) != sum {
+			continue
+		}
+		if err := root.Remove(name); err != nil {
+			return fmt.Errorf("removing a report without records: %w", err)
+		}
 	}
 	return nil
 }

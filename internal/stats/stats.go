@@ -3,10 +3,10 @@
 package stats
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -26,15 +26,6 @@ type Sample struct {
 func SampleOf(values []float64) Sample {
 	mean, std := stat.MeanStdDev(values, nil)
 	return Sample{mean, std, len(values)}
-}
-
-// Median of values, which stay as they are: of an even number the mean of the middle two.
-func Median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // Estimate is a mean over seeds with its standard error. The error follows Student's t distribution with so many degrees of freedom; without
@@ -112,10 +103,7 @@ func Proportions(p, q float64, n int) float64 {
 // that level.
 func Holm(values []float64) []float64 {
 	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	floats.ArgsortStable(slices.Clone(values), order)
 	corrected, largest := make([]float64, len(values)), 0.0
 	for rank, i := range order {
 		largest = max(largest, min(1, float64(len(values)-rank)*values[i]))
