@@ -33,7 +33,7 @@ type Curve struct {
 	Points []Point
 }
 
-// Point is a value at X, with the ends of its range or interval. They equal the mean where there is none.
+// Point is a value at X, with the ends of its range or interval. Without an interval they are the mean or, of dots, NaN.
 type Point struct {
 	X, Mean, Low, High float64
 }
@@ -87,7 +87,8 @@ func (c Chart) panel() (*plot.Plot, error) {
 		return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
 	}
 	// From a power of ten, which have the labels, to another. LogTicks leaves out the first power below 1.
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(func(low, high float64) []plot.Tick { return plot.LogTicks{Prec: -1}.Ticks(low/10, high) })
+	ticks := func(low, high float64) []plot.Tick { return plot.LogTicks{Prec: -1}.Ticks(low/10, high) }
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(ticks)
 	p.Y.Min, p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Min))-1), math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
 	return p, nil
 }

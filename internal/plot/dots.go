@@ -39,8 +39,10 @@ func (d Dots) Draw() (Figure, error) {
 		for _, point := range c.Points {
 			y := last - point.X + 0.26*(float64(len(d.Curves)-1)/2-float64(i))
 			means = append(means, plotter.XY{X: point.Mean, Y: y})
-			if _, err := AddLine(p, plotter.XYs{{X: point.Low, Y: y}, {X: point.High, Y: y}}, Hue(i), 1.5); err != nil {
-				return Figure{}, fmt.Errorf("drawing %s: %w", c.Name, err)
+			if point.Low < point.High {
+				if _, err := AddLine(p, plotter.XYs{{X: point.Low, Y: y}, {X: point.High, Y: y}}, Hue(i), 1.5); err != nil {
+					return Figure{}, fmt.Errorf("drawing %s: %w", c.Name, err)
+				}
 			}
 		}
 		glyphs := []plot.Thumbnailer{dots(means, Hue(i), 4)}

@@ -91,28 +91,19 @@ func (p *Profile) unjudged(v Verdict) string {
 	return ""
 }
 
-// values are the p values of agreement, in which all expectations hold (intersection–union), and of disagreement, in which one is reversed
-// (Bonferroni).
+// values are the p values of agreement, in which all expectations hold (intersection–union of one-sided tests), and of disagreement, in which one is
+// reversed: its value lies beyond one of its finite bounds (Bonferroni).
 func (v Verdict) values() (agree, disagree float64) {
 	disagree = 1
 	for i, e := range v.Expect {
-		holds, reversed := expectation(v.Estimates[i], e.Low, e.High)
-		agree, disagree = max(agree, holds), min(disagree, reversed*float64(len(v.Expect)))
+		measured, bounds := v.Estimates[i], 2
+		if math.IsInf(e.Low, 0) || math.IsInf(e.High, 0) {
+			bounds = 1
+		}
+		agree = max(agree, measured.Above(e.Low), measured.Below(e.High))
+		disagree = min(disagree, float64(bounds*len(v.Expect))*min(measured.Below(e.Low), measured.Above(e.High)))
 	}
 	return agree, disagree
-}
-
-// expectation returns the p values of two tests: that the true value lies between two bounds (two one-sided tests), and that it lies beyond one of
-// the finite ones.
-func expectation(e stats.Estimate, low, high float64) (holds, reversed float64) {
-	reversed, bounds := 1, 0.0
-	if !math.IsInf(low, 0) {
-		holds, reversed, bounds = e.Above(low), e.Below(low), 1
-	}
-	if !math.IsInf(high, 0) {
-		holds, reversed, bounds = max(holds, e.Below(high)), min(reversed, e.Above(high)), bounds+1
-	}
-	return holds, min(1, reversed*bounds)
 }
 
 func claimsTable(verdicts []Verdict) Table {

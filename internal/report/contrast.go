@@ -30,13 +30,6 @@ func merged(terms []experiments.Term) (all []experiments.Term) {
 	return slices.DeleteFunc(all, func(term experiments.Term) bool { return term.Weight == 0 })
 }
 
-func squares(terms []experiments.Term) (sum float64) {
-	for _, term := range merged(terms) {
-		sum += term.Weight * term.Weight
-	}
-	return sum
-}
-
 // contrast writes a sum of terms, the added ones first, with titles of experiments: "2 × T = 1 − T = 0 − T = 2".
 func contrast(terms []experiments.Term, title func(experiment string) string) (sum string) {
 	terms = merged(terms)
@@ -58,9 +51,12 @@ func contrast(terms []experiments.Term, title func(experiment string) string) (s
 	return strings.TrimSpace(sum)
 }
 
-// values are a weighted sum of a quantity in each seed in which all terms were measured: rows of one seed share initial values, image order and
-// augmentation, so that their differences are paired.
-func (p *Profile) values(quantity experiments.Quantity, terms []experiments.Term) (values []float64) {
+// values are a weighted sum of a quantity in each seed in which all terms were measured, and the sum of its squared weights. Rows of one seed share
+// initial values, image order and augmentation, so that their differences are paired.
+func (p *Profile) values(quantity experiments.Quantity, terms []experiments.Term) (values []float64, squares float64) {
+	for _, term := range merged(terms) {
+		squares += term.Weight * term.Weight
+	}
 	for _, first := range p.rows[terms[0].Experiment].Records {
 		sum, measured := 0.0, true
 		for _, term := range terms {
@@ -76,15 +72,14 @@ func (p *Profile) values(quantity experiments.Quantity, terms []experiments.Term
 			values = append(values, sum)
 		}
 	}
-	return values
+	return values, squares
 }
 
 // pool is the variance of a quantity between seeds, over the steps of a study: each row minus its base.
 func (p *Profile) pool(study experiments.Study, quantity experiments.Quantity) (pool stats.Pool) {
 	for _, e := range study.Experiments {
 		if e.Base != "" {
-			terms := step(e.Name, e.Base)
-			pool.Add(p.values(quantity, terms), squares(terms))
+			pool.Add(p.values(quantity, step(e.Name, e.Base)))
 		}
 	}
 	return pool
@@ -92,8 +87,7 @@ func (p *Profile) pool(study experiments.Study, quantity experiments.Quantity) (
 
 // Difference estimates how much a quantity of one experiment is above that of another one of its study, paired over seeds.
 func (p *Profile) Difference(quantity experiments.Quantity, subject, base string) stats.Estimate {
-	terms := step(subject, base)
-	return p.pool(p.rows[subject].Study, quantity).Estimate(p.values(quantity, terms), squares(terms))
+	return p.pool(p.rows[subject].Study, quantity).Estimate(p.values(quantity, step(subject, base)))
 }
 
 // estimates are those of a claim's expectations. Quantities of a network's blocks have the variance pooled over the expectations that are about
@@ -108,11 +102,11 @@ func (p *Profile) estimates(study experiments.Study, claim experiments.Claim) (a
 			}
 		}
 		if e.Quantity.InBlock {
-			pools[e.Quantity].Add(p.values(e.Quantity, e.Terms), squares(e.Terms))
+			pools[e.Quantity].Add(p.values(e.Quantity, e.Terms))
 		}
 	}
 	for _, e := range claim.Expect {
-		all = append(all, pools[e.Quantity].Estimate(p.values(e.Quantity, e.Terms), squares(e.Terms)))
+		all = append(all, pools[e.Quantity].Estimate(p.values(e.Quantity, e.Terms)))
 	}
 	return all
 }

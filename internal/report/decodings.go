@@ -86,27 +86,23 @@ func (r Row) levels(trained bool) (lines [][]Cell) {
 	return lines
 }
 
-// figure is a picture of the report: its path in the folder, with slashes, and its title.
-type figure struct{ path, title string }
-
 // pictures are those of the row's decodings: of its first seed, if that network learned. It refuses one that is not the recorded one.
-func (p *Profile) pictures(row Row) (figures []figure, err error) {
+func (p *Profile) pictures(row Row) ([]record.Figure, error) {
 	if len(row.Records) == 0 || row.Records[0].Decodings == nil || !row.Records[0].Learned() {
 		return nil, nil
 	}
-	for _, f := range row.Records[0].Decodings.Figures {
+	r := row.Records[0]
+	for _, f := range r.Decodings.Figures {
 		path := filepath.Join(p.Folder, record.FiguresFolder, f.File)
 		picture, err := safefile.Read(path, maxSize)
 		if err == nil && checksum(picture) != f.SHA256 {
 			err = errors.New(path + " has another SHA-256")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("a picture of record %s: %w; copy it from where the run was trained or from git, or remove the record and run again",
-				row.Records[0].ID, err)
+			return nil, fmt.Errorf("a picture of record %s: %w; copy it from where it was made or from git, or remove the record and run again", r.ID, err)
 		}
-		figures = append(figures, figure{record.FiguresFolder + "/" + f.File, f.Title})
 	}
-	return figures, nil
+	return r.Decodings.Figures, nil
 }
 
 func checksum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }

@@ -9,15 +9,12 @@ import (
 func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) {
 	here, paper := plot.Curve{Name: "here"}, plot.Curve{Name: "the paper", Hollow: true}
 	add := func(curve *plot.Curve, row int, cell Cell) {
-		switch {
-		case cell.empty():
-		case cell.low < cell.high:
+		if !cell.empty() {
 			curve.Points = append(curve.Points, plot.Point{X: float64(row), Mean: cell.value, Low: cell.low, High: cell.high})
-		default: // without an interval
-			curve.Points = append(curve.Points, plot.At(float64(row), cell.value))
 		}
 	}
-	dots := plot.Dots{Title: "Difference in test error, with 95 % intervals\n" + p.title(study), X: "percentage points (below 0 the first row is better)", Zero: true}
+	dots := plot.Dots{Title: "Difference in test error, with 95 % intervals\n" + p.describe(study), Zero: true}
+	dots.X = "percentage points (below 0 the first row is better)"
 	for i, c := range p.steps(study) {
 		dots.Rows = append(dots.Rows, c.title())
 		add(&here, i, estimated(p.Difference(experiments.TestErr, c.subject.Name, c.base.Name), decimals(2)))
@@ -27,24 +24,19 @@ func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	return dots.Draw()
 }
 
-// title of a figure says of what it is.
-func (p *Profile) title(study experiments.Study) string {
-	return study.Name + " at " + p.describe(study)
-}
-
 func (p *Profile) drawCurves(study experiments.Study) (plot.Figure, error) {
 	return p.chart(study, "Error on training batches", "error (%)", func(e record.Epoch) float64 { return e.BatchErr }).Draw()
 }
 
 func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {
-	loss := p.chart(study, "Training loss", "log-loss (nats)", func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) }) // the axis has no 0
-	loss.Log = true
+	loss := p.chart(study, "Training loss", "log-loss (nats)", func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) })
+	loss.Log = true // it has no 0
 	return plot.Charts(loss, p.chart(study, "Test error", "error (%)", func(e record.Epoch) float64 { return e.Trace.TestErr }))
 }
 
 // chart has a curve for each row with records: a number of its epochs.
 func (p *Profile) chart(study experiments.Study, title, y string, of func(record.Epoch) float64) plot.Chart {
-	chart := plot.Chart{Title: title + ", mean and range over seeds\n" + p.title(study), X: "epoch", Y: y}
+	chart := plot.Chart{Title: title + ", mean and range over seeds\n" + p.describe(study), X: "epoch", Y: y}
 	for _, row := range p.Rows(study) {
 		if len(row.Records) == 0 {
 			continue

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -137,4 +138,10 @@ func cells(t testing.TB, content string) (rows []map[string]string) {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+func parsed(t testing.TB, number string) float64 {
+	value, err := strconv.ParseFloat(number, 64)
+	require.NoError(t, err)
+	return value
 }

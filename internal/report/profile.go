@@ -171,14 +171,14 @@ func (p *Profile) scale(study experiments.Study) string {
 	return fmt.Sprintf("%s: width %d, %d epochs, %s", p.Name, scale.Width, scale.Epochs, seeds(rows...))
 }
 
-// describe adds to scale, in a second line, on which images.
+// describe says what figures and tables of a study are of: its scale, and in a second line the images.
 func (p *Profile) describe(study experiments.Study) string {
 	set, scale := p.Datasets[study.Images], p.Scales[study.Name]
 	title := dataset.Title(set.Name)
 	if !dataset.OfThePaper(set.Name) {
 		title += " in place of " + string(study.Images)
 	}
-	return fmt.Sprintf("%s,\n%d training and %d test images of %s", p.scale(study),
+	return fmt.Sprintf("%s at %s,\n%d training and %d test images of %s", study.Name, p.scale(study),
 		min(cmp.Or(scale.TrainImages, set.Train), set.Train), min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
 }
 

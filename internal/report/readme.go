@@ -1,8 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"ebsscgo/experiments"
@@ -36,28 +39,18 @@ func (g *page) csv(t Table) {
 }
 
 func (g *page) chart(name, title string, draw func() (plot.Figure, error)) {
+	f := record.Figure{File: name + ".svg", Title: title}
 	drawn, err := draw()
-	var content []byte
 	if err == nil {
-		content, err = drawn.SVG()
+		g.files[record.FiguresFolder+"/"+f.File], err = drawn.SVG()
 	}
-	if err != nil {
-		g.fail(fmt.Errorf("drawing %s: %w", name, err))
-		return
-	}
-	path := record.FiguresFolder + "/" + name + ".svg"
-	g.files[path] = content
-	g.picture(figure{path, title})
+	g.err = cmp.Or(g.err, err)
+	g.picture(f)
 }
 
-func (g *page) picture(f figure) {
-	fmt.Fprintf(&g.text, "\n![%s](%s)\n", escaped(f.title), (&url.URL{Path: f.path}).EscapedPath())
-}
-
-func (g *page) fail(err error) {
-	if g.err == nil {
-		g.err = err
-	}
+func (g *page) picture(f record.Figure) {
+	address := url.URL{Path: record.FiguresFolder + "/" + f.File}
+	fmt.Fprintf(&g.text, "\n![%s](%s)\n", escaped(f.Title), address.EscapedPath())
 }
 
 // files are all files of the reports by their paths in the folder, with slashes. Without records there are none.
@@ -77,6 +70,11 @@ func (p *Profile) files() (map[string][]byte, error) {
 	}
 	p.lists(g)
 	g.files[File] = []byte(g.text.String())
+	list := ""
+	for _, name := range slices.Sorted(maps.Keys(g.files)) {
+		list += fmt.Sprintf("%s  %s\n", checksum(g.files[name]), name)
+	}
+	g.files[manifest] = []byte(list)
 	return g.files, g.err
 }
 
@@ -108,9 +106,7 @@ func (p *Profile) study(g *page, study experiments.Study) {
 			g.text.WriteString("\n" + t.Markdown()) // all are in one CSV file
 		}
 		pictures, err := p.pictures(row)
-		if err != nil {
-			g.fail(err)
-		}
+		g.err = cmp.Or(g.err, err)
 		for _, picture := range pictures {
 			g.picture(picture)
 		}

@@ -70,6 +70,43 @@ func TestNumbersStandInCSV(t *testing.T) {
 	require.Len(t, cells(t, written["decodings.csv"]), 14)
 }
 
+// The committed reports, the README's table and the paper's intervals in the protocol follow from the committed records.
+func TestCommittedNumbers(t *testing.T) {
+	const project = "../.."
+	results, folders := t.TempDir(), map[string]experiments.Profile{}
+	require.NoError(t, os.CopyFS(results, os.DirFS(filepath.Join(project, "results"))))
+	recorded, err := filepath.Glob(filepath.Join(results, "*", record.Folder))
+	require.NoError(t, err)
+	for _, path := range recorded {
+		folder := filepath.Base(filepath.Dir(path))
+		name, _, _ := strings.Cut(folder, "-")
+		folders[folder] = profile(t, name)
+	}
+	_, err = report.WriteAll(results, folders, suite)
+	require.NoError(t, err)
+	for folder := range folders {
+		committed, now := files(t, filepath.Join(project, "results", folder)), files(t, filepath.Join(results, folder))
+		require.Equal(t, slices.Sorted(maps.Keys(now)), slices.Sorted(maps.Keys(committed)), "run ebssc report")
+		for name := range now {
+			require.True(t, now[name] == committed[name], "results/%s/%s is of other records: run ebssc report", folder, name)
+		}
+	}
+	weekend, err := report.Load(results, "weekend", profile(t, "weekend"), suite)
+	require.NoError(t, err)
+	table := weekend.Differences(study(t, "table"), load(t, results))
+	readme, err := os.ReadFile(filepath.Join(project, "README.md"))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(readme), "<!-- differences -->\n\n")
+	between, _, _ := strings.Cut(rest, "\n<!-- /differences -->")
+	require.Equal(t, table.Markdown(), between, "between the marks of README.md belongs:\n%s", table.Markdown())
+	protocol, err := os.ReadFile(filepath.Join(project, "docs", "protocol.md"))
+	require.NoError(t, err)
+	for _, row := range cells(t, string(table.CSV()))[:4] {
+		value, high := parsed(t, row["paper"]), parsed(t, row["paper_high"])
+		require.Contains(t, string(protocol), strings.Replace(fmt.Sprintf("%.2f ± %.2f", value, high-value), "-", "−", 1))
+	}
+}
+
 // The answer stands first: before the first heading below the title.
 func TestTheAnswerIsFirst(t *testing.T) {
 	results := t.TempDir()

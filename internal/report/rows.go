@@ -34,7 +34,8 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
 		{Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
-	}, Notes: []string{"Below 0 the first row is better. In brackets: 95 % intervals, over the paper's test images and over our seeds. Bold: 0 is outside."}}
+	}}
+	t.Notes = []string{"Below 0 the first row is better. In brackets: 95 % intervals over the paper's test images and over our seeds. Bold: 0 is outside."}
 	if study.Name == p.Headline {
 		t.Name = "differences"
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,37 +60,20 @@ func WriteAll(results string, folders map[string]experiments.Profile, suite expe
 	return written, nil
 }
 
-// write writes the files that are not yet as they should be, removes those that are no longer, and writes the manifest.
+// write removes the files that are no longer, and writes in one step each that is not yet as it should be.
 func (p *Profile) write(files map[string][]byte) error {
-	var list strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := writeFile(filepath.Join(p.Folder, filepath.FromSlash(name)), files[name]); err != nil {
-			return err
-		}
-		fmt.Fprintf(&list, "%s  %s\n", checksum(files[name]), name)
-	}
 	if err := p.removeOthers(files); err != nil {
 		return err
 	}
-	if len(files) == 0 {
-		return os.RemoveAll(filepath.Join(p.Folder, manifest))
-	}
-	return writeFile(filepath.Join(p.Folder, manifest), []byte(list.String()))
-}
-
-// writeFile writes a file in one step, unless it is already as it should be.
-func writeFile(path string, content []byte) error {
-	if err := safefile.RemoveUnfinished(filepath.Split(path)); err != nil {
-		return err
-	}
-	if old, err := safefile.Read(path, maxSize); err == nil && bytes.Equal(old, content) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("a folder for %s: %w", path, err)
-	}
-	if err := safefile.Write(path, content); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+	for name, content := range files {
+		path := filepath.Join(p.Folder, filepath.FromSlash(name))
+		if old, err := safefile.Read(path, maxSize); err == nil && bytes.Equal(old, content) {
+			continue
+		}
+		folder, prefix := filepath.Split(path)
+		if err := cmp.Or(os.MkdirAll(folder, 0o755), safefile.RemoveUnfinished(folder, prefix), safefile.Write(path, content)); err != nil {
+			return fmt.Errorf("writing %s: %w", path, err)
+		}
 	}
 	return nil
 }
@@ -103,10 +87,13 @@ func (p *Profile) removeOthers(files map[string][]byte) error {
 		return fmt.Errorf("looking for reports without records: %w", err)
 	}
 	defer root.Close()
+	if len(files) == 0 { // the manifest goes, too
+		listed = fmt.Appendf(listed, "%s  %s\n", checksum(listed), manifest)
+	}
 	for line := range strings.Lines(string(listed)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		folder, _ := path.Split(name)
-		if _, written := files[name]; written || name == manifest || folder != "" && folder != record.FiguresFolder+"/" {
+		if _, written := files[name]; written || folder != "" && folder != record.FiguresFolder+"/" {
 			continue
 		}
 		info, err := root.Lstat(name)
