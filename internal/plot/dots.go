@@ -59,5 +59,5 @@ func (d Dots) Draw() (Figure, error) {
 	p.Y.Tick.Marker, p.Y.Min, p.Y.Max = labels, -0.6, last+0.6
 	margin := (p.X.Max - p.X.Min) / 25 // so that no interval ends where the axis does
 	p.X.Min, p.X.Max = p.X.Min-margin, p.X.Max+margin
-	return Row(440+width, vg.Length(150+32*last), p), nil // a title in three lines, the axis and its label take 115
+	return Row(400+width, vg.Length(150+32*last), p), nil // a title in three lines, the axis and its label take 115
 }

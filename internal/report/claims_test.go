@@ -36,16 +36,6 @@ func TestPairedDifference(t *testing.T) {
 	}
 }
 
-// Rows of one seed vary together: their differences do not.
-func TestDifferencesArePaired(t *testing.T) {
-	results := t.TempDir()
-	fill(t, results, func(run experiments.Run) (train, test float64) {
-		return 20, []float64{30, 40, 20, 35, 25}[run.Seed-1] + 0.5*float64((run.Seed+slices.Index(rows, run.Experiment))%2)
-	}, nil, "table")
-	e := load(t, results).Difference(experiments.TestErr, "crelu-lc7", "relu-lc7")
-	require.Less(t, e.Error, 0.5)
-}
-
 // A contrast of several terms has the weights' sum of squares; a row that stands twice counts with the sum of its weights.
 func TestContrast(t *testing.T) {
 	results := t.TempDir()
@@ -200,23 +190,6 @@ func TestNoVerdict(t *testing.T) {
 	require.NoError(t, err)
 	for _, v := range p.Claims() {
 		require.Equal(t, "demo profile", v.Reason)
-	}
-}
-
-// One seed of decodings has no interval; two have one.
-func TestSeedsOfDecodings(t *testing.T) {
-	for seeds := 1; seeds <= 2; seeds++ {
-		results := t.TempDir()
-		fill(t, results, stepped, func(r *record.Record) bool {
-			*r.Decodings.Trained[6].BiasSpread += 0.01 * float64(r.Run.Seed)
-			return r.Run.Seed <= seeds
-		}, "decoding")
-		for _, v := range load(t, results).Claims() {
-			if v.Name == "biases-localised" {
-				require.Equal(t, seeds == 2, v.Estimates[0].Known())
-				require.Equal(t, fmt.Sprintf("%d of 3 seeds", seeds), v.Reason)
-			}
-		}
 	}
 }
 

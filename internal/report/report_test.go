@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot/vg"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 	"ebsscgo/internal/report"
@@ -116,6 +118,35 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	require.Contains(t, answer, "](figures/differences.svg)")
 	require.Contains(t, answer, "1000 training and 200 test images")
 	require.Less(t, strings.Index(rest, "figures/curves.svg"), strings.Index(rest, "figures/unroll.svg"))
+}
+
+// Figures say what they are of. On a page, 800 pixels wide, no text is smaller than 11 pixels, and none is cut off.
+func TestFigures(t *testing.T) {
+	results := t.TempDir()
+	fill(t, results, stepped, func(r *record.Record) bool {
+		return r.Run.Seed == 1 || r.Run.Seed < 4 && r.Run.Experiment != "ssc-ebc67"
+	}, all...)
+	figures := 0
+	for name, content := range write(t, results) {
+		if filepath.Ext(name) != ".svg" {
+			continue
+		}
+		var width, height float64
+		_, err := fmt.Sscanf(regexp.MustCompile(`viewBox="[^"]*"`).FindString(content), `viewBox="0 0 %g %g"`, &width, &height)
+		require.NoError(t, err)
+		upright := regexp.MustCompile(`rotate\(90\)">\s*<text[^<]*`).ReplaceAllString(content, "")
+		for _, text := range regexp.MustCompile(`<text x="([^"]*)"[^>]*font-size:(\d+)px">([^<]*)`).FindAllStringSubmatch(upright, -1) {
+			x, size := parsed(t, text[1]), parsed(t, text[2])
+			require.GreaterOrEqual(t, size*min(800/width, 4.0/3), 11.0, "%s: %s", name, text[3])
+			style := plot.Plot("", "", "").Title.TextStyle
+			style.Font.Size = vg.Length(size)
+			require.True(t, x >= 0 && x+float64(style.Width(text[3])) <= width, "%s cuts off %s", name, text[3])
+		}
+		figures++
+		require.Regexp(t, `at quick: width \d+, \d+ epochs, (1 to 3 of 5|3) seeds,`, content)
+		require.Contains(t, content, "1000 training and 200 test images of")
+	}
+	require.Equal(t, 10, figures)
 }
 
 // A record belongs to a row if its run is planned, whatever its record says of itself. All others are trials.
@@ -293,20 +324,6 @@ func TestOtherImages(t *testing.T) {
 	require.Contains(t, written, "in place of CIFAR-10")
 	require.NotContains(t, written, "11.40")
 	require.Equal(t, "other images", load(t, results).Claims()[0].Reason)
-}
-
-// A damaged record leaves all files as they are.
-func TestDamageChangesNothing(t *testing.T) {
-	results := t.TempDir()
-	path := save(t, results, recordtest.New(t, suite, "relu-lc7", "quick", 1, experiments.Overrides{}))
-	before := write(t, results)
-	save(t, results, recordtest.New(t, suite, "relu-lc7", "quick", 2, experiments.Overrides{}))
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(content), `"Seconds": 12`, `"Seconds": 13`, 1)), 0o644))
-	_, err = writeAll(t, results)
-	require.ErrorContains(t, err, path)
-	require.Equal(t, before, files(t, filepath.Join(results, "quick")))
 }
 
 // Reports that no record supports any more are removed. Nothing else is: no file that the manifest does not list, none that was changed, none
