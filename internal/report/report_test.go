@@ -118,6 +118,11 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	require.Contains(t, answer, "](figures/differences.svg)")
 	require.Contains(t, answer, "1000 training and 200 test images")
 	require.Less(t, strings.Index(rest, "figures/curves.svg"), strings.Index(rest, "figures/unroll.svg"))
+	smoke, err := report.Load(results, "smoke", profile(t, "smoke"), suite) // has no records
+	require.NoError(t, err)
+	both := load(t, results).Differences(study(t, "table"), smoke).Markdown()
+	require.Contains(t, both, "| quick: width 16, 4 epochs, 5 seeds | smoke: width 4, 4 epochs, 0 of 1 seed |")
+	require.Contains(t, both, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (−4.58 to −3.42)** | – |")
 }
 
 // Figures say what they are of. On a page, 800 pixels wide, no text is smaller than 11 pixels, and none is cut off.

@@ -30,7 +30,8 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 	return steps
 }
 
-// Differences are those in test error between the rows of a study, beside the paper's: of this profile, and of others.
+// Differences are those in test error between the rows of a study, beside the paper's: of this profile, and of others. The heads say how many seeds
+// there are. A single seed has no interval, and a profile without records has no differences.
 func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
 		{Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
@@ -39,12 +40,13 @@ func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table
 	if study.Name == p.Headline {
 		t.Name = "differences"
 	}
-	for _, c := range p.steps(study) {
+	steps := p.steps(study)
+	for _, c := range steps {
 		t.Rows = append(t.Rows, []Cell{text(c.title()), text(c.subject.Name), text(c.base.Name), c.paper().marked()})
 	}
 	for _, of := range append([]*Profile{p}, others...) {
 		t.Columns = append(t.Columns, Column{Title: of.scale(study), Name: "here", Kind: Interval}, Column{Name: "seeds", Kind: Number})
-		for i, c := range of.steps(study) {
+		for i, c := range steps {
 			here := of.Difference(experiments.TestErr, c.subject.Name, c.base.Name)
 			t.Rows[i] = append(t.Rows[i], estimated(here, decimals(2)).marked(), count(here.N))
 		}
