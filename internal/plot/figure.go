@@ -112,8 +112,8 @@ func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// printable replaces the subscript minus of EBC₆₋₇, which the font lacks.
-func printable(name string) string { return strings.ReplaceAll(name, "₋", "-") }
+// printable replaces the subscript minus of EBC₆₋₇, which the font lacks, by a low short dash.
+func printable(name string) string { return strings.ReplaceAll(name, "₋", "˗") }
 
 // decimalTicks are up to seven ticks at round numbers; none if the axis has no length.
 func decimalTicks(low, high float64) []plot.Tick {

@@ -19,7 +19,7 @@ import (
 type Tile struct {
 	Caption string
 	Picture image.Image
-	// Strong tiles have a coloured frame.
+	// Strong tiles have a coloured frame, see [Grid.Framed].
 	Strong bool
 }
 
@@ -35,6 +35,8 @@ type Grid struct {
 	Rows []string
 	// Scale, if not empty, labels a colour bar of [Map]: the lower end, 0 and the upper end.
 	Scale [3]string
+	// Framed, if not empty, says right of the colour bar what the frame of strong tiles stands for.
+	Framed string
 	// Tiles row by row.
 	Tiles []Tile
 }
@@ -52,6 +54,7 @@ func (g Grid) Draw() Figure {
 		return text.Style{Color: color.Black, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
 	}
 	title, names, small := style(13, draw.XCenter, draw.YTop), style(10, draw.XRight, draw.YCenter), style(10, draw.XCenter, draw.YBottom)
+	beside := style(10, draw.XLeft, draw.YCenter)
 	top, left := gridGap, gridGap
 	if g.Title != "" {
 		top += roundUp(title.Height(g.Title)) + gridGap
@@ -70,6 +73,7 @@ func (g Grid) Draw() Figure {
 	height, width := top, max(left+vg.Length(g.Columns)*(g.Side+gridGap), roundUp(title.Width(g.Title))+2*gridGap)
 	if g.Scale != [3]string{} {
 		height += 2*gridText + gridGap
+		width = max(width, scaleWidth+2*(gridText+6*gridGap+roundUp(beside.Width(g.Framed))))
 	}
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.SetColor(color.White)
@@ -89,6 +93,11 @@ func (g Grid) Draw() Figure {
 			canvas.DrawImage(bar, Map(floats.Span(make([]float64, 255), -1, 1), 1, 255, 1))
 			for i, label := range g.Scale {
 				canvas.FillText(small, vg.Point{X: start + vg.Length(i)*scaleWidth/2, Y: bar.Max.Y + 3}, label)
+			}
+			if g.Framed != "" {
+				frame := vg.Point{X: bar.Max.X + 4*gridGap, Y: gridGap}
+				Tile{Picture: Map([]float64{0}, 1, 1, 1), Strong: true}.draw(canvas, frame, gridText-3, small)
+				canvas.FillText(beside, frame.Add(vg.Point{X: gridText + gridGap, Y: gridText/2 - 2}), g.Framed)
 			}
 		}
 	}}

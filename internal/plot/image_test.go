@@ -141,6 +141,12 @@ func TestGridGrows(t *testing.T) {
 	gap.Tiles = []plot.Tile{red, {}}
 	require.Greater(t, named.Draw().Width, plain.Draw().Width)
 	require.Greater(t, scaled.Draw().Height, plain.Draw().Height)
+	framed := scaled
+	framed.Framed = "what a frame stands for"
+	require.Greater(t, framed.Draw().Width, scaled.Draw().Width+50)
+	orange := color.NRGBAModel.Convert(plot.Hue(1)).(color.NRGBA)
+	require.Zero(t, drawn(t, scaled.Draw())(orange))
+	require.Positive(t, drawn(t, framed.Draw())(orange))
 	require.Greater(t, twoLines.Draw().Height, plain.Draw().Height)
 	hue := color.NRGBA{0xb2, 0x18, 0x2b, 255}
 	require.InDelta(t, drawn(t, plain.Draw())(hue)/2, drawn(t, gap.Draw())(hue), 0.01)
