@@ -9,20 +9,13 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Studies are all studies of the package, in the order in which they run.
-var Studies = experiments.Suite{Study, Optimizer}
-
-// Study holds the ablations and their base rows, at one scale.
-var Study = experiments.Study{
-	Name: "ablations", About: "rows of the table with one thing changed", Images: experiments.CIFAR10, Report: experiments.Rows,
-	Ablation: true, Experiments: slices.Concat(rows("-base"), inSource, ours), Claims: claims,
-}
-
-// Optimizer trains rows of the table with the paper's optimizer, Adam, at the scale of the table, each beside the one before it: do the
-// differences between rows hang on the optimizer?
-var Optimizer = experiments.Study{
-	Name: "optimizer", About: "rows of the table with the paper's optimizer, Adam", Images: experiments.CIFAR10, Report: experiments.Rows,
-	Ablation: true, Experiments: withAdam(),
+// Studies are all studies of the package, in the order in which they run: the ablations with their base rows, and rows of the table with the paper's
+// optimizer, Adam, at the scale of the table, each beside the one before it. Do the differences between rows hang on the optimizer?
+var Studies = experiments.Suite{
+	{Name: "ablations", About: "rows of the table with one thing changed", Images: experiments.CIFAR10, Ablation: true,
+		Experiments: slices.Concat(rows("-base"), inSource, ours), Claims: claims},
+	{Name: "optimizer", About: "rows of the table with the paper's optimizer, Adam", Images: experiments.CIFAR10, Ablation: true,
+		Experiments: withAdam()},
 }
 
 // rows are rows of the table, with a suffix to their names and without a base.

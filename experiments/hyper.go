@@ -1,11 +1,8 @@
 package experiments
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"ebsscgo/ebssc"
@@ -95,27 +92,14 @@ func (h Hyper) Set(text string) (Hyper, error) {
 		}
 		given[name] = true
 		f, err := find("hyperparameter", name, h.fields(), field.name)
-		if err == nil {
-			err = f.set(value)
-		}
 		if err != nil {
-			return h, fmt.Errorf("--set %s: %w", part, err)
+			return h, err
+		}
+		if _, err := fmt.Sscanf(value+"\n", "%v\n", f.value.Addr().Interface()); err != nil {
+			return h, fmt.Errorf("--set %s: give a word, or a number, and a whole one where it counts", part)
 		}
 	}
 	return h, nil
-}
-
-func (f field) set(text string) error {
-	if f.value.Kind() == reflect.String {
-		f.value.SetString(text)
-		return nil
-	}
-	number, err := strconv.ParseFloat(text, 64)
-	if err != nil || f.value.CanInt() && number != math.Trunc(number) {
-		return errors.New("give a number, and a whole one where it counts")
-	}
-	f.value.Set(reflect.ValueOf(number).Convert(f.Type))
-	return nil
 }
 
 // Describe lists the hyperparameters, a row each: name and value as Set reads them, and what it is, with the range of numbers.

@@ -131,7 +131,7 @@ func (p *Profile) plan(study experiments.Study, set experiments.Dataset) error {
 	for name, row := range rows {
 		p.rows[name] = *row
 	}
-	if p.Studies = append(p.Studies, study); p.Headline == "" && study.Report == experiments.Rows && !study.Ablation {
+	if p.Studies = append(p.Studies, study); p.Headline == "" && len(study.Experiments) > 1 && !study.Traced && !study.Ablation {
 		p.Headline = study.Name
 	}
 	return nil

@@ -240,7 +240,7 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 func TestDecodings(t *testing.T) {
 	s, _ := start(t, Options{Results: t.TempDir()})
 	study := only(t, "ssc-ebc17-mnist")
-	study.Experiments[0].Architecture = experiments.TwoBlocks{Below: experiments.EBCInBoth} // which compiles faster
+	study.Experiments[0].Architecture = experiments.TwoBlocks{Below: ebssc.EBC} // which compiles faster
 	reports, _, err := s.Run(t.Context(), experiments.Suite{study})
 	require.NoError(t, err)
 	folder := s.Folder(dataset.MNISTUnknownName)
