@@ -25,7 +25,7 @@ type Hyper struct {
 	Crop         int     `json:"crop" min:"0" max:"16" about:"largest shift of a random crop, in pixels"`
 	Flip         float64 `json:"flip" min:"0" max:"1" about:"probability of a horizontal flip"`
 	// Preprocessing is [ZCA], [GCN] or [Raw]. ZCAEpsilon is what ZCA adds to each eigenvalue of the covariance.
-	Preprocessing string  `json:"preprocessing" about:"zca (contrast normalisation and whitening), gcn (contrast normalisation alone) or raw (pixels from 0 to 1)"`
+	Preprocessing string  `json:"preprocessing" about:"zca (normalised contrast, whitened), gcn (normalised contrast alone) or raw (pixels from 0 to 1)"`
 	ZCAEpsilon    float64 `json:"zca_epsilon" min:"1e-6" max:"1e6" about:"added to each eigenvalue in whitening"`
 }
 
