@@ -309,6 +309,7 @@ func TestResidualsAndFilters(t *testing.T) {
 	require.NoError(t, err)
 	svg, pixels := drawn(t, decode.Residuals("title", []string{"a", "b", "c"}, images, []uint8{0, 2}, levels[1]))
 	require.Contains(t, svg, ">the image&#39;s own class<")
+	require.Contains(t, svg, ">−", "the lower end of the scale")
 	require.NotZero(t, pixels[color.RGBAModel.Convert(plot.Hue(1)).(color.RGBA)])
 	dictionary := n.Variables(m.Store)["conv1/dictionary"]
 	svg, _ = drawn(t, decode.Dictionaries("title", dictionary, dictionary))

@@ -114,8 +114,7 @@ func Residuals(title string, classes []string, originals *tensors.Tensor, labels
 	slices.Sort(magnitudes)
 	limit := stat.Quantile(0.995, stat.Empirical, magnitudes, nil)
 	captions := slices.Concat([]string{"original"}, classes)
-	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0]), Framed: "the image's own class",
-		Scale: [3]string{fmt.Sprintf("%+.2g", -limit), "0", fmt.Sprintf("%+.2g", limit)}}
+	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0]), Scale: limit, Framed: "the image's own class"}
 	pixels := plot.Values(originals)
 	for i, label := range labels {
 		tiles := []plot.Tile{photo(dims, pixels[i*dims[0]*dims[1]:][:dims[0]*dims[1]])}

@@ -136,7 +136,7 @@ func TestGridGrows(t *testing.T) {
 	plain := plot.Grid{Title: "title", Columns: 2, Side: 50, Tiles: []plot.Tile{red, red}}
 	named, scaled, twoLines, gap := plain, plain, plain, plain
 	named.Rows = []string{"conv1"}
-	scaled.Scale = [3]string{"-1", "0", "1"}
+	scaled.Scale = 1
 	twoLines.Title = "title\nsubtitle"
 	gap.Tiles = []plot.Tile{red, {}}
 	require.Greater(t, named.Draw().Width, plain.Draw().Width)

@@ -166,11 +166,6 @@ func (d *decoder) title(format string, values ...any) string {
 		dataset.Title(d.run.Dataset.Name), d.run.Width(), d.run.TrainImages, d.run.Epochs, d.run.Seed)
 }
 
-// originals are the test images as they are, pixels from 0 to 1.
-func (d *decoder) originals() *tensors.Tensor {
-	return d.runner.Set.Test.Slice(0, len(d.labels)).Tensor()
-}
-
 // levels draws a test image decoded from every level.
 func (d *decoder) levels(ctx context.Context, image int) (title string, figure plot.Figure, err error) {
 	classes := d.runner.Set.Classes
@@ -180,7 +175,7 @@ func (d *decoder) levels(ctx context.Context, image int) (title string, figure p
 		return "", figure, err
 	}
 	title = d.title("Test image %d (%s) decoded from each level, and class biases less their mean", image, classes[d.labels[image]])
-	return title, decode.Reconstructions(title, classes, dataset.Pick(d.originals(), image), shown, levels), nil
+	return title, decode.Reconstructions(title, classes, d.runner.Set.Test.Slice(image, image+1).Tensor(), shown, levels), nil
 }
 
 // draw draws the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
@@ -215,14 +210,13 @@ func (d *decoder) drawResiduals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	originals := dataset.Pick(d.runner.Set.Test.Slice(0, len(d.labels)).Tensor(), digits...)
 	for _, level := range levels {
-		if !slices.Contains(residualBlocks, level.Block) {
-			continue
-		}
-		title := d.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)
-		figure := decode.Residuals(title, classes, dataset.Pick(d.originals(), digits...), labels, level)
-		if err := d.add(level.Block, title, figure); err != nil {
-			return err
+		if slices.Contains(residualBlocks, level.Block) {
+			title := d.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)
+			if err := d.add(level.Block, title, decode.Residuals(title, classes, originals, labels, level)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
