@@ -12,8 +12,6 @@ type Experiment struct {
 	Change func(*Hyper)
 	// Base names the experiment of the same study that this one changes in one thing. Reports show the difference to it.
 	Base string
-	// Traced experiments are measured after every epoch, on the test images and on the first training images.
-	Traced bool
 	// Decoded experiments have the codes of their trained network decoded from every block (Sec. 4.2).
 	Decoded bool
 	// Paper holds the paper's numbers; empty for your own experiment.
@@ -57,12 +55,3 @@ func (i Images) Declared() Dataset {
 	}
 	return Dataset{Name: "cifar10", Train: 50_000, Test: 10_000}
 }
-
-// Report is the kind of report of a study.
-type Report string
-
-const (
-	Rows      Report = "rows"      // the errors of each experiment in a table
-	Sweeps    Report = "sweeps"    // also learning curves for each number of sweeps
-	Decodings Report = "decodings" // also images decoded from a network's codes, and how faithful they are
-)

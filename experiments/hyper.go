@@ -1,11 +1,8 @@
 package experiments
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"ebsscgo/ebssc"
@@ -28,7 +25,7 @@ type Hyper struct {
 	Crop         int     `json:"crop" min:"0" max:"16" about:"largest shift of a random crop, in pixels"`
 	Flip         float64 `json:"flip" min:"0" max:"1" about:"probability of a horizontal flip"`
 	// Preprocessing is [ZCA], [GCN] or [Raw]. ZCAEpsilon is what ZCA adds to each eigenvalue of the covariance.
-	Preprocessing string  `json:"preprocessing" about:"zca (contrast normalisation and whitening), gcn (contrast normalisation alone) or raw (pixels from 0 to 1)"`
+	Preprocessing string  `json:"preprocessing" about:"zca (normalised contrast, whitened), gcn (normalised contrast alone) or raw (pixels from 0 to 1)"`
 	ZCAEpsilon    float64 `json:"zca_epsilon" min:"1e-6" max:"1e6" about:"added to each eigenvalue in whitening"`
 }
 
@@ -95,27 +92,14 @@ func (h Hyper) Set(text string) (Hyper, error) {
 		}
 		given[name] = true
 		f, err := find("hyperparameter", name, h.fields(), field.name)
-		if err == nil {
-			err = f.set(value)
-		}
 		if err != nil {
-			return h, fmt.Errorf("--set %s: %w", part, err)
+			return h, err
+		}
+		if _, err := fmt.Sscanf(value+"\n", "%v\n", f.value.Addr().Interface()); err != nil {
+			return h, fmt.Errorf("--set %s: give a word, or a number, and a whole one where it counts", part)
 		}
 	}
 	return h, nil
-}
-
-func (f field) set(text string) error {
-	if f.value.Kind() == reflect.String {
-		f.value.SetString(text)
-		return nil
-	}
-	number, err := strconv.ParseFloat(text, 64)
-	if err != nil || f.value.CanInt() && number != math.Trunc(number) {
-		return errors.New("give a number, and a whole one where it counts")
-	}
-	f.value.Set(reflect.ValueOf(number).Convert(f.Type))
-	return nil
 }
 
 // Describe lists the hyperparameters, a row each: name and value as Set reads them, and what it is, with the range of numbers.

@@ -39,14 +39,14 @@ var Profiles = []Profile{
 	{
 		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing", Demo: true, Memory: 1,
 		Scales: map[string]Scale{
-			"table":         {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 4, Seeds: 1, Change: onCPU(32)},
+			"table":         {Width: 4, TrainImages: 1000, TestImages: 50, Epochs: 4, Seeds: 1, Change: onCPU(32)},
 			"unroll":        {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
 			"unroll-both":   {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
 			"unroll-chosen": {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
 			"decoding":      {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: onCPU(25)},
 			"residuals":     {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: onCPU(25)},
-			"ablations":     {Width: 4, TrainImages: 500, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(25)},
-			"optimizer":     {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 4, Seeds: 1, Change: onCPU(32)},
+			"ablations":     {Width: 4, TrainImages: 500, TestImages: 50, Epochs: 2, Seeds: 1, Change: onCPU(25)},
+			"optimizer":     {Width: 4, TrainImages: 1000, TestImages: 50, Epochs: 4, Seeds: 1, Change: onCPU(32)},
 		},
 	},
 	{

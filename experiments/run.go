@@ -44,7 +44,7 @@ type Run struct {
 	Epochs int
 	// Seed of all random numbers, see [Run.Stream].
 	Seed int
-	// Traced and Decoded as in Experiment.
+	// Traced as in Study, Decoded as in Experiment.
 	Traced, Decoded bool
 }
 
@@ -119,7 +119,7 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 			Version: Version, Experiment: e.Name, Profile: profile.Name, Network: e.Network(cmp.Or(o.Width, scale.Width)),
 			Dataset: set, TrainImages: min(cmp.Or(o.Images, scale.TrainImages, left), left),
 			HeldOut: o.HeldOut, TestImages: cmp.Or(o.HeldOut, min(cmp.Or(scale.TestImages, set.Test), set.Test)),
-			Epochs: cmp.Or(o.Epochs, scale.Epochs), Traced: e.Traced, Decoded: e.Decoded && o.HeldOut == 0,
+			Epochs: cmp.Or(o.Epochs, scale.Epochs), Traced: study.Traced, Decoded: e.Decoded && o.HeldOut == 0,
 		}
 		if run.Hyper, err = Recipe.Changed(scale.Change, e.Change).Set(o.Set); err != nil {
 			return nil, err

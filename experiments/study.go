@@ -12,15 +12,18 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+
+	"ebsscgo/ebssc"
 )
 
 // Study is a set of experiments that are run and reported together.
 type Study struct {
 	// Name on the command line, in [Profile.Scales] and of the report's files; About says in a line what the study shows.
 	Name, About string
-	// Images that its networks are trained on, and the kind of its report.
+	// Images that its networks are trained on.
 	Images Images
-	Report Report
+	// Traced experiments are measured after every epoch, on the test images and on the first training images; the report has the curves.
+	Traced bool
 	// Ablation marks a study that the paper does not report. `ebssc run all` leaves it out.
 	Ablation bool
 	// Experiments in the order of the report.
@@ -31,16 +34,16 @@ type Study struct {
 
 // Studies are the studies that package experiments declares, in the order in which they run.
 var Studies = Suite{
-	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Report: Rows, Experiments: Table, Claims: tableClaims},
-	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference, one setting for all", Images: MNIST, Report: Sweeps,
-		Experiments: unrolled("unroll", 4, EBCOnTop, nil), Claims: unrollClaims()},
-	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Report: Sweeps,
-		Experiments: unrolled("unroll-both", 2, EBCInBoth, nil)},
-	{Name: "unroll-chosen", About: "the same as unroll, each number of sweeps with hyperparameters chosen for it", Images: MNIST, Report: Sweeps, Ablation: true,
-		Experiments: unrolled("unroll-chosen", 4, EBCOnTop, chosen)},
-	{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10, Report: Decodings,
+	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Experiments: Table, Claims: tableClaims},
+	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference, one setting for all", Images: MNIST, Traced: true,
+		Experiments: unrolled("unroll", 4, ebssc.SSC, nil), Claims: unrollClaims},
+	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Traced: true,
+		Experiments: unrolled("unroll-both", 2, ebssc.EBC, nil)},
+	{Name: "unroll-chosen", About: "the same as unroll, each number of sweeps with hyperparameters chosen for it", Images: MNIST, Traced: true,
+		Ablation: true, Experiments: unrolled("unroll-chosen", 4, ebssc.SSC, chosen)},
+	{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10,
 		Experiments: Decoding, Claims: decodingClaims},
-	{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST, Report: Decodings,
+	{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST,
 		Experiments: Residuals, Claims: residualsClaims},
 }
 
@@ -60,8 +63,8 @@ func (s Suite) Experiment(name string) (study Study, e Experiment, err error) {
 			if e.Name == name {
 				return study, e, nil
 			}
+			all = append(all, e)
 		}
-		all = append(all, study.Experiments...)
 	}
 	e, err = find("experiment", name, all, func(e Experiment) string { return e.Name })
 	return study, e, err
@@ -95,13 +98,8 @@ func (s Suite) Only(names []string) (Suite, error) {
 }
 
 // Of returns the studies that a profile has.
-func (s Suite) Of(profile Profile) (some Suite) {
-	for _, study := range s {
-		if _, ok := profile.Scales[study.Name]; ok {
-			some = append(some, study)
-		}
-	}
-	return some
+func (s Suite) Of(profile Profile) Suite {
+	return slices.DeleteFunc(slices.Clone(s), func(study Study) bool { return profile.Scales[study.Name].Seeds == 0 })
 }
 
 // find returns what has the name. If nothing has, the error suggests the nearest name.

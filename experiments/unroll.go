@@ -13,17 +13,12 @@ import (
 // 9×9, and the filters of the upper block are as large as that code. A block's update for all hypotheses is then one
 // matrix product.
 type TwoBlocks struct {
-	// Below is the coding of the lower block; the upper one is class-specific.
+	// Below is the coding of the lower block; the upper one is class-specific. The paper's "2-block version of our energy-based model" can be read
+	// as class thresholds in the top block alone, with SSC below, or in both, with EBC.
 	Below ebssc.Coding
 	// Sweeps is T.
 	Sweeps int
 }
-
-// The two readings of the paper's "2-block version of our energy-based model", for Below: class thresholds in the top block alone, or in both.
-var (
-	EBCOnTop  = ebssc.SSC
-	EBCInBoth = ebssc.EBC
-)
 
 // Network has `width` filters in the lower block and eight times as many in the upper one.
 func (t TwoBlocks) Network(width int) ebssc.Network {
@@ -62,7 +57,7 @@ func unrolled(name string, most int, below ebssc.Coding, own []func(*Hyper)) (al
 	for sweeps := range most + 1 {
 		e := Experiment{
 			Name: fmt.Sprintf("%s-%d", name, sweeps), Title: fmt.Sprintf("T = %d", sweeps),
-			Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Change: oneSetting, Paper: paper[sweeps], Traced: true,
+			Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Change: oneSetting, Paper: paper[sweeps],
 		}
 		if own != nil {
 			e.Change = func(h *Hyper) { *h = h.Changed(oneSetting, own[sweeps]) }

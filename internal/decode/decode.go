@@ -13,6 +13,8 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/ebssc"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/plot"
 )
 
 // Model decodes with a network and its variables, on a backend, for one caller at a time. Its program is compiled at the first use, for the fields
@@ -32,25 +34,23 @@ type Model struct {
 	Batch int
 
 	exec *model.Exec
-	// outputs names the program's outputs, in their order.
-	outputs []output
+	// outputs names the program's outputs, in their order: a block's pictures, "conv1 linear", one or several for each image [N, (Y,) H, W, C], or
+	// one of its measures [N].
+	outputs []string
 }
 
-// output names an output of the program: a block's pictures, one or several for each image [N, (Y,) H, W, C], or one of its measures [N].
-type output struct{ block, name string }
-
-// Level holds the codes of one block decoded to signed images, in the units of preprocessed images with an arbitrary norm.
+// Level holds the codes of one block decoded to signed pictures of H·W·C values, in the units of preprocessed images with an arbitrary norm.
 type Level struct {
 	// Block is the block's name.
 	Block string
-	// Reconstructions and RectifiedReconstructions [N, H, W, C] are codes with zero thresholds in all blocks, which do not depend on a hypothesis,
-	// decoded by the linear decoder and by the rectified one, see [ebssc.Reconstruction].
-	Reconstructions, RectifiedReconstructions *tensors.Tensor
-	// Features are decoded codes under each hypothesis without the thresholds' own contribution, [N, Y, H, W, C]; or
-	// [N, H, W, C] if the code does not depend on the hypothesis. See [ebssc.Decoding].
-	Features *tensors.Tensor
-	// Biases are decoded class biases −ŵ_y, [N, Y, H, W, C]; nil if the block has none.
-	Biases *tensors.Tensor
+	// Linear and Rectified have a picture for each image: codes with zero thresholds in all blocks, which do not depend on a hypothesis, decoded by
+	// the linear decoder and by the rectified one, see [ebssc.Reconstruction].
+	Linear, Rectified [][]float64
+	// Features have pictures for each image, one for each hypothesis: decoded codes without the thresholds' own contribution; or a single one if
+	// the code does not depend on the hypothesis. See [ebssc.Decoding].
+	Features [][][]float64
+	// Biases are decoded class biases −ŵ_y, likewise; nil if the block has none.
+	Biases [][][]float64
 }
 
 // Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first. If ctx ends, Decode returns its cause.
@@ -62,42 +62,38 @@ func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, er
 	}
 	var levels []Level
 	for _, layer := range m.Network.Blocks() {
-		levels = append(levels, Level{
-			Block: layer.Name, Reconstructions: all[output{layer.Name, linear}], RectifiedReconstructions: all[output{layer.Name, rectified}],
-			Features: all[output{layer.Name, features}], Biases: all[output{layer.Name, biases}],
-		})
+		byHypothesis := func(name string) (pictures [][][]float64) {
+			for _, image := range all[layer.Name+" "+name] {
+				pictures = append(pictures, slices.Collect(slices.Chunk(image, m.Network.Height*m.Network.Width*m.Network.Channels)))
+			}
+			return pictures
+		}
+		levels = append(levels, Level{Block: layer.Name, Linear: all[layer.Name+" "+linear], Rectified: all[layer.Name+" "+rectified],
+			Features: byHypothesis(features), Biases: byHypothesis(biases)})
 	}
 	return levels, nil
 }
 
-// run computes the pictures of all blocks, or else their measures, for images [N, H, W, C] in batches. A program has one size of batches, so
-// images from the first one on fill up the last batch. Thus another image follows each one there, too: its code is the control.
+// run computes the pictures of all blocks, or else their measures, for images [N, H, W, C] in batches: the values for each image. A program has one
+// size of batches, so images from the first one on fill up the last batch. Thus another image follows each one there, too: its code is the control.
 // If ctx ends, run returns its cause.
-func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) (map[output]*tensors.Tensor, error) {
+func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) (all map[string][][]float64, err error) {
 	if m.exec == nil {
-		exec, err := model.NewExec(m.Backend, m.Store, m.graph)
-		if err != nil {
+		if m.exec, err = model.NewExec(m.Backend, m.Store, m.graph); err != nil {
 			return nil, fmt.Errorf("building the decoding: %w", err)
 		}
-		m.exec = exec
 	}
-	flat, err := tensors.CopyFlatData[float32](images)
-	if err != nil {
-		return nil, fmt.Errorf("reading images: %w", err)
-	}
-	dims := slices.Clone(images.Shape().Dimensions)
-	count, size := dims[0], len(flat)/dims[0]
-	dims[0] = cmp.Or(m.Batch, count)
-	values, shapes := map[output][]float32{}, map[output][]int{}
-	for from := 0; from < count; from += dims[0] {
+	count := images.Shape().Dim(0)
+	batch := make([]int, cmp.Or(m.Batch, count)) // numbers of images
+	all = map[string][][]float64{}
+	for from := 0; from < count; from += len(batch) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		var batch []float32
-		for image := from; image < from+dims[0]; image++ {
-			batch = append(batch, flat[image%count*size:][:size]...)
+		for i := range batch {
+			batch[i] = (from + i) % count
 		}
-		inputs := []any{tensors.FromFlatDataAndDimensions(batch, dims...)}
+		inputs := []any{dataset.Pick(images, batch...)}
 		if m.Unwhiten != nil {
 			inputs = append(inputs, m.Unwhiten)
 		}
@@ -106,34 +102,22 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 			return nil, fmt.Errorf("decoding: %w", err)
 		}
 		for i, t := range outputs {
-			if o := m.outputs[i]; (t.Rank() > 1) == pictures {
-				decoded, err := tensors.CopyFlatData[float32](t)
-				if err != nil {
-					return nil, fmt.Errorf("reading a decoding: %w", err)
-				}
-				values[o] = append(values[o], decoded[:len(decoded)/dims[0]*min(dims[0], count-from)]...)
-				shapes[o] = append([]int{count}, t.Shape().Dimensions[1:]...)
+			if name := m.outputs[i]; (t.Rank() > 1) == pictures {
+				each := slices.Collect(slices.Chunk(plot.Values(t), t.Shape().Size()/len(batch)))
+				all[name] = append(all[name], each[:min(len(batch), count-from)]...)
 			}
 			if err := t.FinalizeAll(); err != nil {
 				return nil, fmt.Errorf("freeing a decoding: %w", err)
 			}
 		}
 	}
-	all := map[output]*tensors.Tensor{}
-	for o, decoded := range values {
-		all[o] = tensors.FromFlatDataAndDimensions(decoded, shapes[o]...)
-	}
 	return all, nil
 }
 
 // SetVariables gives the model the variables of another store, so that the same program decodes with them.
 func (m *Model) SetVariables(other *model.Store) error {
-	for v := range other.IterVariables() {
-		value, err := v.Value()
-		if own := m.Store.GetVariable(v.Path()); own != nil && err == nil {
-			err = own.SetValuePreservingOld(value)
-		}
-		if err != nil {
+	for name, value := range m.Network.Variables(other) {
+		if err := m.Store.GetVariable(model.RootScopePath + name).SetValuePreservingOld(value); err != nil {
 			return err
 		}
 	}

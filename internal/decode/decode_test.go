@@ -1,14 +1,20 @@
 package decode_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"image/color"
+	"image/png"
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
@@ -103,14 +109,13 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 	}
 	for l, level := range levels {
 		require.Equal(t, []string{"conv1", "conv2"}[l], level.Block)
-		require.Equal(t, []int{count, n.Classes, n.Height, n.Width, 1}, level.Biases.Shape().Dimensions)
-		linear, rectified := plot.Values(level.Reconstructions), plot.Values(level.RectifiedReconstructions)
-		features, biases := plot.Values(level.Features), plot.Values(level.Biases)
+		require.Equal(t, []int{count, n.Classes, size}, []int{len(level.Biases), len(level.Biases[0]), len(level.Biases[0][0])})
+		features, biases := slices.Concat(slices.Concat(level.Features...)...), slices.Concat(slices.Concat(level.Biases...)...)
 		var cosines, rectifiedCosines, imageCosines, differences, inkShares, inkAreas, spreads float64
 		for i := range count {
-			image, decoded := x[i*size:][:size], linear[i*size:][:size]
+			image, decoded := x[i*size:][:size], level.Linear[i]
 			cosines += cosine(image, decoded) / count
-			rectifiedCosines += cosine(image, rectified[i*size:][:size]) / count
+			rectifiedCosines += cosine(image, level.Rectified[i]) / count
 			imageCosines += cosine(unwhitened(image), unwhitened(decoded)) / count
 			pairs, inked, ink := 0.0, 0.0, 0.0
 			for p := range size {
@@ -173,11 +178,10 @@ func TestControlIsAnotherImage(t *testing.T) {
 		require.NoError(t, err)
 		size, x := n.Height*n.Width, plot.Values(images)
 		for l, level := range levels {
-			linear, rectified := plot.Values(level.Reconstructions), plot.Values(level.RectifiedReconstructions)
 			var want, wantRectified float64
 			for i, other := range others {
-				want += cosine(x[i*size:][:size], linear[other*size:][:size]) / count
-				wantRectified += cosine(x[i*size:][:size], rectified[other*size:][:size]) / count
+				want += cosine(x[i*size:][:size], level.Linear[other]) / count
+				wantRectified += cosine(x[i*size:][:size], level.Rectified[other]) / count
 			}
 			require.InDelta(t, want, measured[l].Linear.Control, 1e-5)
 			require.InDelta(t, wantRectified, measured[l].Rectified.Control, 1e-5)
@@ -194,7 +198,7 @@ func TestMeasureNeedsTwoImages(t *testing.T) {
 	require.ErrorContains(t, err, "two images in a batch")
 	levels, err := m.Decode(t.Context(), digits(n, 1))
 	require.NoError(t, err)
-	require.Equal(t, 1, levels[0].Reconstructions.Shape().Dim(0))
+	require.Len(t, levels[0].Linear, 1)
 	m.Batch = 1
 	_, err = m.Measure(t.Context(), digits(n, 2))
 	require.ErrorContains(t, err, "two images in a batch")
@@ -248,26 +252,68 @@ func TestMeasureStops(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Figures of levels with and without class biases can be drawn, and grow with the number of levels.
-func TestFigures(t *testing.T) {
+// drawn are the texts of a figure, and how many of its pixels have each colour.
+func drawn(t *testing.T, figure plot.Figure) (svg string, pixels map[color.RGBA]int) {
+	vectors, err := figure.SVG()
+	require.NoError(t, err)
+	content, err := figure.PNG()
+	require.NoError(t, err)
+	picture, err := png.Decode(bytes.NewReader(content))
+	require.NoError(t, err)
+	pixels = map[color.RGBA]int{}
+	for y := range picture.Bounds().Dy() {
+		for x := range picture.Bounds().Dx() {
+			pixels[color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)]++
+		}
+	}
+	return string(vectors), pixels
+}
+
+// Figures of levels show the image as it is, and also as the network sees it where that differs. Levels without class biases have no more pictures,
+// and those of hypotheses are differences from their mean: grey where hypotheses do not differ.
+func TestFiguresOfLevels(t *testing.T) {
+	n := network(ebssc.SSC)
+	n.Channels = 3
+	seen, red := digits(n, 1), tensors.FromShape(shapes.Make(dtypes.Float32, 1, n.Height, n.Width, 3))
+	tensors.MustMutableFlatData(red, func(values []float32) {
+		for i := range len(values) / 3 {
+			values[3*i] = 1
+		}
+	})
+	levels, err := newModel(t, n).Decode(t.Context(), seen)
+	require.NoError(t, err)
+	require.Nil(t, levels[0].Biases)
+	require.Len(t, levels[0].Features[0], 1)
+	classes, grey := []string{"a", "b", "c"}, color.RGBA{128, 128, 128, 255}
+	all := decode.Reconstructions("title", classes, red, seen, levels)
+	require.Greater(t, all.Height, decode.Reconstructions("title", classes, red, seen, levels[:1]).Height)
+	hypotheses := decode.Hypotheses("title", classes, red, seen, levels)
+	for _, figure := range []plot.Figure{all, hypotheses} {
+		svg, pixels := drawn(t, figure)
+		require.Contains(t, svg, ">original<")
+		require.Contains(t, svg, ">network input<")
+		require.GreaterOrEqual(t, pixels[color.RGBA{255, 0, 0, 255}], 9*n.Height*n.Width/2)
+	}
+	svg, before := drawn(t, decode.Hypotheses("title", classes, seen, seen, levels))
+	require.NotContains(t, svg, "network input")
+	levels[1].Features[0] = slices.Repeat(levels[1].Features[0][:1], 2)
+	_, after := drawn(t, decode.Hypotheses("title", classes, seen, seen, levels))
+	require.Greater(t, after[grey], before[grey]+9*n.Height*n.Width)
+}
+
+// Residuals have a legend for the frames, and filters are drawn before and after training.
+func TestResidualsAndFilters(t *testing.T) {
 	n := network(ebssc.SSC)
 	m, images := newModel(t, n), digits(n, 2)
 	levels, err := m.Decode(t.Context(), images)
 	require.NoError(t, err)
-	require.Nil(t, levels[0].Biases)
-	classes := []string{"a", "b", "c"}
-	all := decode.Reconstructions("title", classes, images, levels)
-	fewer := decode.Reconstructions("title", classes, images, levels[:1])
-	require.Greater(t, all.Height, fewer.Height)
+	svg, pixels := drawn(t, decode.Residuals("title", []string{"a", "b", "c"}, images, []uint8{0, 2}, levels[1]))
+	require.Contains(t, svg, ">the image&#39;s own class<")
+	require.Contains(t, svg, ">−", "the lower end of the scale")
+	require.NotZero(t, pixels[color.RGBAModel.Convert(plot.Hue(1)).(color.RGBA)])
 	dictionary := n.Variables(m.Store)["conv1/dictionary"]
-	for _, figure := range []plot.Figure{
-		all, fewer, decode.Hypotheses("title", classes, images, levels),
-		decode.Residuals("title", classes, images, []uint8{0, 2}, levels[1]), decode.Dictionaries("title", dictionary, dictionary),
-	} {
-		picture, err := figure.PNG()
-		require.NoError(t, err)
-		require.Greater(t, len(picture), 1000)
-	}
+	svg, _ = drawn(t, decode.Dictionaries("title", dictionary, dictionary))
+	require.Contains(t, svg, ">after<")
 }
 
 func TestShrinkage(t *testing.T) {

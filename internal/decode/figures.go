@@ -18,118 +18,116 @@ import (
 	"ebsscgo/internal/plot"
 )
 
-// Shrinkage draws the paper's Fig. 2: asymmetric shrinkage, Eq. (asym_shrink), for four settings of its thresholds. In the last,
+// Shrinkage draws the paper's Fig. 2: asymmetric shrinkage, Eq. (asym_shrink), for four settings of its thresholds β⁺ and β⁻. In the last,
 // −β⁻ > β⁺: where both cases of the equation hold it has two values, so it is not a proper function.
 func Shrinkage(backend compute.Backend) (plot.Figure, error) {
-	exec, err := NewExec(backend, func(v, plus, minus *Node) (above, below *Node) {
-		infinite := Infinity(v.Graph(), v.DType(), 1) // switches one ReLU off
-		return ebssc.Shrink(v, plus, infinite), ebssc.Shrink(v, infinite, minus)
-	})
-	if err != nil {
-		return plot.Figure{}, fmt.Errorf("building the shrinkage: %w", err)
-	}
-	defer exec.Finalize()
 	var panels []*gonumplot.Plot
 	for _, c := range []struct {
 		title       string
 		plus, minus float64
 	}{
-		{"(a)  -β- < 0 < β+", 1, 0.5}, {"(b)  0 < -β- < β+", 1.5, -0.5},
-		{"(c)  -β- < β+ < 0", -0.5, 1.5}, {"(d)  β+ < 0 < -β-: improper", -0.8, -0.8},
+		{"(a) 0 between −0.5 and 1", 1, 0.5}, {"(b) 0 between 0.5 and 1.5", 1.5, -0.5},
+		{"(c) 0 between −1.5 and −0.5", -0.5, 1.5}, {"(d) improper", -0.8, -0.8},
 	} {
-		above, below, err := exec.Call2([]float64{-3, -c.minus, c.plus, 3}, c.plus, c.minus)
+		outputs, err := CallOnceN(backend, func(v, plus, minus *Node) (below, above *Node) {
+			infinite := Infinity(v.Graph(), v.DType(), 1) // switches one ReLU off
+			return ebssc.Shrink(v, infinite, minus), ebssc.Shrink(v, plus, infinite)
+		}, []float64{-3, -c.minus, c.plus, 3}, c.plus, c.minus)
 		if err != nil {
 			return plot.Figure{}, fmt.Errorf("computing the shrinkage: %w", err)
 		}
-		p := plot.Plot(c.title, "v", "")
-		p.Y.Min, p.Y.Max = -3.5, 3.5
-		// v + β⁻ below −β⁻, v − β⁺ above β⁺, and 0 between.
-		upper, lower := plot.Values(above), plot.Values(below)
-		branches := []plotter.XYs{{{X: -3, Y: lower[0]}, {X: -c.minus, Y: lower[1]}}, {{X: c.plus, Y: upper[2]}, {X: 3, Y: upper[3]}}}
-		if -c.minus < c.plus {
-			branches = append(branches, plotter.XYs{{X: -c.minus}, {X: c.plus}})
+		below, above := plot.Values(outputs[0]), plot.Values(outputs[1])
+		curve := plotter.XYs{{X: -3, Y: below[0]}, {X: -c.minus, Y: below[1]}, {X: c.plus, Y: above[2]}, {X: 3, Y: above[3]}}
+		branches := []plotter.XYs{curve}
+		if -c.minus > c.plus {
+			branches = []plotter.XYs{curve[:2], curve[2:]}
 		}
-		for _, points := range branches {
-			if _, err := plot.AddLine(p, points, plot.Hue(0), 2.5); err != nil {
+		p := plot.Plot(c.title, "v", "")
+		for _, branch := range branches {
+			if _, err := plot.AddLine(p, branch, plot.Hue(0), 2.5); err != nil {
 				return plot.Figure{}, fmt.Errorf("drawing the shrinkage: %w", err)
 			}
 		}
 		panels = append(panels, p)
 	}
-	return plot.Row(820, 230, panels...), nil
+	return plot.Row(900, 230, panels...), nil
 }
 
-// Reconstructions draws the paper's Fig. 4 for the first decoded image: the image, and then a row for each level with the reconstructions by both
-// decoders, each at its own contrast, and the decoded class biases, each less the mean over the hypotheses. These share one scale in a level;
-// grey is 0.
-func Reconstructions(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
-	dims := input.Shape().Dimensions[1:]
-	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), input, levels, func(l Level) []plot.Tile {
-		tiles := append(signed(dims, imageAt(l.Reconstructions, 0)), signed(dims, imageAt(l.RectifiedReconstructions, 0))...)
-		if l.Biases != nil {
-			byClass, _ := deviations(l.Biases, 0)
-			tiles = append(tiles, signed(dims, byClass...)...)
-		}
-		return tiles
+// Reconstructions draws the paper's Fig. 4 for an image [1, H, W, C] as it is and as the network sees it: below these a row for each level with the
+// reconstructions by both decoders, each at its own contrast, and the decoded class biases, each less the mean over the hypotheses. These share one
+// scale in a level; grey is 0.
+func Reconstructions(title string, classes []string, original, input *tensors.Tensor, levels []Level) plot.Figure {
+	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), original, input, levels, func(l Level) ([][]float64, [][][]float64) {
+		return [][]float64{l.Linear[0], l.Rectified[0]}, l.Biases
 	})
 }
 
-// Hypotheses draws the first decoded image under each class hypothesis: a row for each level, with the decoded features of a code
-// that does not depend on the hypothesis in the first column, and those of a class-specific code in the others. Features of a level
-// share one scale; grey is 0.
-func Hypotheses(title string, classes []string, input *tensors.Tensor, levels []Level) plot.Figure {
-	dims := input.Shape().Dimensions[1:]
-	return drawLevels(title, slices.Concat([]string{"decoded"}, classes), input, levels, func(l Level) []plot.Tile {
-		if l.Features.Rank() == input.Rank() {
-			return signed(dims, imageAt(l.Features, 0))
-		}
-		return append(make([]plot.Tile, 1), signed(dims, byHypothesis(l.Features, 0)...)...)
+// Hypotheses draws an image [1, H, W, C], as it is and as the network sees it, decoded under each class hypothesis: a row for each level, with the
+// mean of the decoded features over the hypotheses, and their differences from it. These share one scale in a level; grey is 0. A code that does not
+// depend on the hypothesis has no differences.
+func Hypotheses(title string, classes []string, original, input *tensors.Tensor, levels []Level) plot.Figure {
+	return drawLevels(title, slices.Concat([]string{"mean"}, classes), original, input, levels, func(l Level) ([][]float64, [][][]float64) {
+		_, mean := deviations(l.Features[0])
+		return [][]float64{mean}, l.Features
 	})
 }
 
-// drawLevels draws the first image, and below it a row of tiles for each level, with captions over the columns.
-func drawLevels(title string, captions []string, input *tensors.Tensor, levels []Level, tilesOf func(Level) []plot.Tile) plot.Figure {
-	grid := plot.Grid{Title: title, Columns: len(captions), Side: side(input)}
-	addRow(&grid, "image", nil, signed(input.Shape().Dimensions[1:], imageAt(input, 0)))
+// drawLevels draws an image, and below it a row for each level, with captions over the columns: pictures at a contrast of their own, and then those
+// of the hypotheses less their mean, at one contrast of all.
+func drawLevels(title string, captions []string, original, input *tensors.Tensor, levels []Level,
+	picturesOf func(Level) (alone [][]float64, byHypothesis [][][]float64)) plot.Figure {
+	dims, pixels, seen := input.Shape().Dimensions[1:], plot.Values(original), plot.Values(input)
+	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0])}
+	first, names := []plot.Tile{photo(dims, pixels)}, []string{"original"}
+	if !slices.Equal(pixels, seen) {
+		first, names = append(first, signed(dims, seen)...), append(names, "network input")
+	}
+	addRow(&grid, "image", names, first)
 	for _, level := range levels {
-		addRow(&grid, level.Block, captions, tilesOf(level))
+		alone, byHypothesis := picturesOf(level)
+		var tiles []plot.Tile
+		for _, picture := range alone {
+			tiles = append(tiles, signed(dims, picture)...)
+		}
+		if byHypothesis != nil && len(byHypothesis[0]) > 1 {
+			differences, _ := deviations(byHypothesis[0])
+			tiles = append(tiles, signed(dims, differences...)...)
+		}
+		addRow(&grid, level.Block, captions, tiles)
 		captions = nil
 	}
 	return grid.Draw()
 }
 
-// Residuals draws one panel of the paper's Fig. 5: images in the rows, hypotheses in the columns, and in each cell the residual
-// of the decoded features from their mean over hypotheses, divided by the root mean square of that mean. The image's own
-// class has a frame. All cells share one scale, which clips the largest half percent. Images must have one channel.
-func Residuals(title string, classes []string, images *tensors.Tensor, labels []uint8, level Level) plot.Figure {
-	dims := images.Shape().Dimensions
-	residuals := make([][][]float64, dims[0])
+// Residuals draws one panel of the paper's Fig. 5: images as they are [N, H, W, 1] in the rows, hypotheses in the columns, and in each cell the
+// residual of the decoded features from their mean over hypotheses, divided by the root mean square of that mean. The image's own class has a frame.
+// All cells share one scale, which clips the largest half percent.
+func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint8, level Level) plot.Figure {
+	dims := originals.Shape().Dimensions[1:]
+	var residuals [][][]float64
 	var magnitudes []float64
-	for i := range residuals {
-		var mean []float64
-		residuals[i], mean = deviations(level.Features, i)
+	for _, pictures := range level.Features {
+		differences, mean := deviations(pictures)
 		rms := floats.Norm(mean, 2) / math.Sqrt(float64(len(mean)))
-		for _, residual := range residuals[i] {
-			if rms > 0 {
-				floats.Scale(1/rms, residual)
-			}
+		for _, residual := range differences {
+			floats.Scale(1/max(rms, 1e-30), residual) // those of a mean of 0 are 0
 			for _, value := range residual {
 				magnitudes = append(magnitudes, math.Abs(value))
 			}
 		}
+		residuals = append(residuals, differences)
 	}
 	slices.Sort(magnitudes)
 	limit := stat.Quantile(0.995, stat.Empirical, magnitudes, nil)
-	captions := slices.Concat([]string{"image"}, classes)
-	scale := [3]string{fmt.Sprintf("%+.2g", -limit), "0", fmt.Sprintf("%+.2g", limit)}
-	grid := plot.Grid{Title: title, Columns: len(captions), Side: side(images), Scale: scale}
-	for i := range dims[0] {
-		ink := imageAt(images, i)
-		tiles := []plot.Tile{{Picture: plot.Photo(ink, dims[1], dims[2], 1, floats.Max(ink), 0)}}
+	captions := slices.Concat([]string{"original"}, classes)
+	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0]), Scale: limit, Framed: "the image's own class"}
+	pixels := plot.Values(originals)
+	for i, label := range labels {
+		tiles := []plot.Tile{photo(dims, pixels[i*dims[0]*dims[1]:][:dims[0]*dims[1]])}
 		for class, residual := range residuals[i] {
-			tiles = append(tiles, plot.Tile{Picture: plot.Map(residual, dims[1], dims[2], limit), Strong: class == int(labels[i])})
+			tiles = append(tiles, plot.Tile{Picture: plot.Map(residual, dims[0], dims[1], limit), Strong: class == int(label)})
 		}
-		addRow(&grid, classes[labels[i]], captions, tiles)
+		addRow(&grid, classes[label], captions, tiles)
 		captions = nil
 	}
 	return grid.Draw()
@@ -174,30 +172,22 @@ func signed(dims []int, pictures ...[]float64) (tiles []plot.Tile) {
 	return tiles
 }
 
-// deviations returns the pictures of image i [N, Y, H, W, C] less their mean over the hypotheses, and the mean.
-func deviations(pictures *tensors.Tensor, i int) (deviations [][]float64, mean []float64) {
-	deviations = byHypothesis(pictures, i)
-	mean = make([]float64, len(deviations[0]))
-	for _, picture := range deviations {
-		floats.AddScaled(mean, 1/float64(len(deviations)), picture)
+// photo renders an image [H, W, C] as it is, with pixels from 0 to 1: a digit, of one channel, as dark ink.
+func photo(dims []int, pixels []float64) plot.Tile {
+	if dims[2] == 1 {
+		return plot.Tile{Picture: plot.Photo(pixels, dims[0], dims[1], 1, 1, 0)}
 	}
-	for _, picture := range deviations {
-		floats.Sub(picture, mean)
+	return plot.Tile{Picture: plot.Photo(pixels, dims[0], dims[1], dims[2], 0, 1)}
+}
+
+// deviations returns the pictures of an image less their mean over the hypotheses, and the mean.
+func deviations(pictures [][]float64) (deviations [][]float64, mean []float64) {
+	mean = make([]float64, len(pictures[0]))
+	for _, picture := range pictures {
+		floats.AddScaled(mean, 1/float64(len(pictures)), picture)
+	}
+	for _, picture := range pictures {
+		deviations = append(deviations, floats.SubTo(make([]float64, len(mean)), picture, mean))
 	}
 	return deviations, mean
 }
-
-// byHypothesis returns the pictures of image i [N, Y, H, W, C].
-func byHypothesis(pictures *tensors.Tensor, i int) [][]float64 {
-	all := imageAt(pictures, i)
-	return slices.Collect(slices.Chunk(all, len(all)/pictures.Shape().Dim(1)))
-}
-
-// imageAt returns the values of image i [N, ...].
-func imageAt(pictures *tensors.Tensor, i int) []float64 {
-	size := pictures.Shape().Size() / pictures.Shape().Dim(0)
-	return plot.Values(pictures)[i*size : (i+1)*size]
-}
-
-// side returns the drawn side of images [N, H, W, C] in points: at 144 pixels an inch, three for each of their pixels.
-func side(images *tensors.Tensor) vg.Length { return 1.5 * vg.Length(images.Shape().Dim(1)) }

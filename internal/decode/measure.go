@@ -3,23 +3,21 @@ package decode
 import (
 	"context"
 	"errors"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"gonum.org/v1/gonum/stat"
 
-	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 )
 
-// Names of outputs: pictures, and measures of them.
+// Names of outputs, behind that of their block: pictures, and measures of them.
 const (
-	linear, rectified               = "linear", "rectified"
-	features, biases                = "features", "biases"
-	difference, biasSpread          = "difference", "bias spread"
-	inkShare, inkArea               = "ink share", "ink area"
-	cosineOf, controlOf, imageSpace = "cosine ", "control ", "image-space "
+	linear, rectified, features, biases       = "linear", "rectified", "features", "biases"
+	difference, biasSpread, inkShare, inkArea = "difference", "bias spread", "ink share", "ink area"
+	cosineOf, controlOf, imageSpace           = "cosine ", "control ", "image-space "
 )
 
 // Measure decodes preprocessed images [N, H, W, C], N ≥ 2, from every block, the lowest first, and returns means over the images.
@@ -35,12 +33,11 @@ func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []r
 	}
 	for _, layer := range m.Network.Blocks() {
 		mean := func(name string) *float64 {
-			values := all[output{layer.Name, name}]
+			values := slices.Concat(all[layer.Name+" "+name]...)
 			if values == nil {
 				return nil
 			}
-			mean := max(-1, min(1, stat.Mean(plot.Values(values), nil))) // no measure is beyond ±1 but by rounding
-			return &mean
+			return new(max(-1, min(1, stat.Mean(values, nil)))) // no measure is beyond ±1 but by rounding
 		}
 		reconstruction := func(decoder string) record.Reconstruction {
 			return record.Reconstruction{
@@ -65,7 +62,7 @@ func (m *Model) graph(scope *model.Scope, inputs []*Node) (nodes []*Node) {
 	m.outputs = nil
 	for i, layer := range m.Network.Blocks() {
 		add := func(name string, node *Node) {
-			m.outputs, nodes = append(m.outputs, output{layer.Name, name}), append(nodes, node)
+			m.outputs, nodes = append(m.outputs, layer.Name+" "+name), append(nodes, node)
 		}
 		compare := func(name string, picture *Node) {
 			add(name, cosine(vectors(images), vectors(picture)))

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fmt"
 	"image"
 	"image/color"
 	"math"
@@ -19,7 +20,7 @@ import (
 type Tile struct {
 	Caption string
 	Picture image.Image
-	// Strong tiles have a coloured frame.
+	// Strong tiles have a coloured frame, see [Grid.Framed].
 	Strong bool
 }
 
@@ -33,8 +34,10 @@ type Grid struct {
 	Side vg.Length
 	// Rows are the names left of the rows; empty for rows without names.
 	Rows []string
-	// Scale, if not empty, labels a colour bar of [Map]: the lower end, 0 and the upper end.
-	Scale [3]string
+	// Scale, if not 0, is the limit of [Map] that a colour bar below the tiles shows.
+	Scale float64
+	// Framed, if not empty, says right of the colour bar what the frame of strong tiles stands for.
+	Framed string
 	// Tiles row by row.
 	Tiles []Tile
 }
@@ -52,6 +55,7 @@ func (g Grid) Draw() Figure {
 		return text.Style{Color: color.Black, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
 	}
 	title, names, small := style(13, draw.XCenter, draw.YTop), style(10, draw.XRight, draw.YCenter), style(10, draw.XCenter, draw.YBottom)
+	beside := style(10, draw.XLeft, draw.YCenter)
 	top, left := gridGap, gridGap
 	if g.Title != "" {
 		top += roundUp(title.Height(g.Title)) + gridGap
@@ -68,8 +72,9 @@ func (g Grid) Draw() Figure {
 		top += g.Side + gridGap
 	}
 	height, width := top, max(left+vg.Length(g.Columns)*(g.Side+gridGap), roundUp(title.Width(g.Title))+2*gridGap)
-	if g.Scale != [3]string{} {
+	if g.Scale != 0 {
 		height += 2*gridText + gridGap
+		width = max(width, scaleWidth+2*(gridText+6*gridGap+roundUp(beside.Width(g.Framed))))
 	}
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.SetColor(color.White)
@@ -83,12 +88,17 @@ func (g Grid) Draw() Figure {
 			}
 			tile.draw(canvas, at, g.Side, small)
 		}
-		if g.Scale != [3]string{} { // the colours of Map, with their labels above
+		if g.Scale != 0 { // the colours of Map, with their labels above
 			start := (width - scaleWidth) / 2
 			bar := vg.Rectangle{Min: vg.Point{X: start, Y: gridGap}, Max: vg.Point{X: start + scaleWidth, Y: gridText + 3}}
 			canvas.DrawImage(bar, Map(floats.Span(make([]float64, 255), -1, 1), 1, 255, 1))
-			for i, label := range g.Scale {
+			for i, label := range []string{fmt.Sprintf("−%.2g", g.Scale), "0", fmt.Sprintf("+%.2g", g.Scale)} {
 				canvas.FillText(small, vg.Point{X: start + vg.Length(i)*scaleWidth/2, Y: bar.Max.Y + 3}, label)
+			}
+			if g.Framed != "" {
+				frame := vg.Point{X: bar.Max.X + 4*gridGap, Y: gridGap}
+				Tile{Picture: Map([]float64{0}, 1, 1, 1), Strong: true}.draw(canvas, frame, gridText-3, small)
+				canvas.FillText(beside, frame.Add(vg.Point{X: gridText + gridGap, Y: gridText/2 - 2}), g.Framed)
 			}
 		}
 	}}

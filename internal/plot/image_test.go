@@ -82,17 +82,6 @@ func TestTiles(t *testing.T) {
 	require.InDelta(t, tile, share(blue), 0.1*tile)
 }
 
-// Titles and captions enlarge the figure.
-func TestTilesGrowWithText(t *testing.T) {
-	tile := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}
-	plain := grid("", 1, tile)
-	titled := grid("a title that is wider than a tile", 1, tile)
-	require.Greater(t, titled.Width, plain.Width)
-	require.Greater(t, titled.Height, plain.Height)
-	tile.Caption = "caption"
-	require.Greater(t, grid("", 1, tile).Height, plain.Height)
-}
-
 // A row has a dot where a curve has a point, with a line where the point has an interval.
 func TestDots(t *testing.T) {
 	ink := func(points ...plot.Point) float64 {
@@ -128,18 +117,31 @@ func TestDotsOfDifferences(t *testing.T) {
 	require.Greater(t, long.Width, short.Width+500)
 }
 
-// Row names, a colour bar and a second title line enlarge the figure, and an empty cell is white.
+// Row names, captions, a colour bar and a title of more lines enlarge the figure, and an empty cell is white. The title's subscripts are whole: the font
+// has each.
 func TestGridGrows(t *testing.T) {
 	red := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}
 	plain := plot.Grid{Title: "title", Columns: 2, Side: 50, Tiles: []plot.Tile{red, red}}
-	named, scaled, twoLines, gap := plain, plain, plain, plain
+	named, captioned, scaled, twoLines, gap := plain, plain, plain, plain, plain
 	named.Rows = []string{"conv1"}
-	scaled.Scale = [3]string{"-1", "0", "1"}
-	twoLines.Title = "title\nsubtitle"
+	scaled.Scale = 1
+	twoLines.Title = "a title that is wider than tiles\nSSC+EBC₆₋₇"
+	captioned.Tiles = []plot.Tile{{Caption: "caption"}, red}
 	gap.Tiles = []plot.Tile{red, {}}
 	require.Greater(t, named.Draw().Width, plain.Draw().Width)
 	require.Greater(t, scaled.Draw().Height, plain.Draw().Height)
+	framed := scaled
+	framed.Framed = "what a frame stands for"
+	require.Greater(t, framed.Draw().Width, scaled.Draw().Width+50)
+	orange := color.NRGBAModel.Convert(plot.Hue(1)).(color.NRGBA)
+	require.Zero(t, drawn(t, scaled.Draw())(orange))
+	require.Positive(t, drawn(t, framed.Draw())(orange))
+	require.Greater(t, captioned.Draw().Height, plain.Draw().Height)
 	require.Greater(t, twoLines.Draw().Height, plain.Draw().Height)
+	require.Greater(t, twoLines.Draw().Width, plain.Draw().Width)
+	svg, err := twoLines.Draw().SVG()
+	require.NoError(t, err)
+	require.Contains(t, string(svg), ">SSC+EBC₆ˍ₇<")
 	hue := color.NRGBA{0xb2, 0x18, 0x2b, 255}
 	require.InDelta(t, drawn(t, plain.Draw())(hue)/2, drawn(t, gap.Draw())(hue), 0.01)
 }

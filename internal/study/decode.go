@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -149,8 +150,8 @@ func (s *Session) classify(
 			if err != nil {
 				return err
 			}
-			title := fmt.Sprintf("%s decoded from each level under each class hypothesis: %s", filepath.Base(path), d.subtitle())
-			c.Hypotheses = new(decode.Hypotheses(title, runner.Set.Classes, images[i], levels))
+			title := d.title("%s decoded from each level: mean over class hypotheses, and differences from it", filepath.Base(path))
+			c.Hypotheses = new(decode.Hypotheses(title, runner.Set.Classes, pictures.Slice(i, i+1).Tensor(), images[i], levels))
 		}
 		if !yield(c) {
 			return nil
@@ -159,10 +160,10 @@ func (s *Session) classify(
 	return nil
 }
 
-// subtitle says which network a figure shows.
-func (d *decoder) subtitle() string {
-	return fmt.Sprintf("%s, %s, width %d, %d images, %d epochs, seed %d", Suite.Title(d.run.Experiment), dataset.Title(d.run.Dataset.Name),
-		d.run.Width(), d.run.TrainImages, d.run.Epochs, d.run.Seed)
+// title is a figure's: what it shows, and in a second line of which network.
+func (d *decoder) title(format string, values ...any) string {
+	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", Suite.Title(d.run.Experiment),
+		dataset.Title(d.run.Dataset.Name), d.run.Width(), d.run.TrainImages, d.run.Epochs, d.run.Seed)
 }
 
 // levels draws a test image decoded from every level.
@@ -173,8 +174,8 @@ func (d *decoder) levels(ctx context.Context, image int) (title string, figure p
 	if err != nil {
 		return "", figure, err
 	}
-	title = fmt.Sprintf("Test image %d (%s) decoded from each level, and class biases: %s", image, classes[d.labels[image]], d.subtitle())
-	return title, decode.Reconstructions(title, classes, shown, levels), nil
+	title = d.title("Test image %d (%s) decoded from each level, and class biases less their mean", image, classes[d.labels[image]])
+	return title, decode.Reconstructions(title, classes, d.runner.Set.Test.Slice(image, image+1).Tensor(), shown, levels), nil
 }
 
 // draw draws the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
@@ -190,7 +191,7 @@ func (d *decoder) draw(ctx context.Context, initial *model.Store) error {
 		return err
 	}
 	dictionary := d.run.Network.Blocks()[0].Name + "/dictionary"
-	title = "Filters of the first block: " + d.subtitle()
+	title = d.title("Filters of the first block, before and after training")
 	return d.add("filters", title, decode.Dictionaries(title,
 		d.run.Network.Variables(initial)[dictionary], d.run.Network.Variables(d.model.Store)[dictionary]))
 }
@@ -205,18 +206,17 @@ func (d *decoder) drawResiduals(ctx context.Context) error {
 			digits, labels = append(digits, first), append(labels, uint8(class))
 		}
 	}
-	images := dataset.Pick(d.images, digits...)
-	levels, err := d.model.Decode(ctx, images)
+	levels, err := d.model.Decode(ctx, dataset.Pick(d.images, digits...))
 	if err != nil {
 		return err
 	}
+	originals := dataset.Pick(d.runner.Set.Test.Slice(0, len(d.labels)).Tensor(), digits...)
 	for _, level := range levels {
-		if !slices.Contains(residualBlocks, level.Block) {
-			continue
-		}
-		title := fmt.Sprintf("Changes by class hypothesis (columns) in the decoding from %s: %s", level.Block, d.subtitle())
-		if err := d.add(level.Block, title, decode.Residuals(title, classes, images, labels, level)); err != nil {
-			return err
+		if slices.Contains(residualBlocks, level.Block) {
+			title := d.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)
+			if err := d.add(level.Block, title, decode.Residuals(title, classes, originals, labels, level)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -230,6 +230,7 @@ func (d *decoder) add(suffix, title string, figure plot.Figure) error {
 	}
 	name := d.run.ID() + "_" + suffix + ".png"
 	d.files[filepath.Join(d.folder, name)] = picture
-	d.figures = append(d.figures, record.Figure{File: name, Title: title, SHA256: fmt.Sprintf("%x", sha256.Sum256(picture))})
+	d.figures = append(d.figures, record.Figure{
+		File: name, Title: strings.Replace(title, "\n", ": ", 1), SHA256: fmt.Sprintf("%x", sha256.Sum256(picture))})
 	return nil
 }

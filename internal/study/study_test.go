@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -239,7 +240,7 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 func TestDecodings(t *testing.T) {
 	s, _ := start(t, Options{Results: t.TempDir()})
 	study := only(t, "ssc-ebc17-mnist")
-	study.Experiments[0].Architecture = experiments.TwoBlocks{Below: experiments.EBCInBoth} // which compiles faster
+	study.Experiments[0].Architecture = experiments.TwoBlocks{Below: ebssc.EBC} // which compiles faster
 	reports, _, err := s.Run(t.Context(), experiments.Suite{study})
 	require.NoError(t, err)
 	folder := s.Folder(dataset.MNISTUnknownName)
@@ -260,8 +261,12 @@ func TestDecodings(t *testing.T) {
 		for _, figure := range r.Decodings.Figures {
 			require.Equal(t, figure.SHA256, written[record.FiguresFolder+"/"+figure.File])
 		}
-		_, err = s.DecodeImage(t.Context(), runner, r, 3)
+		again, err := s.DecodeImage(t.Context(), runner, r, slices.Index(runner.Set.Test.Labels, 0))
 		require.NoError(t, err)
+		picture, err := again.PNG()
+		require.NoError(t, err)
+		require.Equal(t, r.Decodings.Figures[0].SHA256, fmt.Sprintf("%x", sha256.Sum256(picture)), "the run's own figure")
+		require.Regexp(t, `mean: SSC.*, width 4, 200 images, 2 epochs, seed 1$`, r.Decodings.Figures[0].Title)
 		number := 0
 		for c, err := range s.Classify(t.Context(), runner, r, []string{"a.png", "b.png", "c.png"}, runner.Set.Test.Slice(0, 3)) {
 			require.NoError(t, err)
