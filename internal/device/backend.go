@@ -133,8 +133,8 @@ var (
 )
 
 // load loads a CPU plugin, and returns its name in go-xla, which says what it is: go-xla and this program's fast operations know a CPU by that alone.
-// A plugin that was verified is loaded by its open file, so that nothing can take its place. The file stays open: glibc takes a path that it knows for
-// the library that it has, and another file must not get this descriptor.
+// A plugin that was verified is loaded by its open file, so that nothing can take its place. The file stays open: glibc takes a path that it knows
+// for the library that it has, and another file must not get this descriptor.
 func (c Choice) load() (name string, err error) {
 	loading.Lock()
 	defer loading.Unlock()
