@@ -39,10 +39,12 @@ PYTHON
 )
 python=$environment/bin/python
 
+[[ $cache == /* ]] || die "the cache folder $cache is a relative path; set EBSSC_CACHE to the absolute path of a folder of your own"
 mkdir -p "$cache/locks"
+[[ -O $cache && -z $(find "$cache" -maxdepth 0 -perm -o+w) ]] || die "another user can change $cache; set EBSSC_CACHE to a folder of your own"
 exec 9>"$cache/locks/notebooks.lock"
 if command -v flock >/dev/null; then flock 9; fi
-if [[ ! -e $environment/complete ]] || ! "$python" -c "import jupyterlab" 2>/dev/null; then # it breaks when its Python is upgraded
+if [[ ! -O $environment || ! -O $environment/complete ]] || ! "$python" -c "import jupyterlab" 2>/dev/null; then # it breaks when its Python is upgraded
   echo "installing $(paste -s -d ' ' "$folder/requirements.txt") in $environment, once …"
   rm -rf "$environment" # What is there was interrupted, or is broken.
   python3 -m venv "$environment" || die "no virtual environment could be made in $environment"

@@ -22,17 +22,12 @@ func dataCommand() *cobra.Command {
 	fetch := &cobra.Command{
 		Use: "fetch", Short: "Download the XLA plugin, CIFAR-10 and MNIST into the cache unless they are here", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			choice, err := device.Resolve(cmd.Context(), "")
-			if err != nil {
-				return err
+			choice, failed := device.Resolve(cmd.Context(), "")
+			if failed == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s)\n", choice.Name, choice.Why)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s)\n", choice.Name, choice.Why)
-			var failed error
 			if choice.Warning != "" {
 				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
-			}
-			if choice.Fallback {
-				failed = errors.New("the XLA plugin is not here; see the warning above")
 			}
 			sets, err := dataset.Fetch(cmd.Context(), cmd.ErrOrStderr())
 			show(cmd, sets)
@@ -62,8 +57,8 @@ func doctorCommand() *cobra.Command {
 				return err
 			}
 			const gib = 1 << 30
-			found := append(device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder))
-			found = append(found, device.CheckMemory("profile "+name, uint64(profile.Memory*gib)))
+			found := []device.Finding{device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder),
+				device.CheckMemory("profile "+name, uint64(profile.Memory*gib))}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, finding := range found {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)

@@ -72,6 +72,9 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
 	require.Contains(t, p.line(t, 143), "ebssc: interrupted; run the same command to go on")
+	p, _ = startUntil(t, "seed 2: epoch 6 of 40", args(broken)...)
+	require.NoError(t, p.Process.Signal(syscall.SIGQUIT))
+	require.Contains(t, p.line(t, 131), "ebssc: interrupted; run the same command to go on")
 	require.Contains(t, succeeds(t, args(broken)...), "seed 2: resumed at")
 
 	const folder = "smoke-mnist-unknown" // made images are not those of the committed results

@@ -21,10 +21,6 @@ import (
 )
 
 func main() {
-	if err := device.CheckAddressSpace(); err != nil {
-		fmt.Fprintln(os.Stderr, "ebssc:", err)
-		os.Exit(1)
-	}
 	if err := device.RestartWithHugePages(); err != nil {
 		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
@@ -50,13 +46,13 @@ func (p pipe) Fd() uintptr { return p.to.Fd() }
 // execute carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, 3 where a
 // comparison finds a row that got worse, or 128 and the signal's number after an interruption. A second signal ends the process at once.
 func execute(stdout, stderr io.Writer, args []string) (status int) {
-	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP}
 	if signal.Ignored(syscall.SIGHUP) { // by nohup
-		signals = signals[:2]
+		signals = signals[:3]
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
-	defer context.AfterFunc(ctx, func() { signal.Reset(signals[:2]...) })() // but not SIGHUP: a terminal that goes away may send several
+	defer context.AfterFunc(ctx, func() { signal.Reset(signals[:3]...) })() // but not SIGHUP: a terminal that goes away may send several
 	root := command()
 	root.SetArgs(args)
 	root.SetOut(stdout)

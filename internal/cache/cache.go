@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,19 +14,19 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
 )
 
 // EnvVar names the environment variable that moves the cache folder.
 const EnvVar = "EBSSC_CACHE"
 
-// ErrUnusable is the error if there is no cache folder, or it cannot be written to.
+// ErrUnusable is the error if there is no cache folder, another user can change it, or it cannot be written to.
 var ErrUnusable = errors.New("cache folder cannot be used")
 
-// Locate returns the absolute path of the cache folder: $EBSSC_CACHE if set, else "ebssc" in the operating system's cache
-// folder of the user. It changes nothing, so that a read-only cache can be used. The folder need not exist yet.
+// Locate returns the absolute path of the cache folder, without symbolic links: $EBSSC_CACHE if set, else "ebssc" in the operating
+// system's cache folder of the user. It changes nothing, so that a read-only cache can be used. The folder need not exist yet.
 //
-// The error is [ErrUnusable], with what to do: no $HOME, a file in the folder's place, or a folder in which every user may
-// replace files after they were verified.
+// The error is [ErrUnusable], with what to do: no $HOME, a relative path, or a folder that another user can change.
 func Locate() (dir string, err error) {
 	if dir = os.Getenv(EnvVar); dir == "" {
 		if dir, err = os.UserCacheDir(); err != nil {
@@ -33,46 +34,39 @@ func Locate() (dir string, err error) {
 		}
 		dir = filepath.Join(dir, "ebssc")
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", elsewhere(err)
+	if !filepath.IsAbs(dir) {
+		return "", elsewhere(fmt.Errorf("%s is a relative path", dir))
 	}
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return dir, nil
-	case err != nil:
-		return "", elsewhere(err)
-	case !info.IsDir():
-		return "", elsewhere(fmt.Errorf("%s is not a folder", dir))
-	case writableByAll(info):
-		return "", fmt.Errorf("%w: every user may write to %s; set %s to a folder of your own, or run: chmod o-w %s",
-			ErrUnusable, dir, EnvVar, dir)
-	}
-	return dir, nil
+	return trust(dir)
 }
 
-// Dir is [Locate] for writing: it makes the folder if needed and checks that files can be written to it. The error is
-// [ErrUnusable].
-func Dir() (string, error) {
-	dir, err := Locate()
+// trust returns a path without symbolic links, and refuses one at which another user can change or exchange what lies there: it and the folders
+// above must belong to this user or root, and nobody else may write to them. Above, a folder like /tmp will do, where all keep their own files
+// ("sticky"). The user's own group may write; it is often the user alone.
+func trust(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		parent, err := trust(filepath.Dir(path))
+		return filepath.Join(parent, filepath.Base(path)), err
+	}
+	var stat unix.Stat_t
+	for part, child := real, ""; err == nil && part != child; part, child = filepath.Dir(part), part {
+		err = unix.Lstat(part, &stat)
+		written := stat.Mode&unix.S_IWOTH != 0 || stat.Mode&unix.S_IWGRP != 0 && int(stat.Gid) != os.Getegid()
+		sticky := child != "" && stat.Mode&unix.S_ISVTX != 0
+		if err == nil && (written && !sticky || stat.Uid != 0 && int(stat.Uid) != os.Geteuid()) {
+			err = fmt.Errorf("another user can change %s", part)
+		}
+	}
 	if err != nil {
-		return "", err
+		return "", elsewhere(fmt.Errorf("%s: %w", path, err))
 	}
-	err = os.MkdirAll(dir, 0o755)
-	var file *os.File
-	if err == nil {
-		file, err = os.CreateTemp(dir, ".probe-*")
-	}
-	if err != nil {
-		return "", Explain(err)
-	}
-	_, err = file.Write(make([]byte, 4096)) // a full disk still accepts an empty file
-	return dir, Explain(errors.Join(err, file.Close(), os.Remove(file.Name())))
+	return real, nil
 }
 
-// Explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable], if the disk is full or cannot
+// explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable], if the disk is full or cannot
 // be written to. It returns other errors, and nil, unchanged.
-func Explain(err error) error {
+func explain(err error) error {
 	switch {
 	case errors.Is(err, ErrUnusable):
 		return err // explained already
@@ -85,34 +79,54 @@ func Explain(err error) error {
 }
 
 func elsewhere(err error) error {
-	return fmt.Errorf("%w: %w; set %s to a folder that can be written to", ErrUnusable, err, EnvVar)
+	return fmt.Errorf("%w: %w; set %s to the absolute path of a folder of your own that can be written to", ErrUnusable, err, EnvVar)
 }
 
-// LoadOrMake returns what load finds at kind/name in the cache folder. If that is nothing, a zero T, create makes it there, in one process at a
-// time, and it is loaded again. A read-only folder is enough for what load finds.
-func LoadOrMake[T comparable](ctx context.Context, kind, name string, load func(path string) T, create func(path string) error) (T, error) {
-	var nothing T
-	dir, err := Locate()
+// makeFolder makes a folder, and checks that as many bytes can be written to it.
+func makeFolder(dir string, bytes uint64) error {
+	var disk unix.Statfs_t
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = cmp.Or(unix.Access(dir, unix.W_OK), unix.Statfs(dir, &disk))
+	}
+	if err == nil && disk.Blocks > 0 && disk.Bavail*uint64(disk.Bsize) < bytes { // some network disks count no blocks
+		err = syscall.ENOSPC
+	}
 	if err != nil {
-		return nothing, err
+		return explain(fmt.Errorf("writing to %s: %w", dir, err))
 	}
-	path := filepath.Join(dir, kind, name)
-	if found := load(path); found != nothing {
-		return found, nil
+	return nil
+}
+
+// LoadOrMake returns what load finds at kind/name in the cache folder, where no other user can change it. If that is nothing, a zero T, create makes
+// it there, in one process at a time, and it is loaded again. A read-only folder is enough for what load finds.
+func LoadOrMake[T comparable](ctx context.Context, kind, name string, load func(path string) T, create func(path string) error) (found T, err error) {
+	var nothing T
+	var dir, path string
+	missing := func() bool {
+		if dir, err = Locate(); err == nil {
+			path, err = trust(filepath.Join(dir, kind, name))
+		}
+		if err == nil {
+			found = load(path)
+		}
+		return err == nil && found == nothing
 	}
-	lock, err := lock(ctx, kind+"-"+name)
+	if !missing() {
+		return found, err
+	}
+	lock, err := lock(ctx, filepath.Base(kind)+"-"+name)
 	if err != nil {
 		return nothing, fmt.Errorf("%s %s is not in the cache: %w", kind, name, err)
 	}
 	defer lock.Close()
-	if found := load(path); found != nothing { // another process has made it meanwhile
-		return found, nil
+	if !missing() { // another process has made it meanwhile
+		return found, err
 	}
-	if err := create(path); err != nil {
-		return nothing, Explain(err)
+	if err = create(path); err != nil {
+		return nothing, explain(err)
 	}
-	found := load(path)
-	if found == nothing {
+	if missing() {
 		err = fmt.Errorf("%s: other bytes are read than were written; check that disk, or set %s to a folder on another", path, EnvVar)
 	}
 	return found, err
@@ -121,40 +135,20 @@ func LoadOrMake[T comparable](ctx context.Context, kind, name string, load func(
 // lock waits for the lock of a name, which becomes a file name. It excludes other processes with the same cache folder, and other goroutines of
 // this one. The kernel releases the lock of a process that dies.
 func lock(ctx context.Context, name string) (*flock.Flock, error) {
-	dir, err := Dir()
+	dir, err := Locate()
+	if err == nil {
+		err = makeFolder(filepath.Join(dir, "locks"), 1<<12)
+	}
 	if err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, "locks", name+".lock")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, Explain(err)
-	}
 	lock := flock.New(file, flock.SetPermissions(0o644))
 	if ok, err := lock.TryLock(); err == nil && !ok {
 		fmt.Fprintf(os.Stderr, "waiting for another run, which holds %s\n", file)
 	}
 	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
-		return nil, Explain(fmt.Errorf("waiting for the lock %s: %w", file, err))
+		return nil, explain(fmt.Errorf("waiting for the lock %s: %w", file, err))
 	}
 	return lock, nil
 }
-
-func writableByAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
-
-// checkOwners refuses a file that another user could change after its SHA-256 was verified: it and its folders, up to the cache folder, must
-// belong to this user or root, and not be writable by everybody. Root may execute everybody's: in containers root uses folders of other users.
-func checkOwners(file string) error {
-	for path, levels := file, 4; levels > 0; path, levels = filepath.Dir(path), levels-1 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		stat, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || writableByAll(info) || !trusted(int(stat.Uid), os.Geteuid()) {
-			return fmt.Errorf("%w: another user can change %s; set %s to a folder of your own", ErrUnusable, path, EnvVar)
-		}
-	}
-	return nil
-}
-
-func trusted(owner, user int) bool { return owner == user || owner == 0 || user == 0 }

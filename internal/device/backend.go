@@ -1,14 +1,26 @@
 package device
 
+/*
+#include <dlfcn.h>
+#include <stdint.h>
+
+// pjrt_api loads a plugin and returns its table of functions; 0 if that fails, as dlerror says.
+static uintptr_t pjrt_api(const char *path) {
+	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	uintptr_t (*api)(void) = library ? dlsym(library, "GetPjrtApi") : 0;
+	return api ? api() : 0;
+}
+*/
+import "C"
+
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend" // registers "go"
@@ -21,8 +33,7 @@ import (
 
 // Choice is the backend that was chosen, and why.
 type Choice struct {
-	// Config is the argument of compute.NewWithConfig. It names plugins by their absolute path, so that GoMLX neither searches
-	// for one nor installs it.
+	// Config is a GoMLX configuration with which [Open] opens the backend again. It names a plugin by its absolute path.
 	Config string
 	// Name is recorded in results: "xla-cpu", "xla-cuda", "xla-cuda-float32" (without TF32), "go", or "xla" for a plugin of
 	// unknown kind.
@@ -31,9 +42,8 @@ type Choice struct {
 	Plugin string
 	// Why is the reason for the choice in a few words, and Warning is a line for the user, empty if there is nothing to warn of.
 	Why, Warning string
-	// Fallback is true if nobody asked for the Go backend, and it computes only because XLA could not be installed: Warning
-	// says why. A program whose results must have the backend that was planned should refuse it.
-	Fallback bool
+
+	file *os.File // the plugin that was verified; nil for others
 }
 
 const (
@@ -57,77 +67,91 @@ func (c Choice) GPU() string {
 	if !c.CUDA() {
 		return ""
 	}
-	names, _ := ask(context.Background(), "nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
-	first, _, _ := strings.Cut(names, "\n")
-	return first
+	return nameGPU(context.Background())
 }
 
 // Open resolves spec (see [Resolve]) and starts the backend, which the caller finalizes. The backend has at least that many
 // devices: XLA on the CPU makes as many as needed, which share its cores; other backends have those of the machine.
 func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choice, error) {
-	choice, err := Resolve(ctx, spec)
+	return thisMachine(cache.Fetch).open(ctx, spec, devices)
+}
+
+func (m machine) open(ctx context.Context, spec string, devices int) (compute.Backend, Choice, error) {
+	c, err := m.resolve(ctx, spec)
 	if err != nil {
 		return nil, Choice{}, err
 	}
-	if choice.CUDA() {
-		prepareCUDA(choice)
+	if c.CUDA() {
+		prepareCUDA(c)
 	}
-	opened, err := choice.start(devices)
-	if err == nil && choice.Name == nameXLA && strings.Contains(strings.ToUpper(opened.DeviceDescription(0)), "CPU") {
+	opened, err := c.start(devices)
+	if err == nil && c.Name == nameXLA && strings.Contains(strings.ToUpper(opened.DeviceDescription(0)), "CPU") {
 		opened.Finalize()
-		if choice, err = choice.renamedCPU(); err == nil {
-			opened, err = choice.start(devices)
-		}
+		c.Name = nameCPU
+		opened, err = c.start(devices)
 	}
 	if err != nil {
-		err = fmt.Errorf("backend %q does not start: %w; choose another with --backend (cpu, go), or see ebssc doctor", choice.Config, err)
-		if choice.CUDA() {
-			err = fmt.Errorf("%w; if a library of NVIDIA's is missing, %s", err, installCUDA)
+		hint := "choose another with --backend (cpu, go), or see ebssc doctor"
+		if c.CUDA() {
+			hint += "; if a library of NVIDIA's is missing, " + installCUDA
 		}
-		return nil, Choice{}, err
+		return nil, Choice{}, fmt.Errorf("backend %q does not start: %w; %s", c.Config, err, hint)
 	}
 	if has := opened.NumDevices(); has < devices {
 		opened.Finalize()
 		return nil, Choice{}, fmt.Errorf("backend %s has fewer than %d devices: ask for at most %d with --devices, or for another --backend "+
-			"(cpu has any number, for trying out)", choice.Name, devices, has)
+			"(cpu has any number, for trying out)", c.Name, devices, has)
 	}
-	return opened, choice, nil
+	return opened, c, nil
 }
 
 // start starts the backend. For one device the CPU plugin's own default, four, is left as it is. GoMLX panics if it does not know a
 // backend, and go-xla if it cannot load a plugin: that is an error, too.
 func (c Choice) start(devices int) (opened compute.Backend, err error) {
 	panicked := exceptions.TryCatch[error](func() {
-		if c.Name != nameCPU || devices <= 1 {
+		if c.Name != nameCPU {
 			opened, err = compute.NewWithConfig(c.Config)
 			return
 		}
-		_, config, _ := strings.Cut(c.Config, ":")
-		opened, err = xla.NewWithOptions(config, pjrt.NamedValuesMap{"cpu_device_count": int64(devices)})
+		client := pjrt.NamedValuesMap{}
+		if devices > 1 {
+			client["cpu_device_count"] = int64(devices)
+		}
+		_, options, _ := strings.Cut(c.Config, ",")
+		var name string
+		if name, err = c.load(); err == nil {
+			opened, err = xla.NewWithOptions(name+","+options, client)
+		}
 	})
 	return opened, errors.Join(panicked, err)
 }
 
-// renamedCPU is the choice of a CPU plugin that lies under any name, by a link in the cache folder whose name says so: go-xla and this
-// program's fast operations know a CPU plugin by its path alone.
-func (c Choice) renamedCPU() (Choice, error) {
-	dir, err := cache.Dir()
-	if err != nil {
-		return c, err
-	}
-	link := filepath.Join(dir, "plugins", fmt.Sprintf("cpu-%.8x.so", sha256.Sum256([]byte(c.Plugin))))
-	err = os.MkdirAll(filepath.Dir(link), 0o755)
-	if err == nil {
-		err = os.Symlink(c.Plugin, link)
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return c, cache.Explain(err)
-	}
-	_, options, _ := strings.Cut(c.Config, ",")
-	return c.withPlugin(link, options, nameCPU), nil
-}
+// loaded holds the CPU plugins of this process by their names in go-xla.
+var (
+	loaded  = map[string]Choice{}
+	loading sync.Mutex
+)
 
-func (c Choice) withPlugin(path, options, name string) Choice {
-	c.Config, c.Name = strings.TrimSuffix("xla:"+path+","+options, ","), name
-	return c
+// load loads a CPU plugin, and returns its name in go-xla, which says what it is: go-xla and this program's fast operations know a CPU by that alone.
+// A plugin that was verified is loaded by its open file, so that nothing can take its place. The file stays open: glibc takes a path that it knows
+// for the library that it has, and another file must not get this descriptor.
+func (c Choice) load() (name string, err error) {
+	loading.Lock()
+	defer loading.Unlock()
+	name = "/cpu" + c.Plugin
+	if _, ok := loaded[name]; ok {
+		return name, nil
+	}
+	path := fmt.Sprintf("/proc/self/fd/%d", c.file.Fd())
+	if _, err := os.Stat(path); err != nil {
+		path = c.Plugin // one that was named, or a system without /proc
+	}
+	runtime.LockOSThread() // for dlerror
+	defer runtime.UnlockOSThread()
+	api := C.pjrt_api(C.CString(path)) // a few bytes that are kept, as the plugin is
+	if api == 0 {
+		return "", errors.New(C.GoString(C.dlerror()))
+	}
+	loaded[name] = c
+	return name, pjrt.RegisterPreloadedPlugin(name, uintptr(api))
 }

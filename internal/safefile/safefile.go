@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/google/renameio/v2"
@@ -58,18 +57,9 @@ func beside(path string) renameio.Option { return renameio.WithTempDir(filepath.
 // RemoveUnfinished removes what a kill left in a folder of files whose names begin so: Write and Create write them there,
 // under hidden names that end in digits. A folder that does not exist has none.
 func RemoveUnfinished(folder, prefix string) error {
-	entries, err := os.ReadDir(folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("looking for unfinished files: %w", err)
+	left, err := fs.Glob(os.DirFS(folder), "."+prefix+"*[0-9]")
+	for _, name := range left {
+		err = errors.Join(err, os.Remove(filepath.Join(folder, name)))
 	}
-	for _, entry := range entries {
-		name := entry.Name()
-		if !strings.HasPrefix(name, "."+prefix) || !strings.ContainsAny(name[len(name)-1:], "0123456789") {
-			continue
-		}
-		if err := os.Remove(filepath.Join(folder, name)); err != nil {
-			return fmt.Errorf("removing an unfinished file: %w", err)
-		}
-	}
-	return nil
+	return err
 }

@@ -177,10 +177,6 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if choice.Fallback && o.Shard.Count > 0 {
-		backend.Finalize()
-		return nil, fmt.Errorf("%s; all shards must compute on the same backend: name it with --backend", choice.Warning)
-	}
 	if choice.Warning != "" {
 		fmt.Fprintln(o.Out, "warning: "+choice.Warning)
 	}

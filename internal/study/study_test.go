@@ -305,14 +305,15 @@ func TestFullDisk(t *testing.T) {
 	s, log := start(t, Options{Results: disk})
 	runner, err := s.Runner(t.Context(), experiments.MNIST)
 	require.NoError(t, err)
+	var empty func() error
 	runner.OnEpoch = func(_ experiments.Run, curve []record.Epoch) {
 		if len(curve) == 2 {
-			cachetest.Fill(t, disk)
+			empty = cachetest.Fill(t, disk)
 		}
 	}
 	_, _, err = s.Run(t.Context(), study)
 	require.ErrorContains(t, err, "make room, then run it again")
-	cachetest.Empty(t, disk)
+	require.NoError(t, empty())
 	log.Reset()
 	_, _, err = s.Run(t.Context(), study)
 	require.NoError(t, err)

@@ -15,9 +15,6 @@ import (
 // Disk mounts a disk of that many kilobytes, in memory, until the test ends. It skips the test if this user cannot mount one.
 func Disk(t testing.TB, kilobytes int) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root may mount a disk")
-	}
 	folder := t.TempDir()
 	out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("mode=755,size=%dk", kilobytes), "tmpfs", folder).CombinedOutput()
 	if err != nil {
@@ -27,18 +24,12 @@ func Disk(t testing.TB, kilobytes int) string {
 	return folder
 }
 
-const ballast = "ballast"
-
-// Fill fills a disk of at most 8 megabytes.
-func Fill(t testing.TB, folder string) {
+// Fill fills a disk of at most 8 megabytes. The function that it returns gives back the room.
+func Fill(t testing.TB, folder string) (empty func() error) {
 	t.Helper()
-	require.ErrorIs(t, os.WriteFile(filepath.Join(folder, ballast), make([]byte, 8<<20), 0o644), syscall.ENOSPC)
-}
-
-// Empty gives back the room that Fill took.
-func Empty(t testing.TB, folder string) {
-	t.Helper()
-	require.NoError(t, os.Remove(filepath.Join(folder, ballast)))
+	ballast := filepath.Join(folder, "ballast")
+	require.ErrorIs(t, os.WriteFile(ballast, make([]byte, 8<<20), 0o644), syscall.ENOSPC)
+	return func() error { return os.Remove(ballast) }
 }
 
 // ReadOnly makes a disk read-only, for root too.
