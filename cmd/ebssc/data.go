@@ -13,12 +13,6 @@ import (
 )
 
 func dataCommand() *cobra.Command {
-	show := func(cmd *cobra.Command, sets []*dataset.Set) {
-		for _, set := range sets {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
-				dataset.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
-		}
-	}
 	fetch := &cobra.Command{
 		Use: "fetch", Short: "Download the XLA plugin, CIFAR-10 and MNIST into the cache unless they are here", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -30,21 +24,14 @@ func dataCommand() *cobra.Command {
 				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
 			}
 			sets, err := dataset.Fetch(cmd.Context(), cmd.ErrOrStderr())
-			show(cmd, sets)
+			for _, set := range sets {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
+					dataset.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
+			}
 			return errors.Join(failed, err)
 		},
 	}
-	var folder string
-	verify := &cobra.Command{
-		Use: "verify", Short: "Read the data sets in full and print their names and fingerprints; downloads nothing", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			sets, err := dataset.Verify(folder)
-			show(cmd, sets)
-			return err
-		},
-	}
-	dataFlag(verify, &folder)
-	return group(&cobra.Command{Use: "data", Short: "Fetch or verify the data sets"}, fetch, verify)
+	return group(&cobra.Command{Use: "data", Short: "Fetch the data sets; doctor checks them"}, fetch)
 }
 
 func doctorCommand() *cobra.Command {

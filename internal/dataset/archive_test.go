@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments"
 )
 
 // entry is one of an archive; its content is zeros.
@@ -33,11 +35,7 @@ func tarred(entries ...entry) []byte {
 	var tarred bytes.Buffer
 	archive := tar.NewWriter(&tarred)
 	for _, e := range entries {
-		header := &tar.Header{Name: e.name, Typeflag: e.kind, Size: e.size, Mode: 0o644}
-		if e.kind == tar.TypeSymlink {
-			header.Linkname = "/etc/passwd"
-		}
-		must(0, archive.WriteHeader(header))
+		must(0, archive.WriteHeader(&tar.Header{Name: e.name, Typeflag: e.kind, Size: e.size, Linkname: "/etc/passwd"}))
 		must(archive.Write(make([]byte, e.size)))
 	}
 	must(0, archive.Close())
@@ -64,22 +62,6 @@ func must[T any](value T, err error) T {
 // officialArchive has what the official archive has, in black.
 var officialArchive = sync.OnceValue(func() []byte { return zip(tarred(officialEntries()...)) })
 
-func TestArchive(t *testing.T) {
-	folder := t.TempDir()
-	archive := filepath.Join(folder, cifarArchive)
-	packed := officialArchive()
-	require.NoError(t, os.WriteFile(archive, packed, 0o644))
-	for _, place := range []string{folder, archive} {
-		set, err := readCIFAR10(place)
-		require.NoError(t, err)
-		require.Equal(t, CIFAR10UnknownName, set.Name)
-		require.Equal(t, blackSHA256, set.SHA256)
-	}
-	resize(t, archive, 1<<40)
-	_, err := readCIFAR10(folder)
-	requireOneLine(t, err, archive, "oversized", "download it again")
-}
-
 // An archive that should not be is refused.
 func TestArchiveRefuses(t *testing.T) {
 	official := officialEntries()
@@ -91,34 +73,31 @@ func TestArchiveRefuses(t *testing.T) {
 	}{
 		"empty":            {nil, "not a gzip file"},
 		"not gzip":         {[]byte("<html>not found</html>"), "not a gzip file"},
-		"cut":              {packed[:len(packed)/2], "truncated"},
-		"cut at the end":   {packed[:len(packed)-4], "truncated"},
+		"cut":              {packed[:len(packed)-4], "truncated"},
 		"a changed sum":    {changed(packed, len(packed)-6, packed[len(packed)-6]^1), "damaged"},
 		"a changed middle": {changed(packed, len(packed)/2, packed[len(packed)/2]^1), "damaged"},
 		"no tar":           {zip(make([]byte, 1000)), "unexpected EOF"},
 		"a link":           {zip(tarred(entry{first, tar.TypeSymlink, 0})), "data_batch_1.bin: 0 bytes"},
-		"a device":         {zip(tarred(entry{first, tar.TypeChar, 0})), "data_batch_1.bin: 0 bytes"},
 		"a short file":     {zip(tarred(entry{first, tar.TypeReg, cifarBytes - 1})), "30729999 bytes, not 30730000"},
 		"a long file":      {zip(tarred(entry{first, tar.TypeReg, cifarBytes + 9})), "30730001 bytes, not 30730000"},
-		"a missing file":   {zip(tarred(official[:6]...)), "test_batch.bin: 0 bytes"},
 		"a bomb":           {zip(make([]byte, maxUnpacked+1)), "unpacks to more"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			archive := filepath.Join(t.TempDir(), cifarArchive)
+			folder := t.TempDir()
+			archive := filepath.Join(folder, cifarArchive)
 			require.NoError(t, os.WriteFile(archive, c.packed, 0o644))
-			_, err := readCIFAR10(archive)
+			_, err := sources[experiments.CIFAR10].open(folder)
 			requireOneLine(t, err, archive, c.says, "download it again")
 		})
 	}
 }
 
-// FuzzArchive reads anything as what is in an archive; a fuzzer hardly gets past gzip's checksums.
+// FuzzArchive reads anything as an unzipped archive.
 func FuzzArchive(f *testing.F) {
 	f.Add(tarred(entry{"readme.html", tar.TypeReg, 3}, entry{cifarFolder + "/data_batch_1.bin", tar.TypeReg, 100}))
-	f.Add(tarred(entry{"../x", tar.TypeReg, 3}))
-	f.Add(tarred(entry{"link", tar.TypeSymlink, 0}))
+	f.Add(tarred(entry{"../x", tar.TypeReg, 3}, entry{"link", tar.TypeSymlink, 0}))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		files, err := unpackCIFAR10(zip(content), "archive")
+		files, err := unpackCIFAR10(content, "archive")
 		if err != nil {
 			require.NotContains(t, err.Error(), "\n")
 			return
@@ -140,7 +119,9 @@ func FuzzUnzip(f *testing.F) {
 		f.Add(append(bytes.Clone(zipped), zipped...))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		unzipped, err := unzip(content, "file", size)
+		path := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		unzipped, err := readZipped(path, size)
 		if err != nil {
 			require.NotContains(t, err.Error(), "\n")
 			require.Empty(t, unzipped)

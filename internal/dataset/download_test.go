@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -46,28 +45,21 @@ func sending(content []byte) http.HandlerFunc {
 
 // half sends half of content and breaks off.
 func half(w http.ResponseWriter, _ *http.Request) {
-	sendHalf(w)
-	panic(http.ErrAbortHandler)
-}
-
-// stalling sends half of it, and then nothing.
-func stalling(w http.ResponseWriter, r *http.Request) {
-	sendHalf(w)
-	<-r.Context().Done()
-}
-
-func sendHalf(w http.ResponseWriter) {
 	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
 	w.Write(content[:len(content)/2])
 	w.(http.Flusher).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// stalling sends a byte, and then nothing.
+func stalling(w http.ResponseWriter, r *http.Request) {
+	w.Write(content[:1])
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
 }
 
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
-}
-
-func redirect(to string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
 }
 
 func TestDownload(t *testing.T) {
@@ -80,37 +72,37 @@ func TestDownload(t *testing.T) {
 		w.Write(content[:len(content)/2])
 	}
 	whole := sending(content)
+	tries := len(waits)
 	for name, c := range map[string]struct {
 		answers []http.HandlerFunc
 		fails   string // what the error says; empty for none
+		asked   int    // requests
 	}{
-		"at once":              {[]http.HandlerFunc{whole}, ""},
-		"after errors":         {[]http.HandlerFunc{status(500), status(503), status(429), whole}, ""},
-		"broken off":           {[]http.HandlerFunc{half, stalling, half, whole}, ""},
-		"no answer, then one":  {[]http.HandlerFunc{silent, whole}, ""},
-		"too short":            {[]http.HandlerFunc{shortOfUnknownLength, whole}, ""},
-		"redirected":           {[]http.HandlerFunc{redirect("/elsewhere"), whole}, ""},
-		"not found":            {[]http.HandlerFunc{status(404)}, "404"},
-		"always half":          {[]http.HandlerFunc{half}, "broke off after"},
-		"stalls at last":       {[]http.HandlerFunc{half, half, half, half, stalling}, "no data for"},
-		"other bytes":          {[]http.HandlerFunc{half, sending(make([]byte, len(content)))}, "other bytes"},
-		"a page":               {[]http.HandlerFunc{sending(make([]byte, 999))}, "other bytes"},
-		"too long":             {[]http.HandlerFunc{sending(make([]byte, len(content)+1))}, "other bytes"},
-		"redirected to a file": {[]http.HandlerFunc{redirect("file:///etc/passwd")}, "unsupported protocol"},
+		"at once":              {[]http.HandlerFunc{whole}, "", 1},
+		"after errors":         {[]http.HandlerFunc{status(500), status(503), status(429), whole}, "", 4},
+		"broken off":           {[]http.HandlerFunc{half, stalling, half, whole}, "", 4},
+		"no answer, then one":  {[]http.HandlerFunc{silent, whole}, "", 2},
+		"too short":            {[]http.HandlerFunc{shortOfUnknownLength, whole}, "", 2},
+		"not found":            {[]http.HandlerFunc{status(404), whole}, "404", 1},
+		"always half":          {[]http.HandlerFunc{half}, "broke off after", tries},
+		"stalls at last":       {[]http.HandlerFunc{half, half, half, half, stalling}, "no data for", tries},
+		"other bytes":          {[]http.HandlerFunc{half, sending(make([]byte, len(content))), whole}, "other bytes", 2},
+		"a page":               {[]http.HandlerFunc{sending(make([]byte, 999)), whole}, "other bytes", 1},
+		"too long":             {[]http.HandlerFunc{sending(make([]byte, len(content)+1)), whole}, "other bytes", 1},
+		"redirected to a file": {[]http.HandlerFunc{http.RedirectHandler("file:///etc/passwd", 302).ServeHTTP}, "unsupported protocol", tries},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, requests := serve(t, c.answers...)
 			got, err := from.download(t.Context(), io.Discard)
+			require.EqualValues(t, c.asked, requests.Load(), "requests")
 			if c.fails == "" {
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(content, got), "other bytes arrived")
-				require.EqualValues(t, len(c.answers), requests.Load(), "requests")
 				return
 			}
 			require.ErrorIs(t, err, ErrUnavailable)
 			requireOneLine(t, err, "file.bin", c.fails)
 			require.Nil(t, got)
-			require.EqualValues(t, len(waits), requests.Load(), "requests")
 		})
 	}
 }
@@ -137,56 +129,41 @@ func TestDownloadStopped(t *testing.T) {
 	require.NotErrorIs(t, err, ErrUnavailable, "who stops a download does not want another data set instead")
 }
 
-// cifarFrom is CIFAR-10 from a local server that gives this answer, pinned as if the black archive were the official one.
-func cifarFrom(t *testing.T, answer http.HandlerFunc) source {
+// cifarFrom makes a local server that gives this answer the one for CIFAR-10, and the black images the official ones.
+func cifarFrom(t *testing.T, answer http.HandlerFunc) {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	before, patience := cifarRemote, waits
 	t.Cleanup(func() {
 		server.Close()
 		cifarRemote, waits = before, patience
+		delete(names, blackSHA256)
 	})
-	waits = waits[:1]
+	waits, names[blackSHA256] = waits[:1], CIFAR10Name
 	cifarRemote = pinned(server.URL+"/"+cifarArchive, officialArchive())
-	s := sources[experiments.CIFAR10]
-	s.sha256 = blackSHA256
-	return s
 }
 
 func TestCIFAR10Downloaded(t *testing.T) {
 	emptyCache(t)
 	requests := 0
-	s := cifarFrom(t, func(w http.ResponseWriter, _ *http.Request) {
+	cifarFrom(t, func(w http.ResponseWriter, _ *http.Request) {
 		requests++
 		w.Write(officialArchive())
 	})
 	dir := filepath.Join(os.Getenv(cache.EnvVar), "data", CIFAR10Name)
 	fetched := func(wantRequests int) {
 		t.Helper()
-		set, err := s.find(t.Context(), "", io.Discard)
+		set, err := Find(t.Context(), experiments.CIFAR10, "", io.Discard)
 		require.NoError(t, err)
 		require.Equal(t, blackSHA256, set.SHA256)
 		require.Equal(t, wantRequests, requests)
-		require.ElementsMatch(t, cifarFiles, filesBelow(t, dir), "the archive is not kept")
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "what a killed process has left is removed")
 	}
 	fetched(1)
-	resize(t, filepath.Join(dir, cifarFiles[3]), 5)
-	// What a process that was killed has left.
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "."+cifarFiles[1]+"12345"), []byte("half"), 0o600))
+	resize(t, filepath.Join(dir, cifarArchive), 5)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "."+cifarArchive+"12345"), []byte("half"), 0o600))
 	fetched(2)
 	fetched(2)
-}
-
-// filesBelow are the files and links below a folder, by their paths in it.
-func filesBelow(t *testing.T, folder string) []string {
-	t.Helper()
-	var found []string
-	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			path, err = filepath.Rel(folder, path)
-			found = append(found, path)
-		}
-		return err
-	}))
-	return found
 }

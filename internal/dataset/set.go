@@ -2,10 +2,6 @@ package dataset
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -35,8 +31,7 @@ var titles = map[string]string{
 // Title is the name of a data set as a reader of a table should see it: the name itself if it is not one of ours.
 func Title(name string) string { return cmp.Or(titles[name], name) }
 
-// OfThePaper says whether a name is of the images that the paper trains on, official or compressed: results on others never stand beside
-// the paper's.
+// OfThePaper says whether a name is of the images that the paper trains on: results on others never stand beside the paper's.
 func OfThePaper(name string) bool {
 	return name == CIFAR10Name || name == CIFAR10JPEGName || name == MNISTName
 }
@@ -59,14 +54,14 @@ func Folder(profile, dataset string) string {
 	return profile + "-" + dataset
 }
 
-// numClasses is the number of classes of each data set here; labels are smaller.
-const numClasses = 10
-
 // Set is a data set with its authors' split.
 type Set struct {
 	// Name is one of the Name constants.
 	Name string
-	// SHA256 is the fingerprint of the data files in lower-case hexadecimal, see the package's documentation.
+	// SHA256 is the fingerprint of the data files in lower-case hexadecimal: the SHA-256 of the list that sha256sum prints for them in their
+	// official order, unzipped, by their official names, as in
+	//
+	//	sha256sum {train,t10k}-{images-idx3,labels-idx1}-ubyte | sha256sum
 	SHA256 string
 	// Classes are the names of the classes by label.
 	Classes []string
@@ -108,14 +103,13 @@ func (i Images) Tensor() *tensors.Tensor {
 
 // Pick returns the images of those numbers from images float32 [N, H, W, C], in the order of the numbers.
 func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
-	dims := slices.Clone(images.Shape().Dimensions)
-	all, size := tensors.MustCopyFlatData[float32](images), images.Shape().Size()/dims[0]
+	all, shape := tensors.MustCopyFlatData[float32](images), images.Shape()
+	size := shape.Size() / shape.Dim(0)
 	var picked []float32
 	for _, number := range numbers {
 		picked = append(picked, all[number*size:][:size]...)
 	}
-	dims[0] = len(numbers)
-	return tensors.FromFlatDataAndDimensions(picked, dims...)
+	return tensors.FromFlatDataAndDimensions(picked, append([]int{len(numbers)}, shape.Dimensions[1:]...)...)
 }
 
 // Padded32 returns the grey images of MNIST's layout in the shape of CIFAR-10's: in the middle of 32×32 zeros, and repeated in three
@@ -123,41 +117,22 @@ func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
 func (s *Set) Padded32() *Set {
 	padded := *s
 	padded.Name = strings.Replace(s.Name, MNISTName, MNIST32Name, 1)
-	padded.Train, padded.Test = s.Train.padded32(), s.Test.padded32()
+	for _, images := range []*Images{&padded.Train, &padded.Test} {
+		grey := *images
+		images.Height, images.Width, images.Channels, images.Pixels = cifarSide, cifarSide, 3, make([]uint8, grey.Len()*cifarImage)
+		top, left := (cifarSide-grey.Height)/2, (cifarSide-grey.Width)/2
+		for at, value := range grey.Pixels {
+			n, y, x := at/grey.Size(), at%grey.Size()/grey.Width, at%grey.Width
+			pixel := ((n*cifarSide+top+y)*cifarSide + left + x) * 3
+			copy(images.Pixels[pixel:], []uint8{value, value, value})
+		}
+	}
 	return &padded
 }
 
-func (i Images) padded32() Images {
-	padded := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Pixels: make([]uint8, i.Len()*cifarImage), Labels: i.Labels}
-	top, left := (cifarSide-i.Height)/2, (cifarSide-i.Width)/2
-	for at, grey := range i.Pixels {
-		n, y, x := at/i.Size(), at%i.Size()/i.Width, at%i.Width
-		pixel := ((n*cifarSide+top+y)*cifarSide + left + x) * 3
-		copy(padded.Pixels[pixel:], []uint8{grey, grey, grey})
-	}
-	return padded
-}
-
-var names = map[string]string{cifarOfficial: CIFAR10Name, cifarJPEG: CIFAR10JPEGName, mnistOfficial: MNISTName}
-
-// newSet makes a set of its files, the first of them, as many as training says, for training. It has the name of its
-// fingerprint, or else the name unknown.
-func newSet(files []dataFile, training int, unknown string, classes []string, decode func([]dataFile) (Images, error)) (*Set, error) {
-	set := &Set{SHA256: fingerprint(files), Classes: classes}
-	set.Name = cmp.Or(names[set.SHA256], unknown)
-	var err error
-	if set.Train, err = decode(files[:training]); err != nil {
-		return nil, err
-	}
-	set.Test, err = decode(files[training:])
-	return set, err
-}
-
-// fingerprint is the SHA-256 of the list that sha256sum prints for the files.
-func fingerprint(files []dataFile) string {
-	list := sha256.New()
-	for _, f := range files {
-		fmt.Fprintf(list, "%x  %s\n", sha256.Sum256(f.bytes), f.name)
-	}
-	return hex.EncodeToString(list.Sum(nil))
+// names are those of the known fingerprints, which follow from the official files' published SHA-256.
+var names = map[string]string{
+	"5fdcf57d170bdbc7da569af1dabd64d7d3c7507e9e7aa861fc7b691d5355c232": CIFAR10Name,
+	"68374e1a504b4c1c7a5e90412bfd519a99352c878849adff125f93aadcb62a2f": CIFAR10JPEGName, // decoded by Go's image/jpeg
+	"d0a3eec1f5a454401d758fdbf15b9b0163a7034963586d671960c180b97e2c1a": MNISTName,
 }

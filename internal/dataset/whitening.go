@@ -4,18 +4,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/support/exceptions"
 
 	"ebsscgo/internal/cache"
 	"ebsscgo/internal/safefile"
@@ -41,17 +41,19 @@ const (
 //
 // where μ is the mean and U Λ Uᵀ the covariance (divided by N) of the training images after GCN.
 type Whitening struct {
-	mean, matrix, inverse []float32 // μ [D], W and W⁻¹ [D, D], symmetric
+	d      int
+	values []float32 // μ [D], W and W⁻¹ [D, D], symmetric
 }
 
-// Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, so the cache keeps the result for the
-// next time that everything which decides it is the same.
+// Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, which it logs in a line, so the cache keeps the result for
+// the next time that everything which decides it is the same.
 //
 // epsilon > 0 is added to every eigenvalue of the covariance of contrast-normalised images. The mean of those eigenvalues is nearly
 // 55²/3072 ≈ 0.98 for CIFAR-10, so the 0.1 of Goodfellow 2013 is a tenth of the mean variance of a value.
-func Fit(ctx context.Context, backend compute.Backend, train Images, epsilon float64) (*Whitening, error) {
+func Fit(ctx context.Context, backend compute.Backend, train Images, epsilon float64, log io.Writer) (*Whitening, error) {
 	load := func(file string) *Whitening { return loadWhitening(file, train.Size()) }
 	return cache.LoadOrMake(ctx, "whitening", whiteningKey(backend, train, epsilon), load, func(file string) error {
+		fmt.Fprintf(log, "fitting the whitening on %d images (about a minute, once)\n", train.Len())
 		w, err := fit(ctx, backend, train, epsilon)
 		if err != nil {
 			return err
@@ -67,12 +69,12 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, epsilon %v, backend %s\n",
 		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, contrastNorm, epsilon, program)
 	hash.Write(train.Pixels)
-	return hex.EncodeToString(hash.Sum(nil))
+	return fmt.Sprintf("%x", hash.Sum(nil))
 }
 
 // save writes a whitening: the SHA-256 of what follows, then the mean and the two matrices in little-endian.
 func (w *Whitening) save(file string) error {
-	values, err := binary.Append(nil, binary.LittleEndian, slices.Concat(w.mean, w.matrix, w.inverse))
+	values, err := binary.Append(nil, binary.LittleEndian, w.values)
 	if err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755)); err != nil {
 		return err
 	}
@@ -84,33 +86,28 @@ func (w *Whitening) save(file string) error {
 func loadWhitening(file string, d int) *Whitening {
 	values := make([]float32, d+2*d*d)
 	size := sha256.Size + 4*len(values)
-	content, err := readPlain(file, int64(size))
+	content, err := safefile.Read(file, int64(size))
 	if err != nil || len(content) != size || sha256.Sum256(content[sha256.Size:]) != [sha256.Size]byte(content) {
 		return nil
 	}
 	if _, err := binary.Decode(content[sha256.Size:], binary.LittleEndian, values); err != nil {
 		return nil
 	}
-	return newWhitening(values, d)
-}
-
-func newWhitening(values []float32, d int) *Whitening {
-	return &Whitening{mean: values[:d], matrix: values[d : d+d*d], inverse: values[d+d*d:]}
+	return &Whitening{d, values}
 }
 
 // Apply whitens images, which are of the size of those it was fitted on: float32 [N, H, W, C]. It computes in float64,
 // so that the result does not depend on how a backend rounds products of float32 (TF32 on a GPU).
 func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tensor, error) {
-	d := images.Size()
 	return process(backend, images, func(inputs []*Node) *Node {
 		centred := Sub(normalizeContrast(inputs[0]), ConvertDType(inputs[1], dtypes.Float64))
 		return MatMul(centred, ConvertDType(inputs[2], dtypes.Float64))
-	}, tensors.FromFlatDataAndDimensions(w.mean, 1, d), tensors.FromFlatDataAndDimensions(w.matrix, d, d))
+	}, tensors.FromFlatDataAndDimensions(w.values[:w.d], 1, w.d), tensors.FromFlatDataAndDimensions(w.values[w.d:w.d+w.d*w.d], w.d, w.d))
 }
 
 // Inverse is W⁻¹, float32 [D, D]: y W⁻¹ is g − μ, the contrast-normalised image less the mean of the training images.
 func (w *Whitening) Inverse() *tensors.Tensor {
-	return tensors.FromFlatDataAndDimensions(w.inverse, len(w.mean), len(w.mean))
+	return tensors.FromFlatDataAndDimensions(w.values[w.d+w.d*w.d:], w.d, w.d)
 }
 
 // NormalizeContrast applies GCN alone, see [Whitening]: float32 [N, H, W, C].
@@ -119,25 +116,19 @@ func NormalizeContrast(backend compute.Backend, images Images) (*tensors.Tensor,
 }
 
 // process applies a graph of pixels uint8 [N, D] and constants to images, chunk by chunk, and returns its results as float32 [N, H, W, C].
-func process(backend compute.Backend, images Images, graph func(inputs []*Node) *Node, constants ...any) (*tensors.Tensor, error) {
-	exec, err := NewExec(backend, func(inputs []*Node) *Node { return ConvertDType(graph(inputs), dtypes.Float32) })
-	if err != nil {
-		return nil, err
-	}
-	defer exec.Finalize()
-	flat := make([]float32, 0, images.Len()*images.Size())
-	err = eachChunk(images, func(pixels *tensors.Tensor) error {
-		processed, err := exec.Call1(append([]any{pixels}, constants...)...)
-		if err != nil {
-			return err
-		}
-		err = tensors.ConstFlatData(processed, func(values []float32) { flat = append(flat, values...) })
-		return errors.Join(err, processed.FinalizeAll())
+func process(backend compute.Backend, images Images, graph func(inputs []*Node) *Node, constants ...any) (processed *tensors.Tensor, err error) {
+	err = exceptions.TryCatch[error](func() {
+		exec := MustNewExec(backend, func(inputs []*Node) *Node { return ConvertDType(graph(inputs), dtypes.Float32) })
+		defer exec.Finalize()
+		flat := make([]float32, 0, len(images.Pixels))
+		eachChunk(images, func(pixels *tensors.Tensor) {
+			part := exec.MustCall1(append([]any{pixels}, constants...)...)
+			flat = append(flat, tensors.MustCopyFlatData[float32](part)...)
+			part.MustFinalizeAll()
+		})
+		processed = tensors.FromFlatDataAndDimensions(flat, images.Len(), images.Height, images.Width, images.Channels)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return tensors.FromFlatDataAndDimensions(flat, images.Len(), images.Height, images.Width, images.Channels), nil
+	return processed, err
 }
 
 // normalizeContrast is GCN as a graph: pixels uint8 [N, D] → float64 [N, D].
@@ -150,15 +141,12 @@ func normalizeContrast(pixels *Node) *Node {
 	return MulScalar(Div(x, norm), contrastNorm)
 }
 
-// eachChunk calls do with images as tensors uint8 [chunk, D], the last of which may be smaller, and frees them: on a device that is not left to
-// the garbage collector.
-func eachChunk(images Images, do func(pixels *tensors.Tensor) error) error {
+// eachChunk calls do with images as tensors uint8 [chunk, D] or smaller, and frees them: no garbage collector looks after a device's memory.
+func eachChunk(images Images, do func(pixels *tensors.Tensor)) {
 	for from := 0; from < images.Len(); from += chunk {
 		part := images.Slice(from, min(from+chunk, images.Len()))
 		pixels := tensors.FromFlatDataAndDimensions(part.Pixels, part.Len(), part.Size())
-		if err := errors.Join(do(pixels), pixels.FinalizeAll()); err != nil {
-			return err
-		}
+		do(pixels)
+		pixels.MustFinalizeAll()
 	}
-	return nil
 }

@@ -214,14 +214,16 @@ func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train
 
 // RunnerOf returns the runner on the images that a recorded run was trained on, or on a copy of them.
 func (s *Session) RunnerOf(ctx context.Context, images experiments.Images, recorded experiments.Dataset) (runner *train.Runner, err error) {
-	var set *dataset.Set
-	if dataset.StandsIn(recorded.Name) {
-		set, err = dataset.StandIn(ctx, s.Data, s.Out)
-	} else {
-		set, err = dataset.Find(ctx, images, s.Data, s.Out)
+	standIn := dataset.StandsIn(recorded.Name)
+	if standIn {
+		images = experiments.MNIST
 	}
+	set, err := dataset.Find(ctx, images, s.Data, s.Out)
 	if err != nil {
 		return nil, err
+	}
+	if standIn {
+		set = set.Padded32()
 	}
 	runner = s.newRunner(set)
 	if runner.Dataset() != recorded && !dataset.Copies(set.Name, recorded.Name) {

@@ -286,9 +286,9 @@ func TestDecodings(t *testing.T) {
 // A recorded run sees the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
 func TestRunnerOfARecordedRun(t *testing.T) {
 	s, _ := start(t, Options{Results: t.TempDir()})
-	digits, err := dataset.StandIn(t.Context(), s.Data, s.Out)
+	digits, err := dataset.Find(t.Context(), experiments.MNIST, s.Data, s.Out)
 	require.NoError(t, err)
-	stoodIn := s.newRunner(digits).Dataset()
+	stoodIn := s.newRunner(digits.Padded32()).Dataset()
 	for _, images := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
 		runner, err := s.RunnerOf(t.Context(), images, stoodIn)
 		require.NoError(t, err)

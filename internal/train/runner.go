@@ -151,8 +151,7 @@ func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (
 			return dataset.NormalizeContrast(r.Backend, images)
 		}, nil, nil
 	}
-	fmt.Fprintf(r.Log, "whitening %d images (fitting takes up to a minute, once)\n", train.Len())
-	whitening, err := dataset.Fit(ctx, r.Backend, train, run.Hyper.ZCAEpsilon)
+	whitening, err := dataset.Fit(ctx, r.Backend, train, run.Hyper.ZCAEpsilon, r.Log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("whitening the training images: %w", err)
 	}
