@@ -13,12 +13,6 @@ import (
 )
 
 func dataCommand() *cobra.Command {
-	show := func(cmd *cobra.Command, sets []*dataset.Set) {
-		for _, set := range sets {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
-				dataset.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
-		}
-	}
 	fetch := &cobra.Command{
 		Use: "fetch", Short: "Download the XLA plugin, CIFAR-10 and MNIST into the cache unless they are here", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -26,30 +20,19 @@ func dataCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s)\n", choice.Name, choice.Why)
-			var failed error
-			if choice.Warning != "" {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
+			fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s) %s\n", choice.Name, choice.Why, choice.Warning)
+			sets, err := dataset.Fetch(cmd.Context(), cmd.ErrOrStderr())
+			for _, set := range sets {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
+					dataset.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
 			}
 			if choice.Fallback {
-				failed = errors.New("the XLA plugin is not here; see the warning above")
+				err = errors.Join(errors.New("the XLA plugin is not here; see above"), err)
 			}
-			sets, err := dataset.Fetch(cmd.Context(), cmd.ErrOrStderr())
-			show(cmd, sets)
-			return errors.Join(failed, err)
-		},
-	}
-	var folder string
-	verify := &cobra.Command{
-		Use: "verify", Short: "Read the data sets in full and print their names and fingerprints; downloads nothing", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			sets, err := dataset.Verify(folder)
-			show(cmd, sets)
 			return err
 		},
 	}
-	dataFlag(verify, &folder)
-	return group(&cobra.Command{Use: "data", Short: "Fetch or verify the data sets"}, fetch, verify)
+	return group(&cobra.Command{Use: "data", Short: "Fetch the data sets; doctor checks them"}, fetch)
 }
 
 func doctorCommand() *cobra.Command {
@@ -61,9 +44,8 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			const gib = 1 << 30
 			found := append(device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder))
-			found = append(found, device.CheckMemory("profile "+name, uint64(profile.Memory*gib)))
+			found = append(found, device.CheckMemory("profile "+name, uint64(profile.Memory*(1<<30))))
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, finding := range found {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
@@ -84,15 +66,14 @@ func doctorCommand() *cobra.Command {
 
 // diagnose says where a data set is, see [dataset.Local], and what to do if it is missing.
 func diagnose(images experiments.Images, folder string) device.Finding {
-	f := device.Finding{What: string(images), Status: device.Missing, Do: "name its folder with --data or $" + dataset.EnvVar}
 	set, err := dataset.Local(images, folder)
-	switch {
-	case err != nil:
+	if set != nil {
+		return device.Finding{What: string(images), Status: device.OK, Detail: dataset.Title(set.Name) + ", SHA-256 " + set.SHA256}
+	}
+	f := device.Finding{What: string(images), Status: device.Missing, Detail: "not in the cache, or damaged there",
+		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: ebssc data fetch"}
+	if err != nil {
 		f.Detail = err.Error()
-	case set == nil:
-		f.Detail, f.Do = "not in the cache, or damaged there", f.Do+", or download it: ebssc data fetch"
-	default:
-		f.Status, f.Detail, f.Do = device.OK, fmt.Sprintf("%s, SHA-256 %s", dataset.Title(set.Name), set.SHA256), ""
 	}
 	return f
 }
