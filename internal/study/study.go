@@ -57,8 +57,9 @@ type Options struct {
 	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores. The zero Shard stands for all runs.
 	Jobs  int
 	Shard Shard
-	// Out takes messages, a line a call, from several runs at a time.
-	Out io.Writer
+	// Out takes messages, a line a call, from several runs at a time. OnEpoch is that of [train.Runner].
+	Out     io.Writer
+	OnEpoch func(run experiments.Run, curve []record.Epoch)
 }
 
 // Folders are the folders in results of the profile of that name, or of all for an empty name, each with its profile: "quick", or "quick-mnist32"
@@ -124,9 +125,6 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 	images ...experiments.Images) (s *Session, err error) {
 	sets := map[experiments.Images]*dataset.Set{}
 	for _, kind := range images {
-		if sets[kind] != nil {
-			continue
-		}
 		if sets[kind], err = dataset.Local(kind, o.Data); err != nil {
 			return nil, err
 		}
@@ -151,7 +149,7 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 			return nil, err
 		}
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: made, Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
-			Log: o.Out, Places: map[string]train.Place{}}
+			Log: o.Out, OnEpoch: o.OnEpoch, Places: map[string]train.Place{}}
 	}
 	return s, nil
 }
@@ -161,33 +159,30 @@ func (s *Session) folder(set *dataset.Set) string {
 	return filepath.Join(s.Results, dataset.Folder(s.Profile, set.Name))
 }
 
-// Run trains the studies' runs that are not recorded yet, decodes where an experiment asks for it, and writes the reports of the folders that it
-// wrote into, which it returns by their names. A shard writes records alone. Where runs diverged, diverged names them; the others were trained
-// all the same. Mistakes in options, and damaged records, are seen before anything is downloaded.
+// Run trains the runs of studies that are not recorded yet, decodes where an experiment asks for it, and returns the reports that it wrote, by their
+// folders. A shard writes records alone. diverged names runs that diverged; the others were trained all the same. Mistakes in options, and damaged
+// records, are seen before anything is downloaded.
 func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map[string]*report.Profile, diverged, err error) {
-	profile, err := experiments.FindProfile(o.Profile)
+	before, err := Load(o.Results, o.Profile) // a damaged record would be refused after hours of training
+	profile, unknown := experiments.FindProfile(o.Profile)
+	err = cmp.Or(err, unknown)
 	var images []experiments.Images
 	for _, study := range studies {
 		if images = append(images, study.Images); err == nil {
 			_, err = experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
 		}
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	before, err := Load(o.Results, o.Profile) // a damaged record would be refused after hours of training
 	if err == nil {
 		err = os.MkdirAll(o.Results, 0o755)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	defer os.Remove(o.Results) // if it is empty
 	find := dataset.FindOrStandIn
 	if o.Shard.Count > 0 {
 		find = dataset.Find // all shards must train on the same data
 	}
-	s, err := Start(ctx, o, find, images...)
+	s, err := Start(ctx, o, find, slices.Compact(slices.Sorted(slices.Values(images)))...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,10 +204,16 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	return reports, diverged, err
 }
 
+// task is a run of a study, which may be one's own.
+type task struct {
+	study experiments.Study
+	experiments.Run
+}
+
 // plan returns the runs that belong to the shard, of which so many have no record yet. It says what each study is run on, and tells the runners
 // where each run stands among all.
 func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, recorded map[string]record.Record) (
-	planned []experiments.Run, missing int, err error) {
+	planned []task, missing int, err error) {
 	index, left := 0, int64(0) // left is the work of the runs without a record
 	work := func(run experiments.Run) int64 { return max(1, int64(run.Work())) }
 	for _, study := range studies {
@@ -223,7 +224,7 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 		}
 		for _, run := range runs {
 			if s.Shard.Count == 0 || index%s.Shard.Count == s.Shard.Number-1 {
-				planned = append(planned, run)
+				planned = append(planned, task{study, run})
 				if _, ok := recorded[run.ID()]; !ok {
 					missing, left = missing+1, left+work(run)
 				}
@@ -231,8 +232,8 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 			index++
 		}
 		if s.Jobs > 1 { // the longest first of each seed, so that several jobs end at about the same time
-			slices.SortStableFunc(planned[first:], func(a, b experiments.Run) int {
-				return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(work(b), work(a)))
+			slices.SortStableFunc(planned[first:], func(a, b task) int {
+				return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(work(b.Run), work(a.Run)))
 			})
 		}
 		on, count := dataset.Title(runner.Set.Name), len(planned)-first
@@ -243,20 +244,19 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 			study.Name, on, s.Choice.Name, s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
 	}
 	for i, run := range planned {
-		owner, _, _ := Suite.Experiment(run.Experiment)
-		s.Runners[owner.Images].Places[run.ID()] = train.Place{
+		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
 			Name:  fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), Suite.Title(run.Experiment), run.Seed),
-			Later: max(0, float64(left)/float64(work(run))/float64(s.Jobs)-1),
+			Later: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
 		}
 		if _, ok := recorded[run.ID()]; !ok {
-			left -= work(run)
+			left -= work(run.Run)
 		}
 	}
 	return planned, missing, nil
 }
 
 // train executes runs, several at a time if asked for. One that diverges does not stop the others.
-func (s *Session) train(ctx context.Context, runs []experiments.Run, missing int) (diverging, err error) {
+func (s *Session) train(ctx context.Context, runs []task, missing int) (diverging, err error) {
 	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
 	var next atomic.Int64
 	var mutex sync.Mutex // of diverging
@@ -309,15 +309,15 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	for kind, r := range s.Runners {
 		origin := r.Origin
 		origin.Cores = cores
-		own.Runners[kind] = &train.Runner{Backend: own.Backend, Set: r.Set, Origin: origin, Checkpoints: r.Checkpoints, Log: r.Log, Places: r.Places}
+		own.Runners[kind] = &train.Runner{Backend: own.Backend, Set: r.Set, Origin: origin, Checkpoints: r.Checkpoints, Log: r.Log,
+			OnEpoch: r.OnEpoch, Places: r.Places}
 	}
 	return own, err
 }
 
 // trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its record.
-func (s *Session) trainOne(ctx context.Context, run experiments.Run) error {
-	owner, _, _ := Suite.Experiment(run.Experiment) // which has it, or the run were not planned
-	runner, id := s.Runners[owner.Images], run.ID()
+func (s *Session) trainOne(ctx context.Context, run task) error {
+	runner, id := s.Runners[run.study.Images], run.ID()
 	folder, name := s.folder(runner.Set), runner.Places[id].Name
 	records, figures := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder)
 	networks := filepath.Join(folder, train.Networks)
@@ -349,15 +349,15 @@ func (s *Session) trainOne(ctx context.Context, run experiments.Run) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	finished, store, err := runner.Train(ctx, run)
+	finished, store, err := runner.Train(ctx, run.Run)
 	if err != nil {
 		return err
 	}
 	defer store.Finalize()
 	finished.Overrides = s.Overrides
-	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", owner.Name, run.Experiment, s.Profile, s.Overrides.Flags())
+	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
 	files := map[string][]byte{}
-	if files[train.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run, store); err != nil {
+	if files[train.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
 		return err
 	}
 	if run.Decoded {

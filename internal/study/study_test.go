@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,20 +100,22 @@ func files(t *testing.T, folder string) map[string]string {
 func TestRun(t *testing.T) {
 	o, log := smoke(t)
 	study := experiments.Suite{only(t, "unroll-1")}
+	runs, _, _ := planned(t, o, nil, study...)
+	checkpoints := filepath.Join(o.Results, folder, train.Checkpoints)
+	require.NoError(t, os.MkdirAll(checkpoints, 0o755))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(checkpoints, runs[0].ID()+".lock"), 0o600), "for which nothing waits")
+	log.Reset()
 	reports, diverged, err := Run(t.Context(), o, study)
 	require.NoError(t, err)
 	require.NoError(t, diverged)
 	require.Len(t, reports[folder].Records, 1)
 	records := filepath.Join(o.Results, folder, record.Folder)
-	var id string
-	for id = range reports[folder].Records {
-		r, err := record.Load(record.Path(records, id))
-		require.NoError(t, err)
-		require.Equal(t, "ebssc run unroll --only unroll-1 --profile smoke", r.Command)
-		require.Less(t, r.TestErr, 85.0)
-		_, err = train.LoadNetwork(r, filepath.Join(o.Results, folder))
-		require.NoError(t, err)
-	}
+	r, err := record.Load(record.Path(records, runs[0].ID()))
+	require.NoError(t, err)
+	require.Equal(t, "ebssc run unroll --only unroll-1 --profile smoke", r.Command)
+	require.Less(t, r.TestErr, 85.0)
+	_, err = train.LoadNetwork(r, filepath.Join(o.Results, folder))
+	require.NoError(t, err)
 	written := files(t, o.Results)
 	require.Contains(t, written, folder+"/README.md")
 	for path := range written {
@@ -126,7 +129,7 @@ func TestRun(t *testing.T) {
 	require.Equal(t, written, files(t, o.Results))
 
 	// A damaged record is seen before a backend starts.
-	require.NoError(t, os.WriteFile(record.Path(records, id), []byte("{}"), 0o600))
+	require.NoError(t, os.WriteFile(record.Path(records, r.ID), []byte("{}"), 0o600))
 	o.Backend = "none"
 	_, _, err = Run(t.Context(), o, study)
 	require.ErrorContains(t, err, "is refused")
@@ -169,7 +172,7 @@ func TestDivergingRun(t *testing.T) {
 
 // planned plans studies on made digits.
 func planned(t *testing.T, o Options, recorded map[string]record.Record, studies ...experiments.Study) (
-	runs []experiments.Run, missing int, places map[string]train.Place) {
+	runs []task, missing int, places map[string]train.Place) {
 	s, err := Start(t.Context(), o, dataset.Find, experiments.MNIST)
 	require.NoError(t, err)
 	defer s.Backend.Finalize()
@@ -346,5 +349,7 @@ func TestOptions(t *testing.T) {
 		_, _, err := Run(t.Context(), bad, experiments.Suite{only(t, "unroll-1")})
 		require.ErrorContains(t, err, says)
 	}
-	require.NoDirExists(t, good.Results)
+	entries, err := os.ReadDir(good.Results)
+	require.NoError(t, err)
+	require.Empty(t, entries)
 }
