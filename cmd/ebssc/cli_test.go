@@ -44,8 +44,10 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 
 // Bad input ends in one line that says what to do, with status 1, before a backend starts and before anything is downloaded or written.
 func TestBadInputIsOneLine(t *testing.T) {
-	empty, made, bad, cat := t.TempDir(), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
+	empty, made, bad, loop, cat := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(loop, "quick"), 0o755))
+	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder))) // which nobody can read, not even root
 	id := write(t, made, "relu-lc7", 30)
 	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder), write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))
 	for _, c := range []struct{ args, says string }{
@@ -78,6 +80,10 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --backend none --data /does/not/exist --results " + made, "/does/not/exist"},
 		{"run table --backend none --results /dev/null", "/dev/null"},
 		{"run table --backend none --results " + bad, "is refused"},
+		{"run table --backend none --results " + loop, "symbolic links"},
+		{"report --results " + loop, "symbolic links"},
+		{"runs --results " + loop, "symbolic links"},
+		{"list --results " + loop, "symbolic links"},
 		{"run table --results=", "--results is empty"},
 		{"run table --results " + made + "/quick", "is the folder of one profile"},
 		{"report --results /does/not/exist", "/does/not/exist"},

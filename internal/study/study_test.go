@@ -207,6 +207,21 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// Where digits stand in for CIFAR-10, the study's line says so, and where its results go.
+func TestStandIn(t *testing.T) {
+	o, log := smoke(t)
+	s, err := Start(t.Context(), o, dataset.Find, experiments.MNIST)
+	require.NoError(t, err)
+	defer s.Backend.Finalize()
+	s.Runners[experiments.MNIST].Set = s.Runners[experiments.MNIST].Set.Padded32()
+	s.Runners[experiments.CIFAR10] = s.Runners[experiments.MNIST]
+	profile, err := experiments.FindProfile(o.Profile)
+	require.NoError(t, err)
+	_, _, err = s.plan(profile, experiments.Suite{only(t, "relu-lc7")}, nil)
+	require.NoError(t, err)
+	require.Regexp(t, `^table: on MNIST .* as a stand-in for CIFAR-10, .* results in \S+/smoke-mnist32-unknown\n$`, log.String())
+}
+
 // Inference with T sweeps counts as T + 1 bottom-up passes. The work that is left, without that of recorded runs, is shared by all jobs. With two
 // jobs the longest runs come first.
 func TestTimeLeftOfAllRuns(t *testing.T) {
@@ -323,33 +338,4 @@ func TestFullDisk(t *testing.T) {
 	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
 	require.NotContains(t, log.String(), "epoch 1 of", "it was in the checkpoint")
-}
-
-// Options that cannot be met are refused before anything starts or is written.
-func TestOptions(t *testing.T) {
-	good, _ := smoke(t)
-	good.Backend = "none" // which would be the next thing to be refused
-	one, loop := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "loop")
-	require.NoError(t, os.MkdirAll(filepath.Join(one, record.Folder), 0o755))
-	require.NoError(t, os.MkdirAll(filepath.Join(loop, "smoke"), 0o755))
-	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "smoke", record.Folder))) // which cannot be read, not even by root
-	for says, change := range map[string]func(o *Options){
-		`"none"`:          func(o *Options) {},
-		one:               func(o *Options) { o.Results = one },
-		loop:              func(o *Options) { o.Results = loop },
-		"/dev/null":       func(o *Options) { o.Results = "/dev/null" },
-		"/does/not/exist": func(o *Options) { o.Data = "/does/not/exist" },
-		"smok":            func(o *Options) { o.Profile = "smok" },
-		"--seeds":         func(o *Options) { o.Seeds = -1 },
-		"beta=-1":         func(o *Options) { o.Set = "beta=-1" },
-		"batch_size":      func(o *Options) { o.Images = 1 },
-	} {
-		bad := good
-		change(&bad)
-		_, _, err := Run(t.Context(), bad, experiments.Suite{only(t, "unroll-1")})
-		require.ErrorContains(t, err, says)
-	}
-	entries, err := os.ReadDir(good.Results)
-	require.NoError(t, err)
-	require.Empty(t, entries)
 }
