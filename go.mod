@@ -14,10 +14,10 @@ require (
 	github.com/schollz/progressbar/v3 v3.19.0 // indirect
 	github.com/shirou/gopsutil/v4 v4.26.6
 	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.9 // indirect
+	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sync v0.20.0
-	golang.org/x/term v0.47.0
+	golang.org/x/term v0.47.0 // indirect
 	gonum.org/v1/gonum v0.17.0
 	gonum.org/v1/plot v0.17.0
 	k8s.io/klog/v2 v2.140.0 // indirect

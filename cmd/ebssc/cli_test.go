@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,10 +15,11 @@ import (
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 	"ebsscgo/internal/study"
+	"ebsscgo/internal/train"
 )
 
-// ebssc carries out a command line in this process.
-func ebssc(args ...string) (status int, stdout, stderr string) {
+// call carries out a command line in this process.
+func call(args ...string) (status int, stdout, stderr string) {
 	var out, errors bytes.Buffer
 	status = execute(&out, &errors, args)
 	return status, out.String(), errors.String()
@@ -41,13 +44,18 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 
 // Bad input ends in one line that says what to do, with status 1, before a backend starts and before anything is downloaded or written.
 func TestBadInputIsOneLine(t *testing.T) {
-	empty, made, cat := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
+	empty, made, bad, loop, cat := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(loop, "quick"), 0o755))
+	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder))) // which nobody can read, not even root
 	id := write(t, made, "relu-lc7", 30)
+	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder), write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))
 	for _, c := range []struct{ args, says string }{
 		{"tabel", `unknown command "tabel" for ebssc`},
 		{"run tabel", "did you mean table?"},
-		{"run table --bakend cpu", "bakend"},
+		{"help tabel", `unknown command "tabel"`},
+		{"help run tabel", "did you mean table?"},
+		{"run table --bakend cpu", "did you mean --backend?"},
 		{"run table --only alexnet", "choose from relu-lc7"},
 		{"run table --only crelu-lc", "did you mean crelu-lc7?"},
 		{"run table --only unroll-1", "ebssc run unroll --only unroll-1"},
@@ -65,27 +73,40 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --seeds -1", "out of range"},
 		{"run table --seeds 2000000000", "out of range"},
 		{"run table --seeds 0", "--seeds 0 is out of range"},
-		{"run table --devices 0", "--devices must be at least 1"},
-		{"run table --jobs 0", "--jobs must be at least 1"},
+		{"run table --devices 0", "--devices 0 is out of range"},
+		{"run table --jobs 0", "--jobs 0 is out of range"},
 		{"run table --shard 4/3", "such as 3/10"},
+		{"run table --shard=", "such as 3/10"},
+		{"run table --backend none --data /does/not/exist --results " + made, "/does/not/exist"},
+		{"run table --backend none --results /dev/null", "/dev/null"},
+		{"run table --backend none --results " + bad, "is refused"},
+		{"run table --backend none --results " + loop, "symbolic links"},
+		{"report --results " + loop, "symbolic links"},
+		{"runs --results " + loop, "symbolic links"},
+		{"list --results " + loop, "symbolic links"},
 		{"run table --results=", "--results is empty"},
 		{"run table --results " + made + "/quick", "is the folder of one profile"},
 		{"report --results /does/not/exist", "/does/not/exist"},
 		{"report --results " + empty, "no runs are recorded in " + empty},
+		{"report --results " + bad, "is refused"},
 		{"runs --results " + made + "/quick", "is the folder of one profile"},
-		{"runs --results " + made + " --profile paper", "no runs are recorded at profile paper"},
+		{"runs --results " + made + " --profile paper", "no such runs are recorded at profile paper"},
+		{"runs none --results " + made, "no such runs are recorded at profile quick"},
 		{"compare " + made, "accepts 2 arg(s)"},
 		{"compare " + made + " " + made, "no folder of a profile's results"},
-		{"decode --results " + made, "no network of CIFAR-10"},
-		{"decode --run none --results " + made, "no network of none"},
+		{"decode --results " + empty, "to train one: ebssc run table --results " + empty},
+		{"decode --backend none --results " + made, "ebssc run relu-lc7 --profile quick"},
+		{"decode --run unroll-1 --results " + made, "to train one: ebssc run unroll --only unroll-1 --results " + made},
+		{"decode --run relu-lc8 --results " + made, "did you mean relu-lc7?"},
 		{"decode --out /dev/null --results " + made, "--out /dev/null"},
 		{"decode --run " + id + " --image 10000 --results " + made, "the run has 200 test images"},
 		{"classify " + cat + " " + cat, "would both give cat_hypotheses.png"},
+		{"classify \x1b[31m.jpg \x1b[31m.jpg", `\x1b[31m.jpg`},
 		{"classify " + cat + " --run " + id + " --results " + made, "cat.jpg"},
 		{"list --profile huge", "choose from smoke"},
 		{"doctor --profile huge", "choose from smoke"},
 	} {
-		status, _, stderr := ebssc(strings.Fields(c.args)...)
+		status, _, stderr := call(strings.Fields(c.args)...)
 		require.Equal(t, 1, status, c.args)
 		require.Equal(t, 1, strings.Count(stderr, "\n"), "%s: %s", c.args, stderr)
 		require.Contains(t, stderr, c.says, c.args)
@@ -95,35 +116,101 @@ func TestBadInputIsOneLine(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// list shows each row with the paper's numbers and its parameters at the profile's width, and how long runs take where one is recorded.
-func TestList(t *testing.T) {
+// list shows each row with the paper's numbers and its parameters at the profile's width, and what is recorded. runs is as wide as a terminal, and
+// says the command of a run.
+func TestLists(t *testing.T) {
 	results := t.TempDir()
-	write(t, results, "relu-lc7", 30)
-	status, stdout, stderr := ebssc("list", "--profile", "paper", "--results", results)
+	id := write(t, results, "relu-lc7", 30)
+	status, stdout, stderr := call("list", "--profile", "paper", "--results", results)
 	require.Zero(t, status, stderr)
-	for _, text := range []string{"ssc-ebc67", "SSC+EBC₆₋₇", "3194400", "3.2M", "9.23", "not measured"} {
+	for _, text := range []string{"ssc-ebc67", "SSC+EBC₆₋₇", "3194400", "3.2M", "9.23"} {
 		require.Contains(t, stdout, text)
 	}
-	run := recordtest.New(t, study.Suite, "relu-lc7", "quick", 1, experiments.Overrides{}).Run // in 24 core seconds, see recordtest
-	speeds, err := recordedSpeeds(results)
+	require.NotContains(t, stdout, "not measured")
+	_, stdout, _ = call("list", "--results", results)
+	require.Regexp(t, `table +25 +1 in 12s `, stdout)
+
+	long := experiments.Overrides{HeldOut: 100, Set: "energy_scale=30;class_spread=0.25"}
+	trial := recordtest.New(t, study.Suite, "unroll-chosen-0", "quick", 1, long)
+	_, err := trial.Save(filepath.Join(results, "quick", record.Folder))
 	require.NoError(t, err)
-	require.Equal(t, "1 min", coreTime([]experiments.Run{run}, speeds))
+	_, stdout, _ = call("runs", "--results", results)
+	require.Contains(t, stdout, "--held-out 100")
+	for line := range strings.Lines(stdout) {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 101, line)
+	}
+	_, stdout, _ = call("runs", id, "--results", results)
+	require.Equal(t, recordtest.New(t, study.Suite, "relu-lc7", "quick", 1, experiments.Overrides{}).Command+"\n", stdout)
+}
+
+// full is a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// What cannot be written is an error of each command, in one line.
+func TestFullOutput(t *testing.T) {
+	results := t.TempDir()
+	write(t, results, "relu-lc7", 30)
+	for _, args := range []string{"", "--help", "--version", "help run", "run table --help", "list", "runs", "report"} {
+		var errors bytes.Buffer
+		if !strings.Contains(args, "-") && args != "" && args != "help run" {
+			args += " --results " + results
+		}
+		require.Equal(t, 1, execute(full{}, &errors, strings.Fields(args)), args)
+		require.Equal(t, "ebssc: standard output: no space left on device\n", errors.String(), args)
+	}
+}
+
+// The help of run has the hyperparameters of the profile that it will use.
+func TestHelp(t *testing.T) {
+	for profile, batch := range map[string]string{"quick": "batch_size=64 ", "paper": "batch_size=128 "} {
+		_, stdout, _ := call("run", "table", "--profile", profile, "--help")
+		require.Contains(t, stdout, batch)
+	}
+}
+
+// --run takes an ID; or the name of an experiment, for its first seed that has a network here. Without it the best run on CIFAR-10 is meant. The
+// network lies beside its record, whatever the record says.
+func TestRunFlag(t *testing.T) {
+	results, crafted := t.TempDir(), t.TempDir()
+	folder := filepath.Join(results, "quick")
+	write(t, results, "unroll-1", 1)
+	worse, best := write(t, results, "relu-lc7", 30, 60), write(t, results, "crelu-lc7", 20)
+	require.NoError(t, os.Mkdir(filepath.Join(folder, train.Networks), 0o755))
+	for _, id := range []string{worse, best} {
+		require.NoError(t, os.WriteFile(train.NetworkFile(folder, id), []byte("no network"), 0o600))
+	}
+	for named, id := range map[string]string{"": best, "relu-lc7": worse} {
+		_, _, stderr := call("decode", "--run", named, "--results", results)
+		require.Contains(t, stderr, train.NetworkFile(folder, id), named)
+	}
+	outside := recordtest.New(t, study.Suite, "ssc-lc7", "quick", 1, experiments.Overrides{})
+	outside.Run.Dataset.Name = "../../outside"
+	outside, err := outside.Save(filepath.Join(crafted, "quick", record.Folder))
+	require.NoError(t, err)
+	_, _, stderr := call("decode", "--run", outside.ID, "--results", crafted)
+	require.Contains(t, stderr, train.NetworkFile(filepath.Join(crafted, "quick"), outside.ID))
 }
 
 // Two folders side by side: a row that got worse beyond the interval gives exit status 3, and one line that names it.
 func TestCompare(t *testing.T) {
 	results := t.TempDir()
-	older, newer := filepath.Join(results, "old", "quick"), filepath.Join(results, "new", "quick")
+	older, newer := filepath.Join(results, "old\x1b[31m", "quick"), filepath.Join(results, "new", "quick")
 	write(t, filepath.Dir(older), "relu-lc7", 50, 52, 54)
 	write(t, filepath.Dir(newer), "relu-lc7", 51, 52, 53)
 	write(t, filepath.Dir(older), "crelu-lc7", 40, 41, 42)
 	write(t, filepath.Dir(newer), "crelu-lc7", 60, 61, 62)
-	status, stdout, stderr := ebssc("compare", older, newer)
+	status, stdout, stderr := call("compare", older, newer)
 	require.Equal(t, 3, status, stderr)
 	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 	require.Contains(t, stderr, "crelu-lc7")
 	require.Regexp(t, `CReLU.* worse`, stdout)
-	status, stdout, stderr = ebssc("compare", newer, older)
+	status, stdout, stderr = call("compare", newer, older)
 	require.Zero(t, status, stderr)
 	require.Regexp(t, `CReLU.* better`, stdout)
+	require.Contains(t, stdout, `old\x1b[31m`, "no colours, nor other commands of a terminal")
+	write(t, filepath.Dir(newer), "unroll-1", 1)
+	_, stdout, _ = call("compare", older, newer)
+	require.Contains(t, stdout, "study unroll is only in "+newer)
 }

@@ -66,15 +66,14 @@ func doctorCommand() *cobra.Command {
 
 // diagnose says where a data set is, see [dataset.Local], and what to do if it is missing.
 func diagnose(images experiments.Images, folder string) device.Finding {
-	f := device.Finding{What: string(images), Status: device.Missing, Do: "name its folder with --data or $" + dataset.EnvVar}
 	set, err := dataset.Local(images, folder)
-	switch {
-	case err != nil:
+	if set != nil {
+		return device.Finding{What: string(images), Status: device.OK, Detail: dataset.Title(set.Name) + ", SHA-256 " + set.SHA256}
+	}
+	f := device.Finding{What: string(images), Status: device.Missing, Detail: "not in the cache, or damaged there",
+		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: ebssc data fetch"}
+	if err != nil {
 		f.Detail = err.Error()
-	case set == nil:
-		f.Detail, f.Do = "not in the cache, or damaged there", f.Do+", or download it: ebssc data fetch"
-	default:
-		f.Status, f.Detail, f.Do = device.OK, fmt.Sprintf("%s, SHA-256 %s", dataset.Title(set.Name), set.SHA256), ""
 	}
 	return f
 }

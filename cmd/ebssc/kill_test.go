@@ -72,9 +72,17 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
 	require.Contains(t, p.line(t, 143), "ebssc: interrupted; run the same command to go on")
-	p, _ = startUntil(t, "seed 2: epoch 6 of 40", args(broken)...)
+
+	// A signal ends it also where the checkpoint cannot be saved, which it says.
+	checkpoints, err := filepath.Glob(filepath.Join(broken, "*", train.Checkpoints, "*.previous.ckpt"))
+	require.NoError(t, err)
+	require.Len(t, checkpoints, 1)
+	require.NoError(t, os.Rename(checkpoints[0], checkpoints[0]+".aside"))
+	require.NoError(t, os.MkdirAll(filepath.Join(checkpoints[0], "in the way"), 0o755))
+	p, _ = startUntil(t, "seed 2: compiling", args(broken)...)
 	require.NoError(t, p.Process.Signal(syscall.SIGQUIT))
-	require.Contains(t, p.line(t, 131), "ebssc: interrupted; run the same command to go on")
+	require.Regexp(t, "saving a checkpoint: .*; interrupted; run the same command to go on", p.line(t, 131))
+	require.NoError(t, os.RemoveAll(checkpoints[0]))
 	require.Contains(t, succeeds(t, args(broken)...), "seed 2: resumed at")
 
 	const folder = "smoke-mnist-unknown" // made images are not those of the committed results
@@ -88,7 +96,7 @@ func TestKilled(t *testing.T) {
 	require.ElementsMatch(t, networks, brokenNetworks)
 
 	// These are trials: in the list of runs, and in no table. Their networks decode a test image, and classify it as a picture.
-	require.Contains(t, succeeds(t, "runs", "--profile", "smoke", "--results", whole), "--images 500")
+	require.Contains(t, succeeds(t, "runs", "--profile", "smoke", "--results", whole), "--images 50")
 	require.NotContains(t, files(t, filepath.Join(whole, folder)), "unroll.csv")
 	pictures := filepath.Join(t.TempDir(), "new")
 	on := []string{"--run", "unroll-0", "--backend", "cpu", "--data", data, "--results", whole}

@@ -8,11 +8,16 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -25,23 +30,30 @@ func main() {
 		fmt.Fprintln(os.Stderr, "warning:", err)
 	}
 	signal.Ignore(syscall.SIGPIPE) // a run whose output nobody reads any more goes on, and saves when it is stopped
-	os.Exit(execute(pipe{os.Stdout}, os.Stderr, os.Args[1:]))
+	os.Exit(execute(os.Stdout, os.Stderr, os.Args[1:]))
 }
 
-// pipe is standard output. What nobody reads any more is dropped and is no error, as in "ebssc list | head -1".
-type pipe struct{ to *os.File }
+// output is standard output or standard error. Whoever writes goes on after an error, the first of which it keeps. What nobody reads any more is no
+// error, as in "ebssc list | head -1".
+type output struct {
+	to    io.Writer
+	mutex sync.Mutex
+	err   error
+}
 
-// Write writes the text, or drops it.
-func (p pipe) Write(text []byte) (int, error) {
-	n, err := p.to.Write(text)
-	if errors.Is(err, syscall.EPIPE) {
-		return len(text), nil
+// control are characters that a terminal may take for commands, and bytes that are no characters.
+var control = regexp.MustCompile(`[^\n\t\PC]|\x{FFFD}`)
+
+// Write writes the text with control characters escaped: names of files and texts of records may have them.
+func (o *output) Write(text []byte) (int, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	_, err := o.to.Write(control.ReplaceAllFunc(text, func(c []byte) []byte { return []byte(strings.Trim(strconv.QuoteToASCII(string(c)), `"`)) }))
+	if o.err == nil && !errors.Is(err, syscall.EPIPE) {
+		o.err = err
 	}
-	return n, err
+	return len(text), nil
 }
-
-// Fd lets others ask whether this is a terminal.
-func (p pipe) Fd() uintptr { return p.to.Fd() }
 
 // execute carries out a command line and returns the exit status: 0, 1 for an error, which is one line on stderr, 3 where a
 // comparison finds a row that got worse, or 128 and the signal's number after an interruption. A second signal ends the process at once.
@@ -53,11 +65,15 @@ func execute(stdout, stderr io.Writer, args []string) (status int) {
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	defer context.AfterFunc(ctx, func() { signal.Reset(signals[:3]...) })() // but not SIGHUP: a terminal that goes away may send several
+	out, messages := &output{to: stdout}, &output{to: stderr}
 	root := command()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(out)
+	root.SetErr(messages)
 	called, err := root.ExecuteContextC(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("standard output: %w", out.err)
+	}
 	if err == nil {
 		return 0
 	}
@@ -65,12 +81,10 @@ func execute(stdout, stderr io.Writer, args []string) (status int) {
 	if errors.As(err, new(regression)) {
 		status = 3
 	}
-	message, cause := err.Error(), context.Cause(ctx)
-	for _, s := range signals { // the cause names it in words
-		if cause == nil || !strings.HasPrefix(cause.Error(), s.String()) || !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
-			continue
-		}
-		status = 128 + int(s.(syscall.Signal))
+	message := err.Error()
+	if cause := context.Cause(ctx); cause != nil {
+		caught := slices.IndexFunc(signals, func(s os.Signal) bool { return strings.HasPrefix(cause.Error(), s.String()) }) // it names it in words
+		status = 128 + int(signals[caught].(syscall.Signal))
 		others := slices.DeleteFunc(strings.Split(message, "\n"), func(line string) bool { // but not a checkpoint that could not be saved
 			return strings.HasSuffix(line, cause.Error()) || strings.HasSuffix(line, context.Canceled.Error())
 		})
@@ -79,7 +93,7 @@ func execute(stdout, stderr io.Writer, args []string) (status int) {
 			message += "; run the same command to go on"
 		}
 	}
-	fmt.Fprintf(stderr, "ebssc: %s\n", device.OneLine(errors.New(message)))
+	fmt.Fprintf(messages, "ebssc: %s\n", device.OneLine(errors.New(message)))
 	return status
 }
 
@@ -93,6 +107,23 @@ func command() *cobra.Command {
 		Version: study.Versions(), SilenceUsage: true, SilenceErrors: true,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				if levenshtein.ComputeDistance(f.Name, unknown.GetSpecifiedName()) <= 2 {
+					err = fmt.Errorf("%w; did you mean --%s?", err, f.Name)
+				}
+			})
+		}
+		return err
+	})
+	root.SetHelpCommand(&cobra.Command{Use: "help [command]", Short: "Help about any command", RunE: func(_ *cobra.Command, args []string) error {
+		cmd, rest, err := root.Find(args)
+		if err == nil && cmd.HasSubCommands() {
+			return cmd.RunE(cmd, rest) // which knows no other words
+		}
+		return errors.Join(err, cmd.Help())
+	}})
 	return group(root, listCommand(), runCommand(), runsCommand(), reportCommand(), compareCommand(), decodeCommand(), classifyCommand(),
 		doctorCommand(), dataCommand())
 }

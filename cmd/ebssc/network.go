@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
@@ -23,82 +25,78 @@ import (
 )
 
 // networkFlags select a recorded run whose trained network is used, where it computes, and where pictures go.
-type networkFlags struct{ run, out, results, data, backend string }
+type networkFlags struct {
+	study.Options
+	run, out string
+}
 
 // add adds the flags; out is the default of --out.
 func (flags *networkFlags) add(cmd *cobra.Command, out, about string) {
 	f := cmd.Flags()
-	f.StringVar(&flags.run, "run", "", "a run's ID, or the experiment whose best run is meant (default: the best run of all on CIFAR-10)")
+	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment, for its first seed with a network here (default: the best run on CIFAR-10)")
 	f.StringVar(&flags.out, "out", out, about)
-	f.StringVar(&flags.backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
-	dataFlag(cmd, &flags.data)
-	resultsFlag(cmd, &flags.results)
+	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
+	dataFlag(cmd, &flags.Data)
+	resultsFlag(cmd, &flags.Results)
 }
 
-// find finds the record of the run with the ID, or else the best of those that --run means and whose networks are here.
-func (flags *networkFlags) find() (best record.Record, err error) {
-	folders, err := study.Folders(flags.results)
+// find finds the record that --run means, and its folder. Those whose networks are here go first.
+func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder string, err error) {
+	flags.Out = cmd.ErrOrStderr()
+	profiles, err := study.Load(flags.Results, "")
 	if err != nil {
-		return best, err
+		return found, "", err
 	}
-	for folder := range folders {
-		records, err := record.LoadAll(filepath.Join(flags.results, folder, record.Folder))
-		if err != nil {
-			return best, err
-		}
-		for id, r := range records {
+	first := math.Inf(1)
+	for _, p := range profiles {
+		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
+			r := p.Records[id]
 			s, _, undeclared := study.Suite.Experiment(r.Run.Experiment)
-			_, missing := os.Stat(train.NetworkFile(filepath.Join(flags.results, folder), id))
-			byDefault := flags.run == "" && s.Images == experiments.CIFAR10 && !dataset.StandsIn(r.Run.Dataset.Name)
+			rank := r.TestErr
 			switch {
 			case id == flags.run:
-				return r, nil
-			case undeclared != nil, missing != nil, r.Run.HeldOut > 0, best.ID != "" && r.TestErr >= best.TestErr:
-			case byDefault, r.Run.Experiment == flags.run:
-				best = r
+				return r, p.Folder, nil
+			case undeclared != nil, r.Run.HeldOut > 0, flags.run != "" && flags.run != r.Run.Experiment,
+				flags.run == "" && (s.Images != experiments.CIFAR10 || dataset.StandsIn(r.Run.Dataset.Name)):
+				continue
+			case flags.run != "" && p.Trial(r):
+				rank = float64(r.Run.Seed) + 0.5
+			case flags.run != "":
+				rank = float64(r.Run.Seed)
+			}
+			if _, missing := os.Stat(train.NetworkFile(p.Folder, id)); missing != nil {
+				rank += 1e9
+			}
+			if rank < first {
+				first, found, folder = rank, r, p.Folder
 			}
 		}
 	}
-	if best.ID == "" {
-		return best, fmt.Errorf("no network of %s is in %s: ebssc runs lists the runs, for --run", cmp.Or(flags.run, "CIFAR-10"), flags.results)
+	if found.ID != "" {
+		return found, folder, nil
 	}
-	return best, nil
+	command := "table"
+	if flags.run != "" {
+		s, _, err := study.Suite.Experiment(flags.run)
+		if err != nil {
+			return found, "", fmt.Errorf("no run %s is in %s, see ebssc runs; %w", flags.run, flags.Results, err)
+		}
+		command = s.Name + " --only " + flags.run
+	}
+	return found, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s", flags.Results, command)
 }
 
-// start makes the folder for pictures, and starts a session for a record's profile with the runner on the record's data set or a copy of it.
-func (flags *networkFlags) start(cmd *cobra.Command, r record.Record, folder string) (*study.Session, *train.Runner, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, nil, fmt.Errorf("a folder for pictures: %w; name another one with --out", err)
-	}
-	s, _, err := study.Suite.Experiment(r.Run.Experiment)
-	if err != nil {
-		return nil, nil, err
-	}
-	session, err := study.Start(cmd.Context(), study.Options{Profile: r.Run.Profile, Data: flags.data, Backend: flags.backend,
-		Devices: 1, Jobs: 1, Results: flags.results, Out: cmd.ErrOrStderr()})
-	if err != nil {
-		return nil, nil, err
-	}
-	runner, err := session.RunnerOf(cmd.Context(), s.Images, r.Run.Dataset)
-	if err != nil {
-		session.Close()
-		return nil, nil, fmt.Errorf("%s: %w", r.ID, err)
-	}
-	if runner.Dataset() != r.Run.Dataset {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s was trained on %s; it sees the same pictures here as %s, preprocessed as these are\n",
-			r.ID, dataset.Title(r.Run.Dataset.Name), dataset.Title(runner.Set.Name))
-	}
-	return session, runner, nil
-}
-
-// writePicture writes a figure to a .png file, and prints the file's name.
+// writePicture writes a figure to a .png file in a folder that it makes, and prints the file's name.
 func writePicture(stdout io.Writer, figure plot.Figure, name string) error {
 	picture, err := figure.PNG()
-	if err != nil {
-		return err
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(name), 0o755)
 	}
-	if err := safefile.Write(name, picture); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
+	if err == nil {
+		err = safefile.Write(name, picture)
+	}
+	if err != nil {
+		return fmt.Errorf("writing a picture: %w; name another place with --out", err)
 	}
 	fmt.Fprintln(stdout, name)
 	return nil
@@ -114,32 +112,36 @@ func decodeCommand() *cobra.Command {
 			if filepath.Ext(flags.out) != ".png" {
 				return fmt.Errorf("--out %s: the picture is a PNG: choose a name that ends in .png", flags.out)
 			}
-			r, err := flags.find()
+			r, folder, err := flags.find(cmd)
 			if err != nil {
 				return err
 			}
 			if image < 0 || image >= r.Run.TestImages {
 				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
 			}
-			session, runner, err := flags.start(cmd, r, filepath.Dir(flags.out))
+			network, err := study.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
-			defer session.Close()
-			figure, err := session.DecodeImage(cmd.Context(), runner, r, image)
+			defer network.Close()
+			figure, err := network.DecodeImage(cmd.Context(), image)
 			if err != nil {
 				return err
 			}
 			return writePicture(cmd.OutOrStdout(), figure, flags.out)
 		},
 	}
-	flags.add(cmd, "decoded.png", "the .png file to write")
+	flags.add(cmd, "decoded.png", "the .png file to write, in a folder that is made")
 	cmd.Flags().IntVar(&image, "image", 0, "number of the test image, from 0")
 	return cmd
 }
 
 func classifyCommand() *cobra.Command {
 	var flags networkFlags
+	drawing := func(path string) string { // the file of a picture's decodings
+		name := filepath.Base(path)
+		return filepath.Join(flags.out, strings.TrimSuffix(name, filepath.Ext(name))+"_hypotheses.png")
+	}
 	cmd := &cobra.Command{
 		Use: "classify PICTURE…", Args: cobra.MinimumNArgs(1),
 		Short: "Classify pictures with a trained network, and draw them decoded under each hypothesis",
@@ -151,12 +153,12 @@ func classifyCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			pictureOf := map[string]string{} // by the file of its decodings
 			for _, path := range paths {
-				if file := flags.drawing(path); pictureOf[file] != "" {
-					return fmt.Errorf("%s and %s would both give %s: name them one at a time, with another --out", pictureOf[file], path, file)
+				if other := pictureOf[drawing(path)]; other != "" {
+					return fmt.Errorf("%s and %s would both give %s: name them one at a time, with another --out", other, path, drawing(path))
 				}
-				pictureOf[flags.drawing(path)] = path
+				pictureOf[drawing(path)] = path
 			}
-			r, err := flags.find()
+			r, folder, err := flags.find(cmd)
 			if err != nil {
 				return err
 			}
@@ -164,54 +166,53 @@ func classifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			session, runner, err := flags.start(cmd, r, flags.out)
+			network, err := study.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
-			defer session.Close()
-			for c, err := range session.Classify(cmd.Context(), runner, r, paths, pictures) {
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s, by %s\n", c.Path, r.ID)
-				printScores(cmd.OutOrStdout(), runner.Set.Classes, c)
-				if c.Hypotheses == nil {
+			defer network.Close()
+			seen, scores, err := network.Classify(cmd.Context(), pictures)
+			if err != nil {
+				return err
+			}
+			for i, path := range paths {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s, by %s\n", path, r.ID)
+				printScores(cmd.OutOrStdout(), r.Run, network.Classes, scores[i])
+				if r.Run.Network.Classifier == ebssc.Linear {
 					continue
 				}
-				if err := writePicture(cmd.OutOrStdout(), *c.Hypotheses, flags.drawing(c.Path)); err != nil {
+				figure, err := network.Hypotheses(cmd.Context(), filepath.Base(path), pictures.Slice(i, i+1), seen[i])
+				if err == nil {
+					err = writePicture(cmd.OutOrStdout(), figure, drawing(path))
+				}
+				if err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
-	flags.add(cmd, ".", "folder for the pictures")
+	flags.add(cmd, ".", "folder for the pictures, which is made")
 	return cmd
-}
-
-// drawing is the file that the decodings of a picture are written to.
-func (flags *networkFlags) drawing(path string) string {
-	name := filepath.Base(path)
-	return filepath.Join(flags.out, strings.TrimSuffix(name, filepath.Ext(name))+"_hypotheses.png")
 }
 
 // printScores prints the classes, the most probable first: the probabilities of the softmax, scores, and for networks with
 // class-specific codes the energies minus their mean.
-func printScores(w io.Writer, classes []string, c study.Classified) {
-	order, total := make([]int, len(classes)), 0.0
-	for i, score := range c.Scores {
+func printScores(w io.Writer, run experiments.Run, classes []string, scores []float32) {
+	most, order, total := slices.Max(scores), make([]int, len(scores)), 0.0
+	for i, score := range scores {
 		order[i] = i
-		total += math.Exp(float64(score - slices.Max(c.Scores)))
+		total += math.Exp(float64(score - most))
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.Scores[b], c.Scores[a]) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer table.Flush()
 	fmt.Fprintln(table, "CLASS\tPROBABILITY\tSCORE\tENERGY − MEAN\t")
 	for _, i := range order {
 		energy := "–"
-		if c.Energies != nil {
-			energy = fmt.Sprintf("%+.4f", c.Energies[i])
+		if run.Network.Classifier != ebssc.Linear {
+			energy = fmt.Sprintf("%+.4f", scores[i]/float32(run.Hyper.EnergyScale))
 		}
-		fmt.Fprintf(table, "%s\t%.1f%%\t%.2f\t%s\t\n", classes[i], 100*math.Exp(float64(c.Scores[i]-slices.Max(c.Scores)))/total, c.Scores[i], energy)
+		fmt.Fprintf(table, "%s\t%.1f%%\t%.2f\t%s\t\n", classes[i], 100*math.Exp(float64(scores[i]-most))/total, scores[i], energy)
 	}
 }

@@ -128,6 +128,10 @@ func TestSmoke(t *testing.T) {
 
 	// What is recorded is not trained again, and the same records give the same reports.
 	require.NotContains(t, succeeds(t, args...), "epoch 1 of")
+	device, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer device.Close()
+	require.Contains(t, start(t, device, args...).line(t, 1), "no space left")
 	require.NoError(t, os.Remove(filepath.Join(folder, report.File)))
 	succeeds(t, "report", "--results", results)
 	require.Equal(t, reports, files(t, folder))

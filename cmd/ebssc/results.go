@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/study"
 )
@@ -19,27 +19,36 @@ import (
 func listCommand() *cobra.Command {
 	var name, results string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List studies with size and time, and experiments with parameters and the paper's numbers", Args: cobra.NoArgs,
+		Use: "list", Short: "List studies with size and what is recorded, and experiments with parameters and the paper's numbers", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profile, err := experiments.FindProfile(name)
 			if err != nil {
 				return err
 			}
-			speeds, err := recordedSpeeds(results)
+			recorded, err := report.Load(results, name, profile, study.Suite)
 			if err != nil {
 				return err
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintf(w, "Profile %s: %s.\nTimes are of one core, at the speed of the same networks in %s.\n\n", name, profile.About, results)
-			fmt.Fprintln(w, "STUDY\tRUNS\tWIDTH\tIMAGES\tEPOCHS\tCORE TIME\tABOUT")
+			fmt.Fprintf(w, "Profile %s: %s.\n\nSTUDY\tRUNS\tRECORDED\tWIDTH\tIMAGES\tEPOCHS\tABOUT\n", name, profile.About)
 			for _, s := range study.Suite.Of(profile) {
 				runs, err := experiments.Plan(s, profile, s.Images.Declared(), experiments.Overrides{})
 				if err != nil {
 					return err
 				}
-				r := runs[0]
-				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", s.Name, len(runs), r.Width(), r.TrainImages, r.Epochs, coreTime(runs, speeds), s.About)
+				r, done, seconds := runs[0], 0, 0.0
+				for _, row := range recorded.Rows(s) {
+					for _, r := range row.Records {
+						done, seconds = done+1, seconds+r.Seconds
+					}
+				}
+				took := ""
+				if done > 0 {
+					took = fmt.Sprintf("%d in %s", done, time.Duration(seconds)*time.Second)
+				}
+				fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\n", s.Name, len(runs), took, r.Width(), r.TrainImages, r.Epochs, s.About)
 			}
+			known := func(percent float64) string { return strings.TrimPrefix(fmt.Sprintf("%.2f", percent), "0.00") } // 0 stands for none
 			fmt.Fprintln(w, "\nEXPERIMENT\tMODEL\tSTUDY\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
 			for _, s := range study.Suite.Of(profile) {
 				for _, e := range s.Experiments {
@@ -59,77 +68,34 @@ func listCommand() *cobra.Command {
 	return cmd
 }
 
-// known prints a percentage that the paper reports; nothing for 0, which stands for none.
-func known(percent float64) string {
-	if percent == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", percent)
-}
-
-// recordedSpeeds are core seconds for each image of an epoch, by network, of recorded runs on CPUs.
-func recordedSpeeds(results string) (map[string]float64, error) {
-	speeds := map[string]float64{}
-	folders, _ := study.Folders(results) // without results nothing is measured
-	for folder := range folders {
-		records, err := record.LoadAll(filepath.Join(results, folder, record.Folder))
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			if shown := r.Run.TrainImages * r.Run.Epochs; shown > 0 && r.Origin.GPU == "" {
-				speeds[networkOf(r.Run)] = r.Seconds * float64(r.Origin.Cores) / float64(shown)
-			}
-		}
-	}
-	return speeds, nil
-}
-
-// networkOf is the hash of the network of a run.
-func networkOf(run experiments.Run) string { return experiments.Run{Network: run.Network}.ID() }
-
-// coreTime prints the time of one core that runs take.
-func coreTime(runs []experiments.Run, speeds map[string]float64) string {
-	seconds := 0.0
-	for _, run := range runs {
-		speed, ok := speeds[networkOf(run)]
-		if !ok {
-			return "not measured"
-		}
-		seconds += speed * float64(run.TrainImages*run.Epochs)
-	}
-	if seconds < 90*60 {
-		return fmt.Sprintf("%.0f min", max(1, seconds/60))
-	}
-	return fmt.Sprintf("%.1f h", seconds/3600)
-}
-
 func runsCommand() *cobra.Command {
 	var name, results string
 	cmd := &cobra.Command{
-		Use: "runs", Short: "List all recorded runs of a profile: its own, and trials", Args: cobra.NoArgs,
+		Use: "runs [ID…]", Short: "List all recorded runs of a profile, its own and trials, or the commands of some", Args: cobra.ArbitraryArgs,
 		Long: "List all recorded runs of a profile. Reports show the profile's own runs alone. A run that was planned with --set, --width,\n" +
-			"--images, --epochs or --held-out is a trial, and the list says in what it differs.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+			"--images, --epochs or --held-out is a trial, and the list says in what it differs. With IDs print the commands of those runs.",
+		RunE: func(cmd *cobra.Command, ids []string) error {
 			if _, err := experiments.FindProfile(name); err != nil {
 				return err
 			}
-			folders, err := study.Folders(results)
-			if err != nil {
-				return err
-			}
-			maps.DeleteFunc(folders, func(_ string, of experiments.Profile) bool { return of.Name != name })
-			if len(folders) == 0 {
-				return fmt.Errorf("no runs are recorded at profile %s in %s: ebssc run table --profile %[1]s --results %[2]s", name, results)
-			}
-			for _, folder := range slices.Sorted(maps.Keys(folders)) {
-				p, err := report.Load(results, folder, folders[folder], study.Suite)
-				if err != nil {
-					return err
+			profiles, err := study.Load(results, name)
+			found := false
+			for _, p := range profiles {
+				if len(ids) == 0 && len(p.Records) > 0 {
+					found = true
+					fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", p.Folder, p.Runs().Text())
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", p.Folder, p.Runs().Text())
+				for _, id := range ids {
+					if r, ok := p.Records[id]; ok {
+						found = true
+						fmt.Fprintln(cmd.OutOrStdout(), r.Command)
+					}
+				}
 			}
-			return nil
+			if err == nil && !found {
+				err = fmt.Errorf("no such runs are recorded at profile %s in %s: ebssc run table --profile %[1]s --results %[2]s", name, results)
+			}
+			return err
 		},
 	}
 	profileFlag(cmd, &name)
@@ -145,11 +111,15 @@ func reportCommand() *cobra.Command {
 			"To merge the results of several machines, copy their records (results/<profile>/runs/*.json, and of decodings the\n" +
 			"figures beside them) into one folder first. A record that does not fit its own content is refused.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			folders, err := study.Folders(results)
+			folders, err := study.Folders(results, "")
 			if err != nil {
 				return err
 			}
 			written, err := report.WriteAll(results, folders, study.Suite)
+			maps.DeleteFunc(written, func(_ string, p *report.Profile) bool { return len(p.Records) == 0 })
+			if err == nil && len(written) == 0 {
+				err = fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
+			}
 			if err != nil {
 				return err
 			}

@@ -8,11 +8,9 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/report"
@@ -22,35 +20,15 @@ import (
 // runFlags are the flags of `ebssc run`.
 type runFlags struct {
 	study.Options
-	shard     string
 	only      []string
 	ablations bool
-}
-
-// add adds the flags.
-func (flags *runFlags) add(cmd *cobra.Command) {
-	profileFlag(cmd, &flags.Profile)
-	dataFlag(cmd, &flags.Data)
-	resultsFlag(cmd, &flags.Results)
-	f := cmd.Flags()
-	f.IntVar(&flags.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
-	f.IntVar(&flags.Epochs, "epochs", 0, "number of epochs (default: the profile's)")
-	f.IntVar(&flags.Width, "width", 0, "number of filters of the first block (default: the profile's)")
-	f.IntVar(&flags.Images, "images", 0, "number of training images, from the first (default: the profile's)")
-	f.IntVar(&flags.HeldOut, "held-out", 0, "measure on this many held-out training images, not on the test set, to choose hyperparameters")
-	f.StringVar(&flags.Set, "set", "", "hyperparameters, as \"name=value;name=value\"")
-	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to train (default: all)")
-	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best available one)")
-	f.IntVar(&flags.Devices, "devices", 1, "number of the backend's devices that share each training batch (cpu has any number, for tests)")
-	f.IntVar(&flags.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the cores, all share a GPU")
-	f.StringVar(&flags.shard, "shard", "", "train one part of all runs, such as 3/10, and write their records alone (see experiments/cluster)")
 }
 
 func runCommand() *cobra.Command {
 	run := &cobra.Command{
 		Use:   "run",
 		Short: "Train experiments and write their results",
-		Long: "Train experiments and write their results.\n\n" +
+		Long: "Train experiments and write their results to <results>/<profile>/.\n\n" +
 			"A stopped run goes on from its last checkpoint. A recorded run is not trained again. All that decides a\n" +
 			"run's result identifies it: a changed hyperparameter makes another run, a trial, which never takes the place of\n" +
 			"the profile's own run in a report. `ebssc runs` lists both.",
@@ -68,18 +46,16 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: "Train " + about,
-		Long: "Train " + about + ", and write the results to <results>/<profile>/.\n\n" +
-			"--set changes hyperparameters. These are their values in the recipe; profiles and experiments change some:\n\n" + hyperparameters(),
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n  ebssc run %[1]s --only %s --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
 			name, studies[0].Experiments[0].Name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"seeds", "epochs", "width", "images", "held-out"} {
-				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
-					return fmt.Errorf("--%s 0 is out of range: leave it out for the profile's, or choose at least 1", name)
+			for _, name := range []string{"seeds", "epochs", "width", "images", "held-out", "devices", "jobs"} {
+				if value, err := cmd.Flags().GetInt(name); err == nil && value < 1 && cmd.Flags().Changed(name) {
+					return fmt.Errorf("--%s %d is out of range: leave it out, or choose at least 1", name, value)
 				}
 			}
-			if cmd.Flags().Lookup("only").Changed && len(flags.only) == 0 {
+			if cmd.Flags().Changed("only") && len(flags.only) == 0 {
 				return errors.New("--only names no experiment: leave it out for all")
 			}
 			if flags.ablations {
@@ -88,7 +64,31 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 			return flags.run(cmd.Context(), cmd.OutOrStdout(), studies)
 		},
 	}
-	flags.add(cmd)
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Root().HelpFunc()(cmd, args)
+		profile, _ := experiments.FindProfile(flags.Profile) // what is no profile has the recipe's values
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "\nHyperparameters for --set, with the values of study %s at profile %s; experiments differ:\n", studies[0].Name, flags.Profile)
+		for _, row := range experiments.Recipe.Changed(profile.Scales[studies[0].Name].Change).Describe() {
+			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
+		}
+		w.Flush()
+	})
+	profileFlag(cmd, &flags.Profile)
+	dataFlag(cmd, &flags.Data)
+	resultsFlag(cmd, &flags.Results)
+	f := cmd.Flags()
+	f.IntVar(&flags.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
+	f.IntVar(&flags.Epochs, "epochs", 0, "number of epochs (default: the profile's)")
+	f.IntVar(&flags.Width, "width", 0, "number of filters of the first block (default: the profile's)")
+	f.IntVar(&flags.Images, "images", 0, "number of training images, from the first (default: the profile's)")
+	f.IntVar(&flags.HeldOut, "held-out", 0, "measure on this many held-out training images, not on the test set, to choose hyperparameters")
+	f.StringVar(&flags.Overrides.Set, "set", "", "hyperparameters, as \"name=value;name=value\"")
+	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to train (default: all)")
+	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best available one)")
+	f.IntVar(&flags.Devices, "devices", 1, "number of the backend's devices that share each training batch (cpu has any number, for tests)")
+	f.IntVar(&flags.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the cores, all share a GPU")
+	f.Func("shard", "train one part of all runs, such as 3/10, and write their records alone (see experiments/cluster)", flags.Shard.Set)
 	if len(studies) > 1 {
 		cmd.Flags().BoolVar(&flags.ablations, "ablations", false, "train rows with one thing changed, too, which the paper does not report")
 	}
@@ -97,11 +97,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 
 // run trains the experiments that the flags select, and prints their tables and where all of it stands.
 func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experiments.Suite) (err error) {
-	file, ok := stdout.(interface{ Fd() uintptr })
-	flags.Out, flags.Terminal = stdout, ok && term.IsTerminal(int(file.Fd()))
-	if flags.Shard, err = study.ParseShard(flags.shard); err != nil {
-		return err
-	}
+	flags.Out = stdout
 	for _, name := range flags.only {
 		owner, _, err := study.Suite.Experiment(name)
 		if _, other := studies.Study(owner.Name); err == nil && other != nil {
@@ -114,15 +110,7 @@ func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experi
 	if profile, err := experiments.FindProfile(flags.Profile); err == nil && len(flags.only) == 0 && len(studies) > 1 {
 		studies = studies.Of(profile)
 	}
-	if err := flags.Check(studies); err != nil {
-		return err
-	}
-	session, err := study.Start(ctx, flags.Options)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	reports, diverged, err := session.Run(ctx, studies)
+	reports, diverged, err := study.Run(ctx, flags.Options, studies)
 	for _, folder := range slices.Sorted(maps.Keys(reports)) {
 		p := reports[folder]
 		for _, s := range studies {
@@ -133,15 +121,4 @@ func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experi
 		fmt.Fprintf(stdout, "\nall of it: %s\n", filepath.Join(p.Folder, report.File))
 	}
 	return errors.Join(diverged, err)
-}
-
-// hyperparameters lists them, a line each, with their values in the recipe.
-func hyperparameters() string {
-	var text strings.Builder
-	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, row := range experiments.Recipe.Describe() {
-		fmt.Fprintf(table, "  %s\t%s\n", row[0], row[1])
-	}
-	_ = table.Flush() // writes to memory do not fail
-	return strings.TrimRight(text.String(), "\n")
 }

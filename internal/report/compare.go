@@ -2,12 +2,14 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"ebsscgo/internal/stats"
 )
 
-// Compare puts the rows of two folders of one profile side by side, those that both have records of. It names the rows whose test error is
-// higher in b, beyond the interval of Welch's t over seeds. It is an error where no row can be compared.
+// Compare puts the rows of two folders of one profile side by side, those that both have records of; the title names the studies of which only one
+// has some. It names the rows whose test error is higher in b, beyond the interval of Welch's t over seeds. It is an error where no row can be
+// compared.
 func Compare(a, b *Profile) (t Table, worse []string, err error) {
 	t = Table{Name: "compare", Columns: []Column{
 		{Title: "model"}, {Name: "experiment"},
@@ -41,6 +43,14 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 				mean(testA, 2), mean(testB, 2), cell, text(verdict)})
 		}
 	}
+	for _, side := range [][2]*Profile{{a, b}, {b, a}} {
+		for _, study := range side[0].Studies {
+			if len(side[1].Rows(study)) == 0 {
+				t.Title += fmt.Sprintf("study %s is only in %s; ", study.Name, side[0].Folder)
+			}
+		}
+	}
+	t.Title = strings.TrimSuffix(t.Title, "; ")
 	if len(t.Rows) == 0 {
 		return t, nil, fmt.Errorf("%s and %s have no row in common: name two folders of one profile, such as results/quick", a.Folder, b.Folder)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
@@ -41,123 +39,117 @@ type decoder struct {
 	files   map[string][]byte
 }
 
-// newDecoder prepares images for the trained network in a store.
-func newDecoder(ctx context.Context, runner *train.Runner, run experiments.Run, store *model.Store, images int) (*decoder, error) {
-	d := &decoder{runner: runner, run: run, model: Decoder(runner, run, store), files: map[string][]byte{}}
-	var err error
-	d.images, d.labels, d.model.Unwhiten, err = runner.TestImages(ctx, run, images)
-	return d, err
-}
-
 // Decoder decodes with the trained network of a run, whose variables are in store.
 func Decoder(runner *train.Runner, run experiments.Run, store *model.Store) decode.Model {
 	return decode.Model{Backend: runner.Backend, Network: run.Network, Hyper: run.Hyper.Hyper, Store: store,
 		Ink: run.Network.Channels == 1 && run.Hyper.Preprocessing == experiments.Raw}
 }
 
-// decodeTrained measures the decodings of a trained network, and draws those of the first seed. It returns what a record keeps, and the pictures' files,
-// to be written into a folder, by their paths. Afterwards the store has the initial variables.
-func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, store *model.Store, folder string) (
-	*record.Decodings, map[string][]byte, error) {
-	d, err := newDecoder(ctx, runner, r.Run, store, decodedImages)
-	if err != nil {
-		return nil, nil, err
-	}
+// decodeTrained measures the decodings of a trained network, and draws those of the first seed. It returns what a record keeps, and adds the
+// pictures, to be written into a folder, to files, by their paths. Afterwards the store has the initial variables.
+func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, store *model.Store, folder string, files map[string][]byte) (
+	measured *record.Decodings, err error) {
+	d := &decoder{runner: runner, run: r.Run, model: Decoder(runner, r.Run, store), folder: folder, files: files}
 	defer d.model.Close()
-	d.folder, d.model.Batch = folder, min(decodedBatch, len(d.labels))
+	if d.images, d.labels, d.model.Unwhiten, err = runner.TestImages(ctx, r.Run, decodedImages); err != nil {
+		return nil, err
+	}
+	d.model.Batch = min(decodedBatch, len(d.labels))
 	initial, err := train.InitialNetwork(runner.Backend, r.Run)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer initial.Finalize()
 	if r.Run.Seed == 1 && r.Learned() { // reports show no other
 		if err := d.draw(ctx, initial); err != nil {
-			return nil, nil, fmt.Errorf("drawing decodings: %w", err)
+			return nil, fmt.Errorf("drawing decodings: %w", err)
 		}
 	}
 	began := time.Now()
-	measured := &record.Decodings{Images: len(d.labels), Figures: d.figures}
+	measured = &record.Decodings{Images: len(d.labels), Figures: d.figures}
 	if measured.Trained, err = d.model.Measure(ctx, d.images); err != nil {
-		return nil, nil, fmt.Errorf("measuring decodings: %w", err)
+		return nil, fmt.Errorf("measuring decodings: %w", err)
 	}
 	measured.Seconds = time.Since(began).Seconds()
 	if err := d.model.SetVariables(initial); err != nil { // the same compiled program
-		return nil, nil, err
+		return nil, err
 	}
 	if measured.Untrained, err = d.model.Measure(ctx, d.images); err != nil {
-		return nil, nil, fmt.Errorf("measuring decodings before training: %w", err)
+		return nil, fmt.Errorf("measuring decodings before training: %w", err)
 	}
-	return measured, d.files, nil
+	return measured, nil
 }
 
-// DecodeImage draws the decodings of one of the run's test images from every level of its network, by the runner that [Session.RunnerOf] returns.
-func (s *Session) DecodeImage(ctx context.Context, runner *train.Runner, r record.Record, image int) (plot.Figure, error) {
-	store, err := train.LoadNetwork(r, s.Folder(r.Run.Dataset.Name))
+// Network is the trained network of a recorded run, on a backend. Close frees both.
+type Network struct {
+	// Classes are the names of the classes.
+	Classes []string
+	decoder
+}
+
+// Open reads the trained network of a recorded run from its folder of results, and then starts a session on the run's images or on a copy of them.
+func Open(ctx context.Context, o Options, folder string, r record.Record) (*Network, error) {
+	store, err := train.LoadNetwork(r, folder)
 	if err != nil {
-		return plot.Figure{}, err
+		return nil, err
 	}
-	d, err := newDecoder(ctx, runner, r.Run, store, image+1)
+	study, _, err := Suite.Experiment(r.Run.Experiment)
 	if err != nil {
-		return plot.Figure{}, err
+		return nil, err
 	}
-	defer d.model.Close()
-	_, figure, err := d.levels(ctx, image)
+	images := study.Images
+	if dataset.StandsIn(r.Run.Dataset.Name) {
+		images = experiments.MNIST
+	}
+	o.Devices = 1
+	s, err := Start(ctx, o, dataset.Find, images)
+	if err != nil {
+		return nil, err
+	}
+	runner := s.Runners[images]
+	if images != study.Images {
+		runner.Set = runner.Set.Padded32()
+	}
+	switch here, there := runner.Dataset(), r.Run.Dataset; {
+	case dataset.Copies(here.Name, there.Name):
+		fmt.Fprintf(o.Out, "%s was trained on %s; it sees the same pictures here as %s, preprocessed as these are\n",
+			r.ID, dataset.Title(there.Name), dataset.Title(here.Name))
+	case here != there:
+		s.Backend.Finalize()
+		return nil, fmt.Errorf("%s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
+			r.ID, there.Name, there.SHA256, here.Name, here.SHA256)
+	}
+	return &Network{runner.Set.Classes, decoder{runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}}, nil
+}
+
+// Close frees the network and the backend.
+func (n *Network) Close() {
+	n.model.Close()
+	n.runner.Backend.Finalize()
+}
+
+// DecodeImage draws the decodings of one of the run's test images from every level.
+func (n *Network) DecodeImage(ctx context.Context, image int) (figure plot.Figure, err error) {
+	if n.images, n.labels, n.model.Unwhiten, err = n.runner.TestImages(ctx, n.run, image+1); err != nil {
+		return figure, err
+	}
+	_, figure, err = n.levels(ctx, image)
 	return figure, err
 }
 
-// Classified is a picture with a network's class scores.
-type Classified struct {
-	// Path of the picture.
-	Path string
-	// Scores of the classes: the logits of the softmax.
-	Scores []float32
-	// Energies of the classes minus their mean; nil for networks without class-specific codes.
-	Energies []float32
-	// Hypotheses draws the picture decoded under each class hypothesis; nil for networks without class-specific codes.
-	Hypotheses *plot.Figure
+// Classify returns the class scores of pictures of the size of the network's images, and the pictures as the network sees them [1, H, W, C].
+func (n *Network) Classify(ctx context.Context, pictures dataset.Images) ([]*tensors.Tensor, train.Scores, error) {
+	return n.runner.Classify(ctx, n.run, n.model.Store, pictures)
 }
 
-// Classify yields for each picture, read from paths at the size of the network's images, its class scores with the trained network of a run,
-// and its decodings under each hypothesis. runner is the one that [Session.RunnerOf] returns. The first error is the last thing that it yields.
-func (s *Session) Classify(ctx context.Context, runner *train.Runner, r record.Record, paths []string, pictures dataset.Images) iter.Seq2[Classified, error] {
-	return func(yield func(Classified, error) bool) {
-		if err := s.classify(ctx, runner, r, paths, pictures, func(c Classified) bool { return yield(c, nil) }); err != nil {
-			yield(Classified{}, err)
-		}
-	}
-}
-
-// classify yields classified pictures until it is told to stop.
-func (s *Session) classify(
-	ctx context.Context, runner *train.Runner, r record.Record, paths []string, pictures dataset.Images, yield func(Classified) bool) error {
-	store, err := train.LoadNetwork(r, s.Folder(r.Run.Dataset.Name))
+// Hypotheses draws a picture, as it is and as [Network.Classify] returned it, decoded from each level under each class hypothesis.
+func (n *Network) Hypotheses(ctx context.Context, name string, original dataset.Images, picture *tensors.Tensor) (figure plot.Figure, err error) {
+	levels, err := n.model.Decode(ctx, picture)
 	if err != nil {
-		return err
+		return figure, err
 	}
-	d := &decoder{runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}
-	defer d.model.Close()
-	images, scores, err := runner.Classify(ctx, r.Run, store, pictures)
-	if err != nil {
-		return err
-	}
-	for i, path := range paths {
-		c := Classified{Path: path, Scores: scores[i]}
-		if r.Run.Network.Classifier != ebssc.Linear {
-			for _, score := range c.Scores {
-				c.Energies = append(c.Energies, score/float32(r.Run.Hyper.EnergyScale))
-			}
-			levels, err := d.model.Decode(ctx, images[i])
-			if err != nil {
-				return err
-			}
-			title := d.title("%s decoded from each level: mean over class hypotheses, and differences from it", filepath.Base(path))
-			c.Hypotheses = new(decode.Hypotheses(title, runner.Set.Classes, pictures.Slice(i, i+1).Tensor(), images[i], levels))
-		}
-		if !yield(c) {
-			return nil
-		}
-	}
-	return nil
+	title := n.title("%s decoded from each level: mean over class hypotheses, and differences from it", name)
+	return decode.Hypotheses(title, n.Classes, original.Tensor(), picture, levels), nil
 }
 
 // title is a figure's: what it shows, and in a second line of which network.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,14 +18,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/gomlx/compute"
 	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sync/errgroup"
-	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ablations"
 	"ebsscgo/experiments"
@@ -44,319 +44,243 @@ func Reported() experiments.Suite {
 	return slices.DeleteFunc(slices.Clone(Suite), func(s experiments.Study) bool { return s.Ablation })
 }
 
-// Options say what a session runs, on what, and where its results go.
+// Options say what is trained, on what, and where results go.
 type Options struct {
-	// Profile by its name.
+	// Profile by its name. Overrides change it: such runs are trials.
 	Profile string
-	// Overrides change the profile: such runs are trials.
 	experiments.Overrides
-	// Data is a folder with data sets; empty for $EBSSC_DATA, the cache, or a download.
-	Data string
-	// Backend is cpu, cuda, go or a GoMLX configuration; empty for the best available one.
+	// Data is a folder with data sets, or empty for $EBSSC_DATA, the cache, or a download. Results is the folder of all results.
+	Data, Results string
+	// Backend is cpu, cuda, go or a GoMLX configuration; empty for the best available one. Its Devices share each training batch.
 	Backend string
-	// Devices share each training batch.
 	Devices int
-	// Results is the folder of all results.
-	Results string
-	// Jobs is the number of runs that train at a time. On a CPU each has an equal share of the cores.
-	Jobs int
-	// Shard of all runs; the zero value stands for all.
+	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores. The zero Shard stands for all runs.
+	Jobs  int
 	Shard Shard
-	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a terminal, which shows a progress bar.
-	Out      io.Writer
-	Terminal bool
+	// Out takes messages, a line a call, from several runs at a time. OnEpoch is that of [train.Runner].
+	Out     io.Writer
+	OnEpoch func(run experiments.Run, curve []record.Epoch)
 }
 
-// validate finds the profile, and returns an error if an option cannot be met. It downloads and compiles nothing.
-func (o Options) validate() (experiments.Profile, error) {
-	profile, err := experiments.FindProfile(o.Profile)
-	if err == nil {
-		err = checkResults(o.Results)
+// Folders are the folders in results of the profile of that name, or of all for an empty name, each with its profile: "quick", or "quick-mnist32"
+// for another data set.
+func Folders(results, of string) (map[string]experiments.Profile, error) {
+	if results == "" {
+		return nil, errors.New("--results is empty: name a folder")
 	}
-	switch {
-	case err != nil:
-		return profile, err
-	case o.Devices < 1:
-		return profile, errors.New("--devices must be at least 1")
-	case o.Jobs < 1:
-		return profile, errors.New("--jobs must be at least 1")
-	}
-	return profile, o.Overrides.Validate()
-}
-
-// checkResults returns an error for what cannot be the folder of all results.
-func checkResults(folder string) error {
-	switch {
-	case folder == "":
-		return errors.New("--results is empty: name a folder")
-	case hasRecords(folder):
-		return fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", folder)
-	}
-	return nil
-}
-
-// hasRecords says whether a folder has records, and so is that of one profile.
-func hasRecords(folder string) bool {
-	files, _ := fs.Glob(os.DirFS(folder), record.Folder+"/*.json")
-	return len(files) > 0
-}
-
-// Folders are the folders in results that have records, each with its profile: "quick", or "quick-mnist32" for another data set. It is an error
-// if there is none.
-func Folders(results string) (folders map[string]experiments.Profile, err error) {
-	if err := checkResults(results); err != nil {
-		return nil, err
+	if _, err := os.Stat(filepath.Join(results, record.Folder)); err == nil {
+		return nil, fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", results)
 	}
 	entries, err := os.ReadDir(results)
-	if err != nil {
-		return nil, fmt.Errorf("no results in %s: %w: name their folder with --results", results, err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading results: %w; name another folder with --results", err)
 	}
-	folders = map[string]experiments.Profile{}
+	folders := map[string]experiments.Profile{}
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry.Name(), "-")
-		if profile, err := experiments.FindProfile(name); err == nil && hasRecords(filepath.Join(results, entry.Name())) {
+		if profile, err := experiments.FindProfile(name); err == nil && (of == "" || of == name) {
 			folders[entry.Name()] = profile
 		}
-	}
-	if len(folders) == 0 {
-		return nil, fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
 	}
 	return folders, nil
 }
 
-// Check plans all runs of the studies, and returns an error if one of them cannot be trained. It downloads and compiles nothing.
-func (o Options) Check(studies experiments.Suite) error {
-	profile, err := o.validate()
-	if err != nil {
-		return err
-	}
-	for _, study := range studies {
-		if _, err := experiments.Plan(study, profile, study.Images.Declared(), o.Overrides); err != nil {
-			return err
+// Load reads and verifies the records in [Folders].
+func Load(results, of string) (all []*report.Profile, err error) {
+	folders, err := Folders(results, of)
+	for _, name := range slices.Sorted(maps.Keys(folders)) {
+		p, err := report.Load(results, name, folders[name], Suite)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, p)
+	}
+	return all, err
+}
+
+// Shard is one part of Count of all runs, for one task of an array job: run i, counted from 0, belongs to the one of Number i mod Count + 1.
+type Shard struct{ Number, Count int }
+
+// Set reads "3/10".
+func (s *Shard) Set(text string) error {
+	if _, err := fmt.Sscanf(text+"\n", "%d/%d\n", &s.Number, &s.Count); err != nil || s.Number < 1 || s.Number > s.Count {
+		return errors.New("give the shard and the number of shards, such as 3/10")
 	}
 	return nil
 }
 
-// Shard is a part of all runs, for one task of an array job: run i, counted from 0, belongs to shard i mod Count + 1.
-type Shard struct {
-	// Number of the shard, from 1, of Count.
-	Number, Count int
-}
-
-// ParseShard reads "3/10". An empty text stands for all runs.
-func ParseShard(text string) (s Shard, err error) {
-	if text == "" {
-		return s, nil
-	}
-	_, err = fmt.Sscanf(text+"\n", "%d/%d\n", &s.Number, &s.Count)
-	if err != nil || s.Number < 1 || s.Number > s.Count {
-		return s, fmt.Errorf("--shard %q: give the shard and the number of shards, such as 3/10", text)
-	}
-	return s, nil
-}
-
-// Session executes studies on one backend. Close frees it.
+// Session computes on a backend, which its owner finalizes, on data sets.
 type Session struct {
 	Options
 	// Backend that computes, and Choice, how it was chosen.
 	Backend compute.Backend
 	Choice  device.Choice
-
-	profile experiments.Profile
-	runners map[experiments.Images]*train.Runner
+	// Runners on the images of each kind that the session was started with.
+	Runners map[experiments.Images]*train.Runner
 }
 
-// Start checks the options and starts the backend.
-func Start(ctx context.Context, o Options) (*Session, error) {
-	profile, err := o.validate()
-	if err != nil {
+// Start finds data sets and starts the backend. What is wrong with a named folder is seen before anything is downloaded: only then it calls find,
+// which is [dataset.Find] or [dataset.FindOrStandIn], for what is not here.
+func Start(ctx context.Context, o Options, find func(context.Context, experiments.Images, string, io.Writer) (*dataset.Set, error),
+	images ...experiments.Images) (s *Session, err error) {
+	sets := map[experiments.Images]*dataset.Set{}
+	for _, kind := range images {
+		if sets[kind], err = dataset.Local(kind, o.Data); err != nil {
+			return nil, err
+		}
+	}
+	s = &Session{Options: o, Runners: map[experiments.Images]*train.Runner{}}
+	if s.Backend, s.Choice, err = device.Open(ctx, o.Backend, o.Devices); err != nil {
 		return nil, err
 	}
-	backend, choice, err := device.Open(ctx, o.Backend, o.Devices)
-	if err != nil {
-		return nil, err
+	if s.Choice.Warning != "" {
+		fmt.Fprintln(o.Out, "warning: "+s.Choice.Warning)
 	}
-	if choice.Warning != "" {
-		fmt.Fprintln(o.Out, "warning: "+choice.Warning)
+	made := origin(s.Choice, o.Devices)
+	for kind, set := range sets {
+		if set == nil {
+			set, err = find(ctx, kind, o.Data, o.Out)
+		}
+		if err != nil {
+			s.Backend.Finalize()
+			return nil, err
+		}
+		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: made, Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
+			Log: o.Out, OnEpoch: o.OnEpoch, Places: map[string]train.Place{}}
 	}
-	return &Session{Options: o, Backend: backend, Choice: choice, profile: profile, runners: map[experiments.Images]*train.Runner{}}, nil
+	return s, nil
 }
 
-// Close frees the backend.
-func (s *Session) Close() { s.Backend.Finalize() }
-
-// Folder of the profile's results on a data set.
-func (s *Session) Folder(set string) string {
-	return filepath.Join(s.Results, dataset.Folder(s.Profile, set))
+// folder of the profile's results on a data set.
+func (s *Session) folder(set *dataset.Set) string {
+	return filepath.Join(s.Results, dataset.Folder(s.Profile, set.Name))
 }
 
-// Runner returns the runner on images of a kind, whose data set it finds or downloads first. If CIFAR-10 cannot be had, MNIST stands in for
-// it, but not in a shard, since all shards must train on the same data.
-func (s *Session) Runner(ctx context.Context, images experiments.Images) (*train.Runner, error) {
-	if runner, ok := s.runners[images]; ok {
-		return runner, nil
+// Run trains the runs of studies that are not recorded yet, decodes where an experiment asks for it, and returns the reports that it wrote, by their
+// folders. A shard writes records alone. diverged names runs that diverged; the others were trained all the same. Mistakes in options, and damaged
+// records, are seen before anything is downloaded.
+func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map[string]*report.Profile, diverged, err error) {
+	before, err := Load(o.Results, o.Profile) // a damaged record would be refused after hours of training
+	profile, unknown := experiments.FindProfile(o.Profile)
+	err = cmp.Or(err, unknown)
+	var images []experiments.Images
+	for _, study := range studies {
+		if images = append(images, study.Images); err == nil {
+			_, err = experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
+		}
 	}
-	find := dataset.FindOrStandIn
-	if s.Shard.Count > 0 {
-		find = dataset.Find
+	if err == nil {
+		err = os.MkdirAll(o.Results, 0o755)
 	}
-	set, err := find(ctx, images, s.Data, s.Out)
-	if err != nil {
-		return nil, err
-	}
-	runner := s.newRunner(set)
-	runner.Origin = originOf(s.Choice, s.Devices) // for records; it hashes the plugin, so who trains nothing does without
-	runner.Checkpoints = filepath.Join(s.Folder(set.Name), train.Checkpoints)
-	s.runners[images] = runner
-	return runner, nil
-}
-
-// RunnerOf returns the runner on the images that a recorded run was trained on, or on a copy of them.
-func (s *Session) RunnerOf(ctx context.Context, images experiments.Images, recorded experiments.Dataset) (runner *train.Runner, err error) {
-	standIn := dataset.StandsIn(recorded.Name)
-	if standIn {
-		images = experiments.MNIST
-	}
-	set, err := dataset.Find(ctx, images, s.Data, s.Out)
-	if err != nil {
-		return nil, err
-	}
-	if standIn {
-		set = set.Padded32()
-	}
-	runner = s.newRunner(set)
-	if runner.Dataset() != recorded && !dataset.Copies(set.Name, recorded.Name) {
-		return nil, fmt.Errorf("the run was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
-			recorded.Name, recorded.SHA256, set.Name, set.SHA256)
-	}
-	return runner, nil
-}
-
-// newRunner makes the runner on a data set.
-func (s *Session) newRunner(set *dataset.Set) *train.Runner {
-	// Several progress bars would write over one another.
-	return &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Places: map[string]train.Place{}}
-}
-
-// Run trains the studies' runs that are not recorded yet, decodes where an experiment asks for it, and writes the reports of the folders that it
-// wrote into, which it returns by their names. A shard writes records alone. Where runs diverged, diverged names them; the others were trained all the same.
-func (s *Session) Run(ctx context.Context, studies experiments.Suite) (reports map[string]*report.Profile, diverged, err error) {
-	plans, err := s.plan(ctx, studies)
 	if err != nil {
 		return nil, nil, err
 	}
-	folders := map[string]experiments.Profile{}
-	for _, p := range plans {
-		folders[dataset.Folder(s.Profile, p.runner.Set.Name)] = s.profile
+	find := dataset.FindOrStandIn
+	if o.Shard.Count > 0 {
+		find = dataset.Find // all shards must train on the same data
 	}
-	for folder := range folders { // a damaged record would be refused after hours of training
-		if _, err := report.Load(s.Results, folder, s.profile, Suite); err != nil {
-			return nil, nil, err
-		}
+	s, err := Start(ctx, o, find, slices.Compact(slices.Sorted(slices.Values(images)))...)
+	if err != nil {
+		return nil, nil, err
 	}
-	if strings.HasPrefix(commit(), unknownCommit) {
-		fmt.Fprintln(s.Out, "warning: records will not name the commit: build ebssc in a git clone of its sources")
+	defer s.Backend.Finalize()
+	recorded, folders := map[string]record.Record{}, map[string]experiments.Profile{}
+	for _, p := range before {
+		maps.Copy(recorded, p.Records)
 	}
-	for _, p := range plans {
-		fmt.Fprintf(s.Out, "%s: %s on %s (%s), profile %s, runs: %d, results in %s\n", p.study.Name, dataset.Title(p.runner.Set.Name),
-			s.Choice.Name, s.Choice.Why, s.Profile, len(p.runs), s.Folder(p.runner.Set.Name))
-		diverging, err := s.train(ctx, p)
-		diverged = errors.Join(diverged, diverging)
-		if err != nil {
-			return nil, diverged, err
-		}
+	runs, missing, err := s.plan(profile, studies, recorded)
+	for _, runner := range s.Runners {
+		folders[dataset.Folder(s.Profile, runner.Set.Name)] = profile
 	}
-	if s.Shard.Count > 0 {
-		return nil, diverged, nil
+	if err == nil {
+		diverged, err = s.train(ctx, runs, missing)
 	}
-	reports, err = report.WriteAll(s.Results, folders, Suite)
+	if err == nil && s.Shard.Count == 0 {
+		reports, err = report.WriteAll(s.Results, folders, Suite)
+	}
 	return reports, diverged, err
 }
 
-// plan holds the runs of a study that belong to the shard, and their runner.
-type plan struct {
-	study   experiments.Study
-	runner  *train.Runner
-	runs    []experiments.Run
-	missing int // runs without a record
+// task is a run of a study, which may be one's own.
+type task struct {
+	study experiments.Study
+	experiments.Run
 }
 
-// plan finds the data of all studies, plans their runs, and tells the runners where each run stands among all.
-func (s *Session) plan(ctx context.Context, studies experiments.Suite) (plans []plan, err error) {
-	index, total := 0, 0
+// plan returns the runs that belong to the shard, of which so many have no record yet. It says what each study is run on, and tells the runners
+// where each run stands among all.
+func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, recorded map[string]record.Record) (
+	planned []task, missing int, err error) {
+	index, left := 0, int64(0) // left is the work of the runs without a record
+	work := func(run experiments.Run) int64 { return max(1, int64(run.Work())) }
 	for _, study := range studies {
-		runner, err := s.Runner(ctx, study.Images)
+		runner, first, before := s.Runners[study.Images], len(planned), missing
+		runs, err := experiments.Plan(study, profile, runner.Dataset(), s.Overrides)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		runs, err := experiments.Plan(study, s.profile, runner.Dataset(), s.Overrides)
-		if err != nil {
-			return nil, err
-		}
-		p := plan{study: study, runner: runner}
 		for _, run := range runs {
 			if s.Shard.Count == 0 || index%s.Shard.Count == s.Shard.Number-1 {
-				p.runs = append(p.runs, run)
+				planned = append(planned, task{study, run})
+				if _, ok := recorded[run.ID()]; !ok {
+					missing, left = missing+1, left+work(run)
+				}
 			}
 			index++
 		}
 		if s.Jobs > 1 { // the longest first of each seed, so that several jobs end at about the same time
-			slices.SortStableFunc(p.runs, func(a, b experiments.Run) int {
-				return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(b.Work(), a.Work()))
+			slices.SortStableFunc(planned[first:], func(a, b task) int {
+				return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(work(b.Run), work(a.Run)))
 			})
 		}
-		total += len(p.runs)
-		plans = append(plans, p)
+		on, count := dataset.Title(runner.Set.Name), len(planned)-first
+		if dataset.StandsIn(runner.Set.Name) {
+			on += " as a stand-in for " + string(study.Images)
+		}
+		fmt.Fprintf(s.Out, "%s: on %s, by %s (%s), profile %s, runs: %d, of which %d are recorded and not trained again, results in %s\n",
+			study.Name, on, s.Choice.Name, s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
 	}
-	number := total     // from the last run to the first
-	var later []float64 // work of the missing runs after it
-	for i, p := range slices.Backward(plans) {
-		for _, run := range slices.Backward(p.runs) {
-			work := max(1, run.Work())
-			beside := min(s.Jobs-1, len(later)) // runs that train at the same time as this one
-			p.runner.Places[run.ID()] = train.Place{
-				Name:  fmt.Sprintf("run %d of %d, %s, seed %d", number, total, Suite.Title(run.Experiment), run.Seed),
-				Later: floats.Sum(later[:len(later)-beside]) / work / float64(s.Jobs),
-			}
-			number--
-			if _, err := os.Stat(record.Path(filepath.Join(s.Folder(p.runner.Set.Name), record.Folder), run.ID())); err != nil {
-				later = append(later, work)
-				plans[i].missing++
-			}
+	for i, run := range planned {
+		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
+			Name:  fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), Suite.Title(run.Experiment), run.Seed),
+			Later: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
+		}
+		if _, ok := recorded[run.ID()]; !ok {
+			left -= work(run.Run)
 		}
 	}
-	return plans, nil
+	return planned, missing, nil
 }
 
-// train executes the runs of a study, several at a time if asked for. One that diverges does not stop the others.
-func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
-	count := min(s.Jobs, max(1, p.missing)) // one run left gets all cores
-	queue := make(chan experiments.Run, len(p.runs))
-	for _, run := range p.runs {
-		queue <- run
-	}
-	close(queue)
+// train executes runs, several at a time if asked for. One that diverges does not stop the others.
+func (s *Session) train(ctx context.Context, runs []task, missing int) (diverging, err error) {
+	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
+	var next atomic.Int64
 	var mutex sync.Mutex // of diverging
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
 		jobs.Go(func() error {
-			runner, release, err := s.runnerOfJob(running, job, count, p.runner)
+			own, err := s.job(running, job, count)
 			if err != nil {
 				return err
 			}
-			defer release()
-			for run := range queue {
+			if own != s {
+				defer own.Backend.Finalize()
+			}
+			for i := next.Add(1); i <= int64(len(runs)); i = next.Add(1) {
 				if running.Err() != nil {
 					return context.Cause(running)
 				}
 				var diverged train.Diverged
-				if err := fullDisk(s.trainOne(running, p.study, runner, run)); errors.As(err, &diverged) {
+				switch err := own.trainOne(running, runs[i-1]); {
+				case errors.As(err, &diverged):
 					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", diverged)
 					mutex.Lock()
 					diverging = errors.Join(diverging, diverged) // without what GoMLX's loop says around it
 					mutex.Unlock()
-				} else if err != nil {
+				case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+					return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
+				case err != nil:
 					return err
 				}
 			}
@@ -367,77 +291,78 @@ func (s *Session) train(ctx context.Context, p plan) (diverging, err error) {
 	return diverging, err
 }
 
-// runnerOfJob returns the runner of one of `jobs` jobs. Several on the CPU have a backend each, on a share of the cores of its own:
-// runs side by side train more images a second than one on all cores.
-func (s *Session) runnerOfJob(ctx context.Context, job, jobs int, shared *train.Runner) (runner *train.Runner, release func(), err error) {
+// job is the session of one of several jobs. On the CPU each has a backend of its own, on its share of the cores: runs side by side train more
+// images a second than one on all cores.
+func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	if jobs == 1 || s.Choice.CUDA() {
-		return shared, func() {}, nil
+		return s, nil
 	}
 	cores, err := device.PinThread(job, jobs)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	backend, _, err := device.Open(ctx, s.Choice.Config, s.Devices)
-	if err != nil {
-		return nil, nil, err
+	own := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.Images]*train.Runner{}}
+	own.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
+	for kind, r := range s.Runners {
+		origin := r.Origin
+		origin.Cores = cores
+		own.Runners[kind] = &train.Runner{Backend: own.Backend, Set: r.Set, Origin: origin, Checkpoints: r.Checkpoints, Log: r.Log,
+			OnEpoch: r.OnEpoch, Places: r.Places}
 	}
-	return shared.On(backend, cores), backend.Finalize, nil
+	return own, err
 }
 
 // trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its record.
-func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner *train.Runner, run experiments.Run) error {
-	folder, id, name := s.Folder(runner.Set.Name), run.ID(), runner.Places[run.ID()].Name
-	records, figures, networks := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder), filepath.Join(folder, train.Networks)
-	needed := []string{runner.Checkpoints, records, networks}
-	if run.Decoded {
-		needed = append(needed, figures)
-	}
-	for _, folder := range needed {
+func (s *Session) trainOne(ctx context.Context, run task) error {
+	runner, id := s.Runners[run.study.Images], run.ID()
+	folder, name := s.folder(runner.Set), runner.Places[id].Name
+	records, figures := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder)
+	networks := filepath.Join(folder, train.Networks)
+	for _, folder := range []string{runner.Checkpoints, records, figures, networks} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
 		}
 	}
+	// The lock keeps other processes out until this one ends, however it ends. Opening it never waits, not even for a pipe.
 	locked := filepath.Join(runner.Checkpoints, id+".lock")
-	unlock, err := lock(locked, id)
-	if err != nil {
-		return err
+	lock := flock.New(locked, flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
+	if ok, err := lock.TryLock(); err != nil {
+		return fmt.Errorf("locking %s: %w; give another folder with --results", locked, err)
+	} else if !ok {
+		return fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
 	}
-	defer unlock()
-	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
-	tidy := func() error { return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.Remove(locked)) }
-	for _, folder := range needed {
+	defer lock.Unlock()
+	for _, folder := range []string{records, figures, networks} {
 		if err := safefile.RemoveUnfinished(folder, id); err != nil {
 			return err
 		}
 	}
+	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
+	tidy := func() error { return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.Remove(locked)) }
 	finished, err := record.Load(record.Path(records, id))
-	if err == nil {
-		fmt.Fprintf(s.Out, "%s: recorded on %s, and not trained again\n", name, finished.Finished.Format(time.DateOnly))
+	switch {
+	case err == nil:
 		return tidy()
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	finished, store, err := runner.Train(ctx, run)
+	finished, store, err := runner.Train(ctx, run.Run)
 	if err != nil {
 		return err
 	}
 	defer store.Finalize()
 	finished.Overrides = s.Overrides
-	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
-	network, sums, err := train.EncodeNetwork(run, store)
-	if err != nil {
+	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
+	files := map[string][]byte{}
+	if files[train.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
 		return err
 	}
-	finished.Network = sums
-	files := map[string][]byte{}
 	if run.Decoded {
 		fmt.Fprintf(s.Out, "%s: decoding from every level\n", name)
-		if finished.Decodings, files, err = decodeTrained(ctx, runner, finished, store, figures); err != nil {
+		if finished.Decodings, err = decodeTrained(ctx, runner, finished, store, figures, files); err != nil {
 			return err
 		}
 	}
-	files[train.NetworkFile(folder, id)] = network
 	for path, content := range files {
 		if err := safefile.Write(path, content); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
@@ -446,83 +371,40 @@ func (s *Session) trainOne(ctx context.Context, study experiments.Study, runner 
 	if finished, err = finished.Save(records); err != nil {
 		return err
 	}
-	kind := "test"
-	if run.HeldOut > 0 {
-		kind = "held-out"
-	}
-	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n", name, finished.TrainErr, kind, finished.TestErr, finished.Seconds)
+	on := map[bool]string{true: "held-out", false: "test"}[run.HeldOut > 0]
+	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n", name, finished.TrainErr, on, finished.TestErr, finished.Seconds)
 	return tidy()
-}
-
-// lock keeps other processes out of a run until unlock is called or this process ends, however it ends.
-func lock(path, id string) (unlock func() error, err error) {
-	file := flock.New(path, flock.SetPermissions(0o644))
-	ok, err := file.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("locking %s: %w; give another folder with --results", path, err)
-	}
-	if !ok {
-		return nil, fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
-	}
-	return file.Unlock, nil
-}
-
-// fullDisk adds what to do to an error of a full disk. Of one that names its file it leaves out who wrote the file.
-func fullDisk(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		if file := (*fs.PathError)(nil); errors.As(err, &file) {
-			err = file
-		}
-		return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
-	}
-	return err
-}
-
-// originOf names the program and the computer for records.
-func originOf(choice device.Choice, devices int) record.Origin {
-	return record.Origin{
-		Commit: commit(), Go: runtime.Version(), GoMLX: device.GoMLXVersion(), Backend: choice.Name, Plugin: plugin(choice.Plugin), Devices: devices,
-		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(), GPU: choice.GPU(),
-	}
 }
 
 // Versions names the program, Go, GoMLX and the system in a line.
 func Versions() string {
-	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s/%s", commit(), runtime.Version(), device.GoMLXVersion(), runtime.GOOS, runtime.GOARCH)
+	o := origin(device.Choice{}, 1)
+	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s", o.Commit, o.Go, o.GoMLX, o.System)
 }
 
-// plugin names an XLA plugin by its file and the start of its SHA-256; empty for none.
-func plugin(path string) string {
-	if path == "" {
-		return ""
-	}
-	hash := sha256.New()
-	file, err := os.Open(path)
-	if err == nil {
-		defer file.Close()
-		_, err = io.Copy(hash, file)
-	}
-	if err != nil {
-		return filepath.Base(path)
-	}
-	return fmt.Sprintf("%s, SHA-256 %.12x", filepath.Base(path), hash.Sum(nil))
-}
-
-// unknownCommit stands for the commit where the program does not know it.
-const unknownCommit = "unknown"
-
-// commit is the git commit that the program was built from, with "+changes" if its folder differed from it; "unknown" where the go command
-// wrote none into the program.
-func commit() string {
+// origin names the program and the computer for records: the git commit that the program was built from, with "+changes" if its folder differed
+// from it, "unknown" where the go command wrote none into the program; and an XLA plugin by its file and the start of its SHA-256.
+func origin(choice device.Choice, devices int) record.Origin {
+	o := record.Origin{Go: runtime.Version(), GoMLX: device.GoMLXVersion(), Backend: choice.Name, Devices: devices,
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(), GPU: choice.GPU()}
 	settings := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {
 			settings[setting.Key] = setting.Value
 		}
 	}
-	commit := cmp.Or(settings["vcs.revision"], unknownCommit)
-	if commit = commit[:min(12, len(commit))]; settings["vcs.modified"] == "true" {
-		commit += "+changes"
+	if o.Commit = fmt.Sprintf("%.12s", cmp.Or(settings["vcs.revision"], "unknown")); settings["vcs.modified"] == "true" {
+		o.Commit += "+changes"
 	}
-	return commit
+	if choice.Plugin != "" {
+		o.Plugin = filepath.Base(choice.Plugin)
+		if file, err := safefile.Open(choice.Plugin); err == nil {
+			defer file.Close()
+			hash := sha256.New()
+			if _, err := io.Copy(hash, file); err == nil {
+				o.Plugin += fmt.Sprintf(", SHA-256 %.12x", hash.Sum(nil))
+			}
+		}
+	}
+	return o
 }

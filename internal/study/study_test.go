@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,27 +49,33 @@ func TestMain(m *testing.M) {
 type lines struct {
 	bytes.Buffer
 	mutex sync.Mutex
+	seen  func(text string) // is told of each
 }
 
 func (l *lines) Write(text []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	if l.seen != nil {
+		l.seen(string(text))
+	}
 	return l.Buffer.Write(text)
 }
 
-// start starts a session at profile smoke on made digits, and returns its log.
-func start(t *testing.T, o Options) (*Session, *lines) {
-	log := &lines{}
-	if o.Data == "" {
-		o.Data = t.TempDir()
-		datasettest.MNIST(t, o.Data, 1000)
-	}
-	o.Profile, o.Backend, o.Devices, o.Jobs, o.Out = "smoke", backend, 1, max(1, o.Jobs), log
-	s, err := Start(t.Context(), o)
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
-	return s, log
+// digits are made digits in a folder.
+func digits(t *testing.T) string {
+	folder := t.TempDir()
+	datasettest.MNIST(t, folder, 1000)
+	return folder
 }
+
+// smoke are options at profile smoke on made digits, and their log.
+func smoke(t *testing.T) (Options, *lines) {
+	log := &lines{}
+	return Options{Profile: "smoke", Backend: backend, Devices: 1, Jobs: 1, Data: digits(t), Results: t.TempDir(), Out: log}, log
+}
+
+// folder of results on made digits at profile smoke.
+const folder = "smoke-mnist-unknown"
 
 // only returns a study with the named experiments alone.
 func only(t *testing.T, names ...string) experiments.Study {
@@ -90,45 +97,43 @@ func files(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// A session trains what is missing, and writes its network, record and report. What is recorded is verified, and not trained again.
-func TestSession(t *testing.T) {
-	results, study := t.TempDir(), only(t, "unroll-1")
-	s, log := start(t, Options{Results: results})
-	runner, err := s.Runner(t.Context(), experiments.MNIST)
-	require.NoError(t, err)
-	runs, err := experiments.Plan(study, s.profile, runner.Dataset(), s.Overrides)
-	require.NoError(t, err)
-	folder, id := filepath.Join(results, "smoke-mnist-unknown"), runs[0].ID()
-	require.Equal(t, folder, s.Folder(runner.Set.Name))
-
-	reports, diverged, err := s.Run(t.Context(), experiments.Suite{study})
+// Run trains what is missing, and writes its network, record and report. What is recorded is verified, and not trained again.
+func TestRun(t *testing.T) {
+	o, log := smoke(t)
+	study := experiments.Suite{only(t, "unroll-1")}
+	runs, _, _ := planned(t, o, nil, study...)
+	checkpoints := filepath.Join(o.Results, folder, train.Checkpoints)
+	require.NoError(t, os.MkdirAll(checkpoints, 0o755))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(checkpoints, runs[0].ID()+".lock"), 0o600), "for which nothing waits")
+	log.Reset()
+	reports, diverged, err := Run(t.Context(), o, study)
 	require.NoError(t, err)
 	require.NoError(t, diverged)
-	require.Len(t, reports[filepath.Base(folder)].Records, 1)
-	r, err := record.Load(record.Path(filepath.Join(folder, record.Folder), id))
+	require.Len(t, reports[folder].Records, 1)
+	records := filepath.Join(o.Results, folder, record.Folder)
+	r, err := record.Load(record.Path(records, runs[0].ID()))
 	require.NoError(t, err)
 	require.Equal(t, "ebssc run unroll --only unroll-1 --profile smoke", r.Command)
 	require.Less(t, r.TestErr, 85.0)
-	_, err = train.LoadNetwork(r, folder)
+	_, err = train.LoadNetwork(r, filepath.Join(o.Results, folder))
 	require.NoError(t, err)
-	written := files(t, results)
-	require.Contains(t, written, "smoke-mnist-unknown/README.md")
+	written := files(t, o.Results)
+	require.Contains(t, written, folder+"/README.md")
 	for path := range written {
 		require.NotContains(t, path, train.Checkpoints, "a recorded run needs none")
 	}
 
 	log.Reset()
-	_, _, err = s.Run(t.Context(), experiments.Suite{study})
+	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
-	require.Contains(t, log.String(), "not trained again")
-	require.NotContains(t, log.String(), "compiling")
-	require.Equal(t, written, files(t, results))
+	require.Regexp(t, `^unroll: .* runs: 1, of which 1 are recorded and not trained again, results in \S+\n$`, log.String(), "one line for a study")
+	require.Equal(t, written, files(t, o.Results))
 
-	require.NoError(t, os.WriteFile(record.Path(filepath.Join(folder, record.Folder), id), []byte("{}"), 0o600))
-	log.Reset()
-	_, _, err = s.Run(t.Context(), experiments.Suite{study})
+	// A damaged record is seen before a backend starts.
+	require.NoError(t, os.WriteFile(record.Path(records, r.ID), []byte("{}"), 0o600))
+	o.Backend = "none"
+	_, _, err = Run(t.Context(), o, study)
 	require.ErrorContains(t, err, "is refused")
-	require.Empty(t, log.String(), "before anything is trained")
 }
 
 // deep is a network whose numbers grow beyond all bounds within a few steps: nothing normalises the codes of its blocks.
@@ -146,60 +151,82 @@ func (deep) Network(int) ebssc.Network {
 
 // A run that diverges does not stop the others, of which two train at a time.
 func TestDivergingRun(t *testing.T) {
-	s, log := start(t, Options{Results: t.TempDir(), Jobs: 2})
+	o, log := smoke(t)
+	o.Jobs = 2
 	study := only(t, "unroll-0", "unroll-1", "unroll-2")
 	diverging := &study.Experiments[1]
 	diverging.Architecture, diverging.Change = deep{}, func(h *experiments.Hyper) {
 		h.Optimizer, h.LearningRate, h.WarmUp, h.ClassifierScale, h.Preprocessing = experiments.Adam, 1, 0, 1e6, experiments.Raw
 	}
-	reports, diverged, err := s.Run(t.Context(), experiments.Suite{study})
+	reports, diverged, err := Run(t.Context(), o, experiments.Suite{study})
 	require.NoError(t, err)
 	require.ErrorAs(t, diverged, new(train.Diverged))
 	require.ErrorContains(t, diverged, "unroll-1-1-")
 	require.Equal(t, 1, strings.Count(log.String(), "going on with the other runs"))
 	var trained []string
-	for _, r := range reports["smoke-mnist-unknown"].Records {
+	for _, r := range reports[folder].Records {
 		trained = append(trained, r.Run.Experiment)
 		require.Equal(t, max(1, device.Cores()/2), r.Origin.Cores)
 	}
 	require.ElementsMatch(t, []string{"unroll-0", "unroll-2"}, trained)
 }
 
+// planned plans studies on made digits.
+func planned(t *testing.T, o Options, recorded map[string]record.Record, studies ...experiments.Study) (
+	runs []task, missing int, places map[string]train.Place) {
+	s, err := Start(t.Context(), o, dataset.Find, experiments.MNIST)
+	require.NoError(t, err)
+	defer s.Backend.Finalize()
+	profile, err := experiments.FindProfile(o.Profile)
+	require.NoError(t, err)
+	runs, missing, err = s.plan(profile, studies, recorded)
+	require.NoError(t, err)
+	return runs, missing, s.Runners[experiments.MNIST].Places
+}
+
 // All shards together have each run once, and each its place among those of its own.
 func TestShards(t *testing.T) {
-	s, _ := start(t, Options{Results: t.TempDir(), Overrides: experiments.Overrides{Seeds: 2}})
-	studies := experiments.Suite{only(t, "unroll-0", "unroll-1", "unroll-2"), only(t, "ssc-ebc17-mnist")}
+	o, _ := smoke(t)
+	o.Seeds = 2
 	seen, sizes := map[string]int{}, []int{}
 	for _, text := range []string{"1/3", "2/3", "3/3", ""} {
-		var err error
-		s.Shard, err = ParseShard(text)
-		require.NoError(t, err)
-		plans, err := s.plan(t.Context(), studies)
-		require.NoError(t, err)
-		all := 0
-		for _, p := range plans {
-			for _, run := range p.runs {
-				all++
-				seen[run.ID()]++
-				require.Contains(t, p.runner.Places[run.ID()].Name, fmt.Sprintf("run %d of ", all))
-			}
+		o.Shard = Shard{}
+		require.Equal(t, text == "", o.Shard.Set(text) != nil, "an empty text is no shard")
+		runs, _, places := planned(t, o, nil, only(t, "unroll-0", "unroll-1", "unroll-2"), only(t, "ssc-ebc17-mnist"))
+		for i, run := range runs {
+			seen[run.ID()]++
+			require.Contains(t, places[run.ID()].Name, fmt.Sprintf("run %d of %d", i+1, len(runs)))
 		}
-		sizes = append(sizes, all)
+		sizes = append(sizes, len(runs))
 	}
 	require.Equal(t, []int{3, 3, 2, 8}, sizes)
 	for id, count := range seen {
 		require.Equal(t, 2, count, "%s is in one shard, and among all runs", id)
 	}
 	for _, bad := range []string{"0/3", "4/3", "3", "a/3", "1/", "-1/3"} {
-		_, err := ParseShard(bad)
-		require.ErrorContains(t, err, "--shard", bad)
+		require.ErrorContains(t, new(Shard).Set(bad), "such as 3/10", bad)
 	}
 }
 
-// Inference with T sweeps counts as T + 1 bottom-up passes. With two jobs the longest runs come first, and the run beside one is not left when that
-// ends; nor are recorded runs.
+// Where digits stand in for CIFAR-10, the study's line says so, and where its results go.
+func TestStandIn(t *testing.T) {
+	o, log := smoke(t)
+	s, err := Start(t.Context(), o, dataset.Find, experiments.MNIST)
+	require.NoError(t, err)
+	defer s.Backend.Finalize()
+	s.Runners[experiments.MNIST].Set = s.Runners[experiments.MNIST].Set.Padded32()
+	s.Runners[experiments.CIFAR10] = s.Runners[experiments.MNIST]
+	profile, err := experiments.FindProfile(o.Profile)
+	require.NoError(t, err)
+	_, _, err = s.plan(profile, experiments.Suite{only(t, "relu-lc7")}, nil)
+	require.NoError(t, err)
+	require.Regexp(t, `^table: on MNIST .* as a stand-in for CIFAR-10, .* results in \S+/smoke-mnist32-unknown\n$`, log.String())
+}
+
+// Inference with T sweeps counts as T + 1 bottom-up passes. The work that is left, without that of recorded runs, is shared by all jobs. With two
+// jobs the longest runs come first.
 func TestTimeLeftOfAllRuns(t *testing.T) {
-	s, _ := start(t, Options{Results: t.TempDir()})
+	o, _ := smoke(t)
 	unroll, err := Suite.Study("unroll")
 	require.NoError(t, err)
 	for _, c := range []struct {
@@ -209,27 +236,24 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 		later    map[int]float64 // by number of sweeps: the work left for all jobs, over the run's own
 	}{
 		{1, "", "01234", map[int]float64{0: 2 + 3 + 4 + 5, 3: 5.0 / 4, 4: 0}},
-		{2, "", "43210", map[int]float64{4: (3 + 2 + 1) / 5.0 / 2, 3: (2 + 1) / 4.0 / 2, 1: 0, 0: 0}},
+		{2, "", "43210", map[int]float64{4: 15/5.0/2 - 1, 3: 10/4.0/2 - 1, 1: 0, 0: 0}},
 		{1, "24", "01234", map[int]float64{0: 2 + 4, 1: 4.0 / 2, 3: 0}},
 	} {
-		s.Jobs = c.jobs
-		plans, err := s.plan(t.Context(), experiments.Suite{unroll})
-		require.NoError(t, err)
-		for _, run := range plans[0].runs {
-			path := record.Path(filepath.Join(s.Folder(run.Dataset.Name), record.Folder), run.ID())
+		o.Jobs = c.jobs
+		recorded := map[string]record.Record{}
+		runs, _, _ := planned(t, o, recorded, unroll)
+		for _, run := range runs {
 			if strings.Contains(c.recorded, fmt.Sprint(run.Network.Sweeps)) {
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, os.WriteFile(path, nil, 0o600))
+				recorded[run.ID()] = record.Record{}
 			}
 		}
-		plans, err = s.plan(t.Context(), experiments.Suite{unroll})
-		require.NoError(t, err)
-		require.Equal(t, 5-len(c.recorded), plans[0].missing)
+		runs, missing, places := planned(t, o, recorded, unroll)
+		require.Equal(t, 5-len(c.recorded), missing)
 		order := ""
-		for _, run := range plans[0].runs {
+		for _, run := range runs {
 			order += fmt.Sprint(run.Network.Sweeps)
 			if want, ok := c.later[run.Network.Sweeps]; ok {
-				require.InDelta(t, want, plans[0].runner.Places[run.ID()].Later, 1e-9, "%d jobs, T = %d", c.jobs, run.Network.Sweeps)
+				require.InDelta(t, want, places[run.ID()].Later, 1e-9, "%d jobs, T = %d", c.jobs, run.Network.Sweeps)
 			}
 		}
 		require.Equal(t, c.order, order)
@@ -238,15 +262,14 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 
 // A decoded experiment has measurements from every block and figures. Its network decodes a test image, and classifies pictures as recorded.
 func TestDecodings(t *testing.T) {
-	s, _ := start(t, Options{Results: t.TempDir()})
+	o, _ := smoke(t)
 	study := only(t, "ssc-ebc17-mnist")
 	study.Experiments[0].Architecture = experiments.TwoBlocks{Below: ebssc.EBC} // which compiles faster
-	reports, _, err := s.Run(t.Context(), experiments.Suite{study})
+	reports, _, err := Run(t.Context(), o, experiments.Suite{study})
 	require.NoError(t, err)
-	folder := s.Folder(dataset.MNISTUnknownName)
-	runner, err := s.RunnerOf(t.Context(), experiments.MNIST, s.runners[experiments.MNIST].Dataset())
-	require.NoError(t, err)
-	for _, r := range reports[filepath.Base(folder)].Records {
+	require.Len(t, reports[folder].Records, 1)
+	results := reports[folder].Folder
+	for _, r := range reports[folder].Records {
 		require.Equal(t, 25, r.Decodings.Images)
 		for _, levels := range [][]record.Level{r.Decodings.Trained, r.Decodings.Untrained} {
 			require.Len(t, levels, 2)
@@ -257,90 +280,69 @@ func TestDecodings(t *testing.T) {
 		require.NotEqual(t, r.Decodings.Trained, r.Decodings.Untrained)
 		require.Len(t, r.Decodings.Figures, 3, "all levels, the changes from conv2, and the filters")
 		require.True(t, r.Learned(), "else the report does without its figures")
-		written := files(t, folder)
+		written := files(t, results)
 		for _, figure := range r.Decodings.Figures {
 			require.Equal(t, figure.SHA256, written[record.FiguresFolder+"/"+figure.File])
 		}
-		again, err := s.DecodeImage(t.Context(), runner, r, slices.Index(runner.Set.Test.Labels, 0))
+		network, err := Open(t.Context(), o, results, r)
+		require.NoError(t, err)
+		defer network.Close()
+		again, err := network.DecodeImage(t.Context(), slices.Index(network.runner.Set.Test.Labels, 0))
 		require.NoError(t, err)
 		picture, err := again.PNG()
 		require.NoError(t, err)
 		require.Equal(t, r.Decodings.Figures[0].SHA256, fmt.Sprintf("%x", sha256.Sum256(picture)), "the run's own figure")
 		require.Regexp(t, `mean: SSC.*, width 4, 200 images, 2 epochs, seed 1$`, r.Decodings.Figures[0].Title)
-		number := 0
-		for c, err := range s.Classify(t.Context(), runner, r, []string{"a.png", "b.png", "c.png"}, runner.Set.Test.Slice(0, 3)) {
-			require.NoError(t, err)
-			require.Equal(t, r.Predictions[number], '0'+train.Scores{c.Scores}.Predictions()[0])
-			require.Len(t, c.Energies, 10)
-			require.NotNil(t, c.Hypotheses)
-			number++
+		pictures := network.runner.Set.Test.Slice(0, 3)
+		seen, scores, err := network.Classify(t.Context(), pictures)
+		require.NoError(t, err)
+		for i, class := range scores.Predictions() {
+			require.Equal(t, r.Predictions[i], '0'+class)
 		}
-		require.Equal(t, 3, number)
-		require.NoError(t, os.Remove(train.NetworkFile(folder, r.ID)))
-		_, err = s.DecodeImage(t.Context(), runner, r, 3)
+		_, err = network.Hypotheses(t.Context(), "a.png", pictures.Slice(0, 1), seen[0])
+		require.NoError(t, err)
+
+		// It sees the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
+		stoodIn := r
+		stoodIn.Run.Experiment, stoodIn.Run.Dataset.Name = "ssc-ebc17", dataset.MNIST32UnknownName
+		network, err = Open(t.Context(), o, results, stoodIn)
+		require.NoError(t, err)
+		defer network.Close()
+		require.Equal(t, stoodIn.Run.Dataset, network.runner.Dataset())
+		stoodIn.Run.Dataset.SHA256 = "another"
+		_, err = Open(t.Context(), o, results, stoodIn)
+		require.ErrorContains(t, err, "give the same with --data")
+
+		// What is not as it was is seen before a backend starts.
+		o.Backend = "none"
+		_, err = Open(t.Context(), o, results, r)
+		require.ErrorContains(t, err, "none")
+		o.Data = "/does/not/exist"
+		_, err = Open(t.Context(), o, results, r)
+		require.ErrorContains(t, err, o.Data)
+		require.NoError(t, os.Remove(train.NetworkFile(results, r.ID)))
+		_, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, r.Command)
 	}
-	require.Len(t, reports[filepath.Base(folder)].Records, 1)
-}
-
-// A recorded run sees the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
-func TestRunnerOfARecordedRun(t *testing.T) {
-	s, _ := start(t, Options{Results: t.TempDir()})
-	digits, err := dataset.Find(t.Context(), experiments.MNIST, s.Data, s.Out)
-	require.NoError(t, err)
-	stoodIn := s.newRunner(digits.Padded32()).Dataset()
-	for _, images := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
-		runner, err := s.RunnerOf(t.Context(), images, stoodIn)
-		require.NoError(t, err)
-		require.Equal(t, stoodIn, runner.Dataset())
-	}
-	stoodIn.SHA256 = "another"
-	_, err = s.RunnerOf(t.Context(), experiments.CIFAR10, stoodIn)
-	require.ErrorContains(t, err, "give the same with --data")
 }
 
 // A full disk says what to do, and the run goes on from its checkpoint once there is room.
 func TestFullDisk(t *testing.T) {
 	disk, study := cachetest.Disk(t, 4096), experiments.Suite{only(t, "unroll-0")}
-	s, log := start(t, Options{Results: disk})
-	runner, err := s.Runner(t.Context(), experiments.MNIST)
-	require.NoError(t, err)
+	o, log := smoke(t)
+	o.Results, o.Epochs = disk, 4
 	var empty func() error
-	runner.OnEpoch = func(_ experiments.Run, curve []record.Epoch) {
-		if len(curve) == 2 {
+	log.seen = func(text string) {
+		if strings.Contains(text, "epoch 2 of 4") {
 			empty = cachetest.Fill(t, disk)
 		}
 	}
-	_, _, err = s.Run(t.Context(), study)
+	_, _, err := Run(t.Context(), o, study)
 	require.ErrorContains(t, err, "make room, then run it again")
 	require.NoError(t, empty())
 	log.Reset()
-	_, _, err = s.Run(t.Context(), study)
+	log.seen = nil
+	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
-	require.NotContains(t, log.String(), "epoch", "all were in the checkpoint")
-}
-
-// Options that cannot be met are refused before anything starts.
-func TestOptions(t *testing.T) {
-	folder := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(folder, record.Folder), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, record.Folder, "a.json"), nil, 0o600))
-	for _, none := range []string{folder, t.TempDir()} {
-		_, err := Folders(none)
-		require.ErrorContains(t, err, "--results", "it is one profile's, and it is empty")
-	}
-	good := Options{Profile: "smoke", Results: t.TempDir(), Devices: 1, Jobs: 1}
-	require.NoError(t, good.Check(Suite))
-	for says, change := range map[string]func(o *Options){
-		folder:       func(o *Options) { o.Results = folder },
-		"--devices":  func(o *Options) { o.Devices = 0 },
-		"smok":       func(o *Options) { o.Profile = "smok" },
-		"--seeds":    func(o *Options) { o.Seeds = -1 },
-		"beta=-1":    func(o *Options) { o.Set = "beta=-1" },
-		"batch_size": func(o *Options) { o.Images = 1 },
-	} {
-		bad := good
-		change(&bad)
-		require.ErrorContains(t, bad.Check(Suite), says)
-	}
+	require.NotContains(t, log.String(), "epoch 1 of", "it was in the checkpoint")
 }

@@ -49,9 +49,10 @@ func Profile() experiments.Profile {
 // Backend starts the best backend, or the one that $GOMLX_BACKEND names. It is freed when the cell ends.
 func Backend() compute.Backend { return start().Backend }
 
-// start starts a session.
-func start() *study.Session {
-	return Must(study.Start(context.Background(), study.Options{Profile: Profile().Name, Devices: 1, Jobs: 1, Results: Results, Out: os.Stdout}))
+// start starts a session on images.
+func start(images ...experiments.Images) *study.Session {
+	options := study.Options{Profile: Profile().Name, Devices: 1, Results: Results, Out: os.Stdout}
+	return Must(study.Start(context.Background(), options, dataset.FindOrStandIn, images...))
 }
 
 // Data returns the data set of a kind: from the folder that $EBSSC_DATA names, the cache or a download. If CIFAR-10 cannot be
@@ -76,7 +77,7 @@ type Lab struct{ *train.Runner }
 
 // NewLab starts a lab on images of a kind.
 func NewLab(images experiments.Images) *Lab {
-	runner := Must(start().Runner(context.Background(), images))
+	runner := start(images).Runners[images]
 	runner.Log, runner.Checkpoints = io.Discard, filepath.Join(own, train.Checkpoints) // Train shows progress in a chart
 	return &Lab{runner}
 }
