@@ -12,7 +12,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/report"
@@ -97,8 +96,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 
 // run trains the experiments that the flags select, and prints their tables and where all of it stands.
 func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experiments.Suite) (err error) {
-	file, ok := stdout.(interface{ Fd() uintptr })
-	flags.Out, flags.Terminal = stdout, ok && term.IsTerminal(int(file.Fd()))
+	flags.Out = stdout
 	if flags.Shard, err = study.ParseShard(flags.shard); err != nil {
 		return err
 	}

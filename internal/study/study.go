@@ -62,9 +62,8 @@ type Options struct {
 	Jobs int
 	// Shard of all runs; the zero value stands for all.
 	Shard Shard
-	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a terminal, which shows a progress bar.
-	Out      io.Writer
-	Terminal bool
+	// Out takes messages, a line a call, from several runs at a time.
+	Out io.Writer
 }
 
 // validate finds the profile, and returns an error if an option cannot be met. It downloads and compiles nothing.
@@ -237,8 +236,7 @@ func (s *Session) RunnerOf(ctx context.Context, images experiments.Images, recor
 
 // newRunner makes the runner on a data set.
 func (s *Session) newRunner(set *dataset.Set) *train.Runner {
-	// Several progress bars would write over one another.
-	return &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Terminal: s.Terminal && s.Jobs <= 1, Places: map[string]train.Place{}}
+	return &train.Runner{Backend: s.Backend, Set: set, Log: s.Out, Places: map[string]train.Place{}}
 }
 
 // Run trains the studies' runs that are not recorded yet, decodes where an experiment asks for it, and writes the reports of the folders that it
@@ -383,7 +381,9 @@ func (s *Session) runnerOfJob(ctx context.Context, job, jobs int, shared *train.
 	if err != nil {
 		return nil, nil, err
 	}
-	return shared.On(backend, cores), backend.Finalize, nil
+	own := *shared
+	own.Backend, own.Origin.Cores = backend, cores
+	return &own, backend.Finalize, nil
 }
 
 // trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its record.

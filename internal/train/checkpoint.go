@@ -14,12 +14,14 @@ import (
 	"syscall"
 
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/metric"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 
-	"ebsscgo/experiments"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
@@ -44,8 +46,8 @@ const progressName = "progress"
 
 // progress is the state of a run beside its variables.
 type progress struct {
-	// Run is the run's ID.
-	Run string
+	// ID of the run.
+	ID string `json:"Run"`
 	// Curve has the finished epochs.
 	Curve []record.Epoch
 	// Origin names the programs and computers that trained so far.
@@ -60,71 +62,41 @@ type epoch struct {
 	Loss, Err, Seconds float64
 }
 
+// step is the number of steps taken so far.
+func (s *trainingRun) step() int { return len(s.Curve)*s.run.StepsPerEpoch() + s.Steps }
+
 // checkpoint is a file of the run in the folder of checkpoints.
 func (s *trainingRun) checkpoint(suffix string) string {
-	return filepath.Join(s.runner.Checkpoints, s.id+suffix)
+	return filepath.Join(s.runner.Checkpoints, s.ID+suffix)
 }
 
-// save writes a checkpoint, and keeps the one before it. A model with values that are not finite is not saved.
+// save writes a checkpoint in one step, after moving the present one aside. A kill in between leaves the previous one. A model with values that are
+// not finite is not saved.
 func (s *trainingRun) save() error {
 	if s.runner.Checkpoints == "" {
 		return nil
 	}
 	variables := map[string]*tensors.Tensor{}
-	maps.Copy(variables, s.pending) // no graph has asked for these yet
 	for v := range s.store.IterVariables() {
-		// Moving averages of the progress bar have a new random name in each process.
+		// GoMLX's moving averages have a new random name in each process.
 		if !strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
-			variables[nameOf(v.Path())] = v.MustValue()
+			variables[nameOf(v)] = v.MustValue()
 		}
 	}
 	if name := notFinite(variables); name != "" {
-		return s.diverged(name+" is not finite", int(optimizer.GetGlobalStep(s.store)))
+		return s.diverged(name + " is not finite")
 	}
-	if err := s.write(variables); err != nil {
+	arrays, err := writeArrays(variables, progressName, s.progress)
+	if err == nil {
+		err = os.Rename(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix))
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = safefile.Write(s.checkpoint(newestSuffix), fmt.Appendf(nil, "%s%s\n%s", checkpointHead, checksum(arrays), arrays))
+	}
+	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	return nil
-}
-
-// write writes a checkpoint with variables in one step, after moving the present one aside. A kill in between leaves the previous one.
-func (s *trainingRun) write(variables map[string]*tensors.Tensor) error {
-	arrays, err := writeArrays(variables, progressName, progress{Run: s.id, Curve: s.curve, Origin: s.origin, epoch: s.underWay})
-	if err != nil {
-		return err
-	}
-	pending, err := safefile.Create(s.checkpoint(newestSuffix))
-	if err != nil {
-		return err
-	}
-	defer pending.Cleanup()
-	if _, err := fmt.Fprintf(pending, "%s%s\n%s", checkpointHead, checksum(arrays), arrays); err != nil {
-		return err
-	}
-	if err := os.Rename(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return pending.CloseAtomicallyReplace()
-}
-
-// readCheckpoint reads and verifies a checkpoint of a run.
-func readCheckpoint(id, path string) (variables map[string]*tensors.Tensor, p progress, err error) {
-	file, err := safefile.Read(path, maxNetworkSize)
-	if err != nil {
-		return nil, p, err
-	}
-	head, arrays, _ := bytes.Cut(file, []byte("\n"))
-	if sum, ok := strings.CutPrefix(string(head), checkpointHead); !ok || sum != checksum(arrays) {
-		return nil, p, errors.New("it is damaged, or of another version of this program")
-	}
-	variables, text, err := readArrays(arrays, progressName)
-	if err == nil {
-		err = json.Unmarshal(text, &p)
-	}
-	if err == nil && p.Run != id {
-		err = fmt.Errorf("it is of another run, %s", p.Run)
-	}
-	return variables, p, err
 }
 
 // notFinite names a variable with a value that is NaN or infinite; "" if there is none.
@@ -141,65 +113,98 @@ func notFinite(variables map[string]*tensors.Tensor) string {
 	return ""
 }
 
-// RemoveCheckpoints removes the checkpoints of a recorded run: nothing goes on from them. folder is that of checkpoints.
-func RemoveCheckpoints(folder, id string) error {
-	path := filepath.Join(folder, id)
-	return errors.Join(os.RemoveAll(path+newestSuffix), os.RemoveAll(path+previousSuffix))
-}
-
-// loader hands a checkpoint's variables to a model's store, each when a graph first asks for it.
-type loader map[string]*tensors.Tensor
-
-// LoadVariable hands out a variable, once.
-func (l loader) LoadVariable(_ *model.Store, path string) (value *tensors.Tensor, found bool) {
-	value, found = l[nameOf(path)]
-	delete(l, nameOf(path))
-	return value, found
-}
-
-// DeleteVariable forgets a variable.
-func (l loader) DeleteVariable(_ *model.Store, path string) error {
-	delete(l, nameOf(path))
-	return nil
+// RemoveCheckpoints removes the checkpoints of a recorded run, also those that were set aside: nothing goes on from them. folder is that of
+// checkpoints.
+func RemoveCheckpoints(folder, id string) (err error) {
+	for _, suffix := range []string{newestSuffix, previousSuffix, newestSuffix + brokenSuffix, previousSuffix + brokenSuffix} {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, id+suffix)))
+	}
+	return err
 }
 
 // restore makes the model from the newest good checkpoint, or anew. It names each bad checkpoint and sets it aside.
-func (s *trainingRun) restore() error {
+func (s *trainingRun) restore() (err error) {
 	for _, suffix := range []string{newestSuffix, previousSuffix} {
 		path := s.checkpoint(suffix)
-		variables, p, err := readCheckpoint(s.id, path)
+		err := s.load(path)
 		var errno syscall.Errno
 		switch {
 		case s.runner.Checkpoints == "" || errors.Is(err, fs.ErrNotExist):
 			continue
 		case err == nil:
-			s.store, s.pending = newStore(s.run), variables
-			s.store.SetLoader(s.pending)
-			// GoMLX takes what it loads for trainable, and Adam would round the generators' states to float32.
-			for _, state := range []string{augmentationState, model.JoinPath(model.RootScopePath, model.RNGStateVariableName)} {
-				s.store.GetVariable(state).SetTrainable(false)
-			}
-			s.curve, s.underWay, s.origin = p.Curve, p.epoch, p.Origin.Then(s.origin)
-			s.say("resumed at step %d of %d, from %s", len(p.Curve)*s.run.StepsPerEpoch()+p.Steps, s.steps(), filepath.Base(path))
+			s.say("resumed at step %d of %d, from %s", s.step(), s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
 			return nil
 		case errors.As(err, &errno): // the checkpoint may well be good
 			return fmt.Errorf("reading checkpoint %s: %w", path, err)
 		}
 		name := filepath.Base(path)
 		s.say("checkpoint %s is not good (%s): set aside as %s", name, device.OneLine(err), name+brokenSuffix)
-		if err := os.Rename(path, path+brokenSuffix); err != nil {
+		if err := errors.Join(os.RemoveAll(path+brokenSuffix), os.Rename(path, path+brokenSuffix)); err != nil {
 			return fmt.Errorf("setting a checkpoint aside: %w", err)
 		}
 	}
 	s.store = newStore(s.run)
-	return s.seedEpoch()
+	return seedEpoch(s.store, s.run, 0)
 }
 
-// seedEpoch gives the epoch that begins random numbers of its own.
-func (s *trainingRun) seedEpoch() error {
-	epoch := len(s.curve)
-	if err := s.store.SetRNGStateFromSeed(s.run.Stream(experiments.Dropout, epoch)); err != nil {
+// load makes the model from a checkpoint, which must have exactly the variables of the run's training.
+func (s *trainingRun) load(path string) error {
+	file, err := safefile.Read(path, maxNetworkSize)
+	if err != nil {
 		return err
 	}
-	return seedAugmentation(s.store, s.run.Stream(experiments.Augmentation, epoch))
+	head, arrays, _ := bytes.Cut(file, []byte("\n"))
+	if sum, ok := strings.CutPrefix(string(head), checkpointHead); !ok || sum != checksum(arrays) {
+		return errors.New("it is damaged, or of another version of this program")
+	}
+	store, err := s.shapedStore()
+	if err != nil {
+		return err
+	}
+	want := map[string]shapes.Shape{}
+	for v := range store.IterVariables() {
+		want[nameOf(v)] = v.Shape()
+	}
+	variables, text, err := readArrays(arrays, want, progressName)
+	if err != nil {
+		return err
+	}
+	var p progress
+	if err := json.Unmarshal(text, &p); err != nil {
+		return err
+	}
+	for v := range store.IterVariables() {
+		if err := v.SetValue(variables[nameOf(v)]); err != nil {
+			return err
+		}
+	}
+	taken, steps := int(optimizer.GetGlobalStep(store)), s.run.StepsPerEpoch()
+	switch {
+	case p.ID != s.ID:
+		return fmt.Errorf("it is of another run, %s", p.ID)
+	case p.Steps < 0 || p.Steps > steps || len(p.Curve) > s.run.Epochs || len(p.Curve)*steps+p.Steps != taken:
+		return fmt.Errorf("it says %d epochs and %d steps, and its variables have taken %d steps", len(p.Curve), p.Steps, taken)
+	}
+	p.Origin = p.Origin.Then(s.Origin)
+	s.store, s.progress = store, p
+	return nil
+}
+
+// shapedStore returns the model of a run in training, with variables that have shapes and no values: those that a training step asks for. It
+// compiles nothing.
+func (s *trainingRun) shapedStore() (*model.Store, error) {
+	store := newStore(s.run)
+	if err := seedEpoch(store, s.run, 0); err != nil {
+		return nil, err
+	}
+	optimizer.GetGlobalStepVar(store)
+	store.Scope(train.TrainerAbsoluteScope).VariableWithValue(train.TrainLastStepVarName, int64(0)).SetTrainable(false)
+	g := NewGraph(s.runner.Backend, "the shapes of variables")
+	defer g.Finalize()
+	model.SetStore(g, store)
+	store.SetTraining(g, true)
+	n := s.run.Network
+	images := Parameter(g, "images", shapes.Make(dtypes.Float32, s.run.Hyper.Batch, n.Height, n.Width, n.Channels))
+	newOptimizer(s.run, s.runner.Backend).UpdateGraph(store.RootScope(), g, ReduceAllSum(s.graph(store.RootScope(), images)))
+	return store, nil
 }

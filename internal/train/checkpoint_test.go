@@ -62,7 +62,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 				_, _, err := runner.Train(&looks{context.Background(), 1 + stop[0]}, run)
 				require.ErrorIs(t, err, context.Canceled)
 				require.NotContains(t, log.String(), "not good")
-				step, _, err := train.Restore(checkpoints, run)
+				step, _, err := train.Restore(xla, checkpoints, run)
 				require.NoError(t, err)
 				require.Equal(t, stop[1], step, log.String())
 			}
@@ -132,32 +132,32 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 			require.NoError(t, os.CopyFS(folder, os.DirFS(original)))
 			newest, previous := train.CheckpointFiles(folder, run)
 			require.NoError(t, damage(newest))
-			step, log, err := train.Restore(folder, run)
+			step, log, err := train.Restore(xla, folder, run)
 			require.NoError(t, err)
 			require.Equal(t, 5, step)
 			require.Contains(t, log, filepath.Base(newest)+" is not good")
 			_, err = os.Lstat(newest + ".broken")
 			require.NoError(t, err, "it can be looked at")
 			require.NoError(t, damage(previous))
-			step, log, err = train.Restore(folder, run)
+			step, log, err = train.Restore(xla, folder, run)
 			require.NoError(t, err)
 			require.Zero(t, step, "without a good one, training starts anew")
 			require.Contains(t, log, filepath.Base(previous)+" is not good")
 		})
 	}
 	t.Run("random numbers", func(t *testing.T) { // of the epoch that follows, whatever was drawn before
-		variables, err := train.ReadCheckpoint(run, before)
+		store, err := train.LoadCheckpoint(xla, run, before)
 		require.NoError(t, err)
 		for name, purpose := range map[string]experiments.Purpose{"augmentation/state": experiments.Augmentation, "#rngState": experiments.Dropout} {
 			state, err := graph.RNGStateFromSeed(run.Stream(purpose, 1))
 			require.NoError(t, err)
-			require.True(t, state.Equal(variables[name]), name)
+			require.True(t, state.Equal(store.GetVariable(name).MustValue()), name)
 		}
 	})
 	t.Run("of another run", func(t *testing.T) {
 		other := run
 		other.Seed++
-		_, err := train.ReadCheckpoint(other, file)
+		_, err := train.LoadCheckpoint(xla, other, file)
 		require.ErrorContains(t, err, run.ID())
 	})
 	t.Run("each flipped byte", func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 			flipped := bytes.Clone(good)
 			flipped[at] ^= 1 << (at % 8)
 			require.NoError(t, os.WriteFile(path, flipped, 0o600))
-			_, err := train.ReadCheckpoint(run, path)
+			_, err := train.LoadCheckpoint(xla, run, path)
 			require.Error(t, err, "byte %d", at)
 		}
 	})
@@ -177,7 +177,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 		folder := t.TempDir()
 		newest, _ := train.CheckpointFiles(folder, run)
 		require.NoError(t, os.Symlink(newest, newest)) // to itself
-		_, _, err := train.Restore(folder, run)
+		_, _, err := train.Restore(xla, folder, run)
 		require.ErrorContains(t, err, newest)
 		_, err = os.Lstat(newest)
 		require.NoError(t, err, "what may be good is not set aside")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -95,24 +96,57 @@ func writeArrays(variables map[string]*tensors.Tensor, described string, descrip
 	return file.Bytes(), err
 }
 
-// readArrays reads what writeArrays wrote.
-func readArrays(file []byte, described string) (variables map[string]*tensors.Tensor, text []byte, err error) {
-	// GoMLX's reader panics at some damaged headers.
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("it is no .npz file: %v", panicked)
-		}
-	}()
-	if variables, err = numpy.FromNpzReader(bytes.NewReader(file), int64(len(file))); err != nil {
+// readArrays reads a file of writeArrays whose variables have exactly these names and shapes; any other is an error. It takes no more memory than they do.
+func readArrays(file []byte, want map[string]shapes.Shape, described string) (variables map[string]*tensors.Tensor, text []byte, err error) {
+	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
 		return nil, nil, err
 	}
-	array, ok := variables[described]
-	if !ok {
-		return nil, nil, fmt.Errorf("it has no %s", described)
+	variables = map[string]*tensors.Tensor{}
+	for _, entry := range archive.File {
+		name := strings.TrimSuffix(entry.Name, ".npy")
+		shape, ok := want[name]
+		again := variables[name] != nil || name == described && text != nil
+		if !ok && name != described || again || entry.Method != zip.Store {
+			return nil, nil, fmt.Errorf("it has an array %.100q, which the run has not", entry.Name)
+		}
+		array, err := entry.Open()
+		if err != nil {
+			return nil, nil, err
+		}
+		content, err := io.ReadAll(array) // a part of the file
+		if err != nil {
+			return nil, nil, err
+		}
+		if name == described {
+			_, text, _ = bytes.Cut(content, []byte("\n"))
+			continue
+		}
+		if variables[name], err = readArray(content, shape); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	delete(variables, described)
-	text, err = tensors.CopyFlatData[uint8](array)
-	return variables, text, err
+	if len(variables) < len(want) || text == nil {
+		return nil, nil, fmt.Errorf("it has %d variables and %d bytes about its run, and the run has %d variables", len(variables), len(text), len(want))
+	}
+	return variables, text, nil
+}
+
+// readArray reads an array as GoMLX writes it. (GoMLX's reader takes any shape, for which it allocates, and panics at some.)
+func readArray(content []byte, shape shapes.Shape) (*tensors.Tensor, error) {
+	var expected bytes.Buffer
+	if shape.ByteSize() > int64(len(content)) {
+		return nil, fmt.Errorf("%d bytes are too few for %s", len(content), shape)
+	}
+	value := tensors.FromShape(shape)
+	if err := numpy.ToNpyWriter(value, &expected); err != nil {
+		return nil, err
+	}
+	header := expected.Bytes()[:expected.Len()-int(shape.ByteSize())]
+	if len(content) != expected.Len() || !bytes.HasPrefix(content, header) {
+		return nil, fmt.Errorf("its header is not that of %s", shape)
+	}
+	return value, value.MutableBytes(func(data []byte) { copy(data, content[len(header):]) })
 }
 
 // LoadNetwork reads the trained network of a recorded run from its file: the store has its variables. The file must have one of the record's
@@ -137,27 +171,29 @@ func loadNetwork(r record.Record, path string) (*model.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := checksum(file); sum != r.Network.SHA256 && sum != r.Network.HalfSHA256 {
+	dtype := dtypes.Float32
+	switch checksum(file) {
+	case r.Network.SHA256:
+	case r.Network.HalfSHA256:
+		dtype = dtypes.Float16
+	default:
 		return nil, errors.New("its SHA-256 is not the one in its record")
 	}
-	arrays, _, err := readArrays(file, runName)
+	all, err := r.Run.Network.Shapes()
 	if err != nil {
 		return nil, err
 	}
-	want, err := r.Run.Network.Shapes()
+	want := map[string]shapes.Shape{}
+	for name, dimensions := range all {
+		want[name] = shapes.Make(dtype, dimensions...)
+	}
+	variables, _, err := readArrays(file, want, runName)
 	if err != nil {
 		return nil, err
-	}
-	if names := slices.Sorted(maps.Keys(arrays)); !slices.Equal(names, slices.Sorted(maps.Keys(want))) {
-		return nil, errors.New("its variables are not those of the run's network")
 	}
 	store := newStore(r.Run)
-	for name, value := range arrays {
-		shape := value.Shape()
-		if !slices.Equal(shape.Dimensions, want[name]) || shape.DType != dtypes.Float32 && shape.DType != dtypes.Float16 {
-			return nil, fmt.Errorf("%s is %s, and the run's has the dimensions %v", name, shape, want[name])
-		}
-		if shape.DType == dtypes.Float16 {
+	for name, value := range variables {
+		if dtype == dtypes.Float16 {
 			if value, err = converted(value, float16.Float16.Float32); err != nil {
 				return nil, err
 			}
@@ -182,5 +218,5 @@ func InitialNetwork(backend compute.Backend, run experiments.Run) (*model.Store,
 	return store, err
 }
 
-// nameOf is a variable's name in files, from its path.
-func nameOf(path string) string { return strings.TrimPrefix(path, model.RootScopePath) }
+// nameOf is a variable's name in files.
+func nameOf(v *model.Variable) string { return strings.TrimPrefix(v.Path(), model.RootScopePath) }

@@ -1,11 +1,13 @@
 package train_test
 
 import (
+	"bytes"
 	"os"
 	"syscall"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/record"
@@ -33,8 +35,9 @@ func TestNetworkFiles(t *testing.T) {
 
 	// changed is the file after a change of its arrays.
 	changed := func(change func(arrays map[string]*tensors.Tensor)) []byte {
-		arrays, _, err := train.ReadArrays(good, "run")
+		arrays, err := numpy.FromNpzReader(bytes.NewReader(good), int64(len(good)))
 		require.NoError(t, err)
+		delete(arrays, "run")
 		change(arrays)
 		file, err := train.WriteArrays(arrays, "run", run)
 		require.NoError(t, err)

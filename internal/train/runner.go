@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -29,25 +28,12 @@ type Runner struct {
 	Origin record.Origin
 	// Checkpoints is the folder of checkpoints; empty for none.
 	Checkpoints string
-	// Log takes messages about the training's progress, a line an epoch. Terminal says that it is a terminal, which shows a progress bar instead.
-	Log      io.Writer
-	Terminal bool
+	// Log takes messages about the training's progress, a line an epoch and a line a minute.
+	Log io.Writer
 	// OnEpoch, if not nil, gets a run's learning curve after each of its epochs.
 	OnEpoch func(run experiments.Run, curve []record.Epoch)
 	// Places of runs in a longer session, by their IDs, for messages.
 	Places map[string]Place
-
-	// prepared images on the device; the runs of a study share them.
-	prepared map[string]*prepared
-	mutex    sync.Mutex // of prepared
-}
-
-// On returns a runner of the same runs on another backend, which computes on so many cores.
-func (r *Runner) On(backend compute.Backend, cores int) *Runner {
-	origin := r.Origin
-	origin.Cores = cores
-	return &Runner{Backend: backend, Set: r.Set, Origin: origin, Checkpoints: r.Checkpoints, Log: r.Log, Terminal: r.Terminal, OnEpoch: r.OnEpoch,
-		Places: r.Places}
 }
 
 // Place is a run's place among the runs of a session.
@@ -63,79 +49,42 @@ func (r *Runner) Dataset() experiments.Dataset {
 	return experiments.Dataset{Name: r.Set.Name, SHA256: r.Set.SHA256, Train: r.Set.Train.Len(), Test: r.Set.Test.Len()}
 }
 
-// prepared holds preprocessed images on the device, and the number of runs that use them.
-type prepared struct {
-	train, test             *mldataset.InMemoryDataset
-	trainLabels, testLabels []uint8
-	users                   int
+// labelled holds preprocessed images on the device, and their labels.
+type labelled struct {
+	*mldataset.InMemoryDataset
+	labels []uint8
 }
 
-// acquireImages reuses or uploads the run's images, and evicts images that no run uses. They stay on the device until releaseImages.
-func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, err error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	key := fmt.Sprint(run.TrainImages, run.TestImages, run.HeldOut, run.Hyper.Preprocessing, run.Hyper.ZCAEpsilon)
-	p, ok := r.prepared[key]
-	if !ok {
-		for other, idle := range r.prepared {
-			if idle.users == 0 {
-				idle.train.FinalizeAll()
-				idle.test.FinalizeAll()
-				delete(r.prepared, other)
-			}
-		}
-		if p, err = r.prepare(ctx, run); err != nil {
-			return nil, err
-		}
-		if r.prepared == nil {
-			r.prepared = map[string]*prepared{}
-		}
-		r.prepared[key] = p
-	}
-	p.users++
-	return p, nil
-}
-
-func (r *Runner) releaseImages(p *prepared) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	p.users--
-}
-
-// prepare uploads images.
-func (r *Runner) prepare(ctx context.Context, run experiments.Run) (*prepared, error) {
-	train := r.Set.Train.Slice(0, run.TrainImages)
-	var test dataset.Images
-	if all := r.Set.Train.Len(); run.HeldOut > 0 {
-		test = r.Set.Train.Slice(all-run.HeldOut, all)
-	} else {
-		test = r.Set.Test.Slice(0, run.TestImages)
-	}
+// upload preprocesses the images that a run trains on and those that it tests on, and puts them on the device, where they stay until FinalizeAll.
+func (r *Runner) upload(ctx context.Context, run experiments.Run) (train, test labelled, err error) {
 	preprocess, _, err := r.preprocessing(ctx, run)
 	if err != nil {
-		return nil, err
+		return train, test, err
 	}
-	onDevice := func(name string, images dataset.Images) (*mldataset.InMemoryDataset, error) {
+	all := r.Set.Train.Len()
+	images := r.Set.Train.Slice(all-run.HeldOut, all)
+	if run.HeldOut == 0 {
+		images = r.Set.Test.Slice(0, run.TestImages)
+	}
+	onDevice := func(name string, images dataset.Images) (labelled, error) {
 		processed, err := preprocess(images)
 		if err != nil {
-			return nil, fmt.Errorf("preprocessing the %s images: %w", name, err)
+			return labelled{}, fmt.Errorf("preprocessing the %s images: %w", name, err)
 		}
 		labels := make([]int32, images.Len())
 		for i, label := range images.Labels {
 			labels[i] = int32(label)
 		}
-		return mldataset.InMemoryFromData(r.Backend, name, []any{processed},
-			[]any{tensors.FromFlatDataAndDimensions(labels, len(labels), 1)})
+		set, err := mldataset.InMemoryFromData(r.Backend, name, []any{processed}, []any{tensors.FromFlatDataAndDimensions(labels, len(labels), 1)})
+		return labelled{set, images.Labels}, err
 	}
-	p := &prepared{trainLabels: train.Labels, testLabels: test.Labels}
-	if p.train, err = onDevice("training", train); err != nil {
-		return nil, err
+	if train, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
+		return train, test, err
 	}
-	if p.test, err = onDevice("test", test); err != nil {
-		p.train.FinalizeAll()
-		return nil, err
+	if test, err = onDevice("test", images); err != nil {
+		train.FinalizeAll()
 	}
-	return p, nil
+	return train, test, err
 }
 
 // preprocessing returns the run's preprocessing, and the inverse of its whitening [D, D]; nil without whitening. The whitening is fitted on exactly the

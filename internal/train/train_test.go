@@ -232,7 +232,7 @@ func TestDivergence(t *testing.T) {
 		require.ErrorAs(t, err, new(train.Diverged))
 		require.ErrorContains(t, err, c.says)
 		require.ErrorContains(t, err, fmt.Sprintf("learning_rate=%g; try smaller rates", c.rate))
-		step, log, err := train.Restore(folder, run)
+		step, log, err := train.Restore(xla, folder, run)
 		require.NoError(t, err)
 		require.Equal(t, c.saved, step > 0)
 		require.NotContains(t, log, "not good")
