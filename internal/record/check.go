@@ -1,7 +1,9 @@
 package record
 
 import (
+	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,44 +12,59 @@ import (
 	"unicode"
 )
 
-// check computes again what can be computed, and names the first field that does not fit.
-func (r Record) check(path string) error {
-	run, o := r.Run, r.Origin
+// check computes again what can be computed, and names the first field that does not fit. text is that of the record's file.
+func (r Record) check(path string, text []byte) error {
+	run := r.Run
+	if err := r.textError(text); err != nil { // first: errors quote texts
+		return refused(path, "text", err)
+	}
+	if err := run.Validate(); err != nil {
+		return refused(path, "Run", err)
+	}
+	count, err := r.countParameters()
 	for _, field := range []struct {
-		name  string
-		check func() error
+		name string
+		err  error
 	}{
-		{"Format", func() error { return equal(r.Format, Format) }},
-		{"Run", run.Validate},
-		{"ID", func() error { return equal(r.ID, run.ID()) }},
-		{"ID", func() error { return equal(r.ID+suffix, filepath.Base(path)) }},
-		{"Overrides", r.Overrides.Validate},
-		{"Command", func() error { return shortTexts(r.Command) }},
-		{"Parameters", func() error {
-			count, err := run.Network.Count()
-			return errors.Join(err, equal(r.Parameters, count.Total()))
-		}},
-		{"Labels", func() error { return classesError(r.Labels, run.TestImages, run.Network.Classes) }},
-		{"Predictions", func() error { return classesError(r.Predictions, run.TestImages, run.Network.Classes) }},
-		{"TestErr", func() error { return equal(r.TestErr, ErrorRate(r.Predictions, r.Labels)) }},
-		{"TrainErr", func() error { return within(0, 100, &r.TrainErr) }},
-		{"TrainLoss", func() error { return within(0, math.MaxFloat32, &r.TrainLoss) }},
-		{"TestLoss", func() error { return within(0, math.MaxFloat32, &r.TestLoss) }},
-		{"Penalty", func() error { return within(0, math.MaxFloat32, &r.Penalty) }},
-		{"Seconds", func() error { return within(0, 1e9, &r.Seconds) }},
-		{"Origin", func() error {
-			return errors.Join(shortTexts(o.Commit, o.Go, o.GoMLX, o.Backend, o.Plugin, o.System, o.CPU, o.GPU),
-				within(1, 1<<20, new(float64(o.Cores)), new(float64(o.Devices))))
-		}},
-		{"Curve", r.curveError},
-		{"Decodings", r.decodingsError},
-		{"Network", func() error { return errors.Join(shaError(r.Network.SHA256), shaError(r.Network.HalfSHA256)) }},
+		{"Format", equal(r.Format, Format)},
+		{"ID", errors.Join(equal(r.ID, run.ID()), equal(r.ID+suffix, filepath.Base(path)))},
+		{"Overrides", r.Overrides.Validate()},
+		{"Parameters", errors.Join(err, equal(r.Parameters, count))},
+		{"Labels", classesError(r.Labels, run.TestImages, run.Network.Classes)},
+		{"Predictions", classesError(r.Predictions, run.TestImages, run.Network.Classes)},
+		{"TestErr", equal(r.TestErr, ErrorRate(r.Predictions, r.Labels))},
+		{"TrainErr", within(0, 100, &r.TrainErr)},
+		{"TrainLoss", within(0, math.MaxFloat32, &r.TrainLoss)},
+		{"TestLoss", within(0, math.MaxFloat32, &r.TestLoss)},
+		{"Penalty", within(0, math.MaxFloat32, &r.Penalty)},
+		{"Seconds", within(0, 1e9, &r.Seconds)},
+		{"Origin", within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices)))},
+		{"Curve", r.curveError()},
+		{"Decodings", r.decodingsError()},
+		{"Network", errors.Join(shaError(r.Network.SHA256), shaError(r.Network.HalfSHA256))},
 	} {
-		if err := field.check(); err != nil {
-			return refused(path, field.name, err)
+		if field.err != nil {
+			return refused(path, field.name, field.err)
 		}
 	}
 	return nil
+}
+
+// countParameters counts the network's parameters. It is an error if a variable is larger than any that can be trained.
+func (r Record) countParameters() (int, error) {
+	all, err := r.Run.Network.Shapes()
+	for _, dimensions := range all {
+		size := 1.0
+		for _, d := range dimensions {
+			size *= float64(d)
+		}
+		err = errors.Join(err, within(1, 1<<28, &size))
+	}
+	if err != nil {
+		return 0, err
+	}
+	count, err := r.Run.Network.Count()
+	return count.Total(), err
 }
 
 func (r Record) curveError() error {
@@ -92,20 +109,20 @@ func (r Record) decodingsError() error {
 		}
 	}
 	for _, figure := range r.Decodings.Figures {
-		if err := errors.Join(shortTexts(figure.File, figure.Title), shaError(figure.SHA256)); err != nil {
+		if figure.File != filepath.Base(figure.File) || filepath.Ext(figure.File) != ".png" {
+			return fmt.Errorf("%.100q is no figure's name", figure.File)
+		}
+		if err := shaError(figure.SHA256); err != nil {
 			return err
 		}
-		if figure.File != filepath.Base(figure.File) {
-			return fmt.Errorf("%q is no file's name", figure.File)
-		}
 	}
-	return within(0, 1e9, &r.Decodings.Seconds)
+	return errors.Join(within(0, 1e9, &r.Decodings.Seconds), within(1, float64(r.Run.TestImages), new(float64(r.Decodings.Images))))
 }
 
 // ErrorRate is the share of images, in percent, whose prediction is not their label. Both are a character an image, equally long.
 func ErrorRate(predictions, labels string) float64 {
 	wrong := 0
-	for i := range labels {
+	for i := range min(len(predictions), len(labels)) {
 		if predictions[i] != labels[i] {
 			wrong++
 		}
@@ -144,11 +161,15 @@ func within(least, most float64, values ...*float64) error {
 	return nil
 }
 
-// shortTexts is an error where a text is too long for a name or a command, or has characters that a terminal takes for commands.
-func shortTexts(texts ...string) error {
-	for _, text := range texts {
-		if len(text) > 2000 || strings.ContainsFunc(text, unicode.IsControl) {
-			return errors.New("a text is too long or has control characters")
+// textError is an error where a name or another text of the record's file is too long, or has characters that a terminal or a page takes for
+// commands.
+func (r Record) textError(file []byte) error {
+	tokens := json.NewDecoder(bytes.NewReader(file))
+	for token, err := tokens.Token(); err == nil; token, err = tokens.Token() {
+		text, _ := token.(string)
+		long := len(text) > 2000 && text != r.Predictions && text != r.Labels
+		if long || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			return fmt.Errorf("%.40q… is too long or not printable", text)
 		}
 	}
 	return nil

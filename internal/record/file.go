@@ -38,7 +38,7 @@ func (r Record) Save(folder string) (Record, error) {
 		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
 	}
 	path := Path(folder, r.ID)
-	if err := r.check(path); err != nil {
+	if err := r.check(path, text); err != nil {
 		return Record{}, err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -66,7 +66,7 @@ func Load(path string) (r Record, err error) {
 	if err := decoder.Decode(&r); err != nil {
 		return Record{}, refused(path, "text", err)
 	}
-	if err := r.check(path); err != nil {
+	if err := r.check(path, text); err != nil {
 		return Record{}, err
 	}
 	if _, written, err := r.sealed(); err != nil || !bytes.Equal(text, written) {

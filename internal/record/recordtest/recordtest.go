@@ -78,7 +78,7 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 		r.Curve = append(r.Curve, point)
 	}
 	if run.Decoded {
-		r.Decodings = &record.Decodings{Trained: levels(run, 0.9), Untrained: levels(run, 0.5), Images: 100, Seconds: 4}
+		r.Decodings = &record.Decodings{Trained: levels(run, 0.9), Untrained: levels(run, 0.5), Images: min(100, run.TestImages), Seconds: 4}
 	}
 	return r
 }
