@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -21,7 +21,9 @@ import (
 	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/metric"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
+	"github.com/gomlx/gomlx/support/exceptions"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
@@ -78,13 +80,14 @@ func (s *trainingRun) save() error {
 	}
 	variables := map[string]*tensors.Tensor{}
 	for v := range s.store.IterVariables() {
-		// GoMLX's moving averages have a new random name in each process.
-		if !strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
-			variables[nameOf(v)] = v.MustValue()
+		if strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
+			continue // a moving average, which has a new random name in each process
 		}
-	}
-	if name := notFinite(variables); name != "" {
-		return s.diverged(name + " is not finite")
+		variables[nameOf(v)] = v.MustValue()
+		values, err := tensors.CopyFlatData[float32](v.MustValue()) // which all that is trained has
+		if err == nil && slices.ContainsFunc(values, func(value float32) bool { return !finite(float64(value)) }) {
+			return s.diverged(nameOf(v) + " is not finite")
+		}
 	}
 	arrays, err := writeArrays(variables, progressName, s.progress)
 	if err == nil {
@@ -97,20 +100,6 @@ func (s *trainingRun) save() error {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	return nil
-}
-
-// notFinite names a variable with a value that is NaN or infinite; "" if there is none.
-func notFinite(variables map[string]*tensors.Tensor) string {
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		if variables[name].DType() != dtypes.Float32 { // which all that is trained has
-			continue
-		}
-		values := tensors.MustCopyFlatData[float32](variables[name])
-		if slices.ContainsFunc(values, func(value float32) bool { return !finite(float64(value)) }) {
-			return name
-		}
-	}
-	return ""
 }
 
 // RemoveCheckpoints removes the checkpoints of a recorded run, also those that were set aside: nothing goes on from them. folder is that of
@@ -143,8 +132,8 @@ func (s *trainingRun) restore() (err error) {
 			return fmt.Errorf("setting a checkpoint aside: %w", err)
 		}
 	}
-	s.store = newStore(s.run)
-	return seedEpoch(s.store, s.run, 0)
+	s.store, err = shapedStore(s.runner.Backend, s.run)
+	return err
 }
 
 // load makes the model from a checkpoint, which must have exactly the variables of the run's training.
@@ -157,7 +146,7 @@ func (s *trainingRun) load(path string) error {
 	if sum, ok := strings.CutPrefix(string(head), checkpointHead); !ok || sum != checksum(arrays) {
 		return errors.New("it is damaged, or of another version of this program")
 	}
-	store, err := s.shapedStore()
+	store, err := shapedStore(s.runner.Backend, s.run)
 	if err != nil {
 		return err
 	}
@@ -190,21 +179,31 @@ func (s *trainingRun) load(path string) error {
 	return nil
 }
 
-// shapedStore returns the model of a run in training, with variables that have shapes and no values: those that a training step asks for. It
+// shapedStore returns the model of a run before training, with variables that have shapes and no values yet: those that a training step asks for. It
 // compiles nothing.
-func (s *trainingRun) shapedStore() (*model.Store, error) {
-	store := newStore(s.run)
-	if err := seedEpoch(store, s.run, 0); err != nil {
+func shapedStore(backend compute.Backend, run experiments.Run) (*model.Store, error) {
+	store := newStore(run)
+	if err := seedEpoch(store, run, 0); err != nil {
 		return nil, err
 	}
 	optimizer.GetGlobalStepVar(store)
 	store.Scope(train.TrainerAbsoluteScope).VariableWithValue(train.TrainLastStepVarName, int64(0)).SetTrainable(false)
-	g := NewGraph(s.runner.Backend, "the shapes of variables")
+	g := NewGraph(backend, "the shapes of variables")
 	defer g.Finalize()
 	model.SetStore(g, store)
 	store.SetTraining(g, true)
-	n := s.run.Network
-	images := Parameter(g, "images", shapes.Make(dtypes.Float32, s.run.Hyper.Batch, n.Height, n.Width, n.Channels))
-	newOptimizer(s.run, s.runner.Backend).UpdateGraph(store.RootScope(), g, ReduceAllSum(s.graph(store.RootScope(), images)))
-	return store, nil
+	n := run.Network
+	return store, exceptions.TryCatch[error](func() {
+		images := Parameter(g, "images", shapes.Make(dtypes.Float32, run.Hyper.Batch, n.Height, n.Width, n.Channels))
+		newOptimizer(run, backend).UpdateGraph(store.RootScope(), g, ReduceAllSum(trainingGraph(run)(store.RootScope(), images)))
+	})
+}
+
+// InitialNetwork returns the model of a run before training.
+func InitialNetwork(backend compute.Backend, run experiments.Run) (*model.Store, error) {
+	store, err := shapedStore(backend, run)
+	if err != nil {
+		return nil, err
+	}
+	return store, store.InitializeVariables(backend, nil)
 }

@@ -105,7 +105,9 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 	batches, err := s.batches()
 	require.NoError(t, err)
 	dtype := dtypes.FromGenericsType[T]()
-	loop := s.loop(func(scope *model.Scope, images *Node) *Node { return s.graph(scope, ConvertDType(images, dtype)) })
+	loop := s.loop(func(scope *model.Scope, images *Node) *Node {
+		return trainingGraph(run)(scope, ConvertDType(images, dtype))
+	})
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("after", 0, func(_ *train.Loop, metrics []*tensors.Tensor) error {
 		rate := optimizer.LearningRateVar(s.store.RootScope(), dtype, 0).MustValue()

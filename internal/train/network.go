@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/dtypes/float16"
 	"github.com/gomlx/compute/shapes"
@@ -102,12 +101,14 @@ func readArrays(file []byte, want map[string]shapes.Shape, described string) (va
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(archive.File) != len(want)+1 {
+		return nil, nil, fmt.Errorf("it has %d arrays, and the run has %d", len(archive.File), len(want)+1)
+	}
 	variables = map[string]*tensors.Tensor{}
 	for _, entry := range archive.File {
 		name := strings.TrimSuffix(entry.Name, ".npy")
 		shape, ok := want[name]
-		again := variables[name] != nil || name == described && text != nil
-		if !ok && name != described || again || entry.Method != zip.Store {
+		if !ok && name != described || entry.Method != zip.Store {
 			return nil, nil, fmt.Errorf("it has an array %.100q, which the run has not", entry.Name)
 		}
 		array, err := entry.Open()
@@ -127,7 +128,7 @@ func readArrays(file []byte, want map[string]shapes.Shape, described string) (va
 		}
 	}
 	if len(variables) < len(want) || text == nil {
-		return nil, nil, fmt.Errorf("it has %d variables and %d bytes about its run, and the run has %d variables", len(variables), len(text), len(want))
+		return nil, nil, errors.New("it has an array twice")
 	}
 	return variables, text, nil
 }
@@ -203,19 +204,6 @@ func loadNetwork(r record.Record, path string) (*model.Store, error) {
 		}
 	}
 	return store, nil
-}
-
-// InitialNetwork returns the model of a run before training.
-func InitialNetwork(backend compute.Backend, run experiments.Run) (*model.Store, error) {
-	store := newStore(run)
-	evaluator, err := newEvaluator(backend, store, run)
-	if err != nil {
-		return nil, err
-	}
-	defer evaluator.Finalize()
-	n := run.Network
-	_, _, err = score(evaluator, tensors.FromShape(shapes.Make(dtypes.Float32, 1, n.Height, n.Width, n.Channels)))
-	return store, err
 }
 
 // nameOf is a variable's name in files.

@@ -1,5 +1,5 @@
-// Package train carries out the runs that package experiments declares: it prepares the images (runner.go), trains with GoMLX's Trainer and
-// Loop (train.go), saves a checkpoint every epoch and where it is told to stop, goes on from the last one, measures, and records.
+// Package train carries out the runs that package experiments declares: it prepares images and batches (runner.go), trains with GoMLX's
+// Trainer and Loop (train.go), saves a checkpoint every epoch and where it is told to stop, goes on from the last one, measures, and records.
 package train
 
 import (
@@ -7,11 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math/rand"
+	randv2 "math/rand/v2"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/distributed"
 	"github.com/gomlx/gomlx/core/tensors"
 	mldataset "github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -26,7 +31,7 @@ type Runner struct {
 	Set *dataset.Set
 	// Origin is what records say of this process. Its Devices share each training batch.
 	Origin record.Origin
-	// Checkpoints is the folder of checkpoints; empty for none.
+	// Checkpoints is the folder of checkpoints, which has to exist; empty for none.
 	Checkpoints string
 	// Log takes messages about the training's progress, a line an epoch and a line a minute.
 	Log io.Writer
@@ -56,10 +61,10 @@ type labelled struct {
 }
 
 // upload preprocesses the images that a run trains on and those that it tests on, and puts them on the device, where they stay until FinalizeAll.
-func (r *Runner) upload(ctx context.Context, run experiments.Run) (train, test labelled, err error) {
+func (r *Runner) upload(ctx context.Context, run experiments.Run) (trained, tested labelled, err error) {
 	preprocess, _, err := r.preprocessing(ctx, run)
 	if err != nil {
-		return train, test, err
+		return trained, tested, err
 	}
 	all := r.Set.Train.Len()
 	images := r.Set.Train.Slice(all-run.HeldOut, all)
@@ -78,20 +83,20 @@ func (r *Runner) upload(ctx context.Context, run experiments.Run) (train, test l
 		set, err := mldataset.InMemoryFromData(r.Backend, name, []any{processed}, []any{tensors.FromFlatDataAndDimensions(labels, len(labels), 1)})
 		return labelled{set, images.Labels}, err
 	}
-	if train, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
-		return train, test, err
+	if trained, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
+		return trained, tested, err
 	}
-	if test, err = onDevice("test", images); err != nil {
-		train.FinalizeAll()
+	if tested, err = onDevice("test", images); err != nil {
+		trained.FinalizeAll()
 	}
-	return train, test, err
+	return trained, tested, err
 }
 
 // preprocessing returns the run's preprocessing, and the inverse of its whitening [D, D]; nil without whitening. The whitening is fitted on exactly the
 // images that the run trains on.
 func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (
 	preprocess func(dataset.Images) (*tensors.Tensor, error), inverse *tensors.Tensor, err error) {
-	train := r.Set.Train.Slice(0, run.TrainImages)
+	images := r.Set.Train.Slice(0, run.TrainImages)
 	switch run.Hyper.Preprocessing {
 	case experiments.Raw:
 		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil, nil
@@ -100,8 +105,8 @@ func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (
 			return dataset.NormalizeContrast(r.Backend, images)
 		}, nil, nil
 	}
-	fmt.Fprintf(r.Log, "whitening %d images (fitting takes up to a minute, once)\n", train.Len())
-	whitening, err := dataset.Fit(ctx, r.Backend, train, run.Hyper.ZCAEpsilon)
+	fmt.Fprintf(r.Log, "whitening %d images (fitting takes up to a minute, once)\n", images.Len())
+	whitening, err := dataset.Fit(ctx, r.Backend, images, run.Hyper.ZCAEpsilon)
 	if err != nil {
 		return nil, nil, fmt.Errorf("whitening the training images: %w", err)
 	}
@@ -151,3 +156,67 @@ func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model
 	}
 	return images, scores, nil
 }
+
+// batches returns the run's training batches from the present step onwards. Of N devices the first takes the first Nth of a batch's images, and so
+// on. XLA (Shardy) splits the training step. The step itself stays as declared: it sees whole batches, and so the same random numbers. Each device
+// holds all variables.
+func (s *trainingRun) batches() (train.Dataset, error) {
+	devices := max(1, s.runner.Origin.Devices)
+	parts := &epochs{images: s.train.InMemoryDataset, run: s.run, from: s.step(), parts: devices}
+	if devices == 1 {
+		return parts, nil
+	}
+	mesh, err := distributed.NewDeviceMesh([]int{devices}, []string{"batch"})
+	if err != nil {
+		return nil, err
+	}
+	split, err := distributed.BuildSpec(mesh).S("batch").Done()
+	if err != nil {
+		return nil, err
+	}
+	specs := []*distributed.ShardingSpec{split}
+	return mldataset.NewDistributedAccumulator(s.runner.Backend, parts, distributed.AutoSharding, specs, specs, nil)
+}
+
+// epochs are the training batches from a step onwards, without end, each in equal parts. The order of the images depends on the run's seed
+// and the epoch alone, so a run that goes on sees what it would have seen.
+type epochs struct {
+	images      *mldataset.InMemoryDataset
+	run         experiments.Run
+	from, parts int
+}
+
+// Name of the data set.
+func (e *epochs) Name() string { return "training" }
+
+// Iter yields parts of batches: images [B/parts, H, W, C] and labels [B/parts, 1].
+func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
+	return func(yield func(train.Batch, error) bool) {
+		steps := e.run.StepsPerEpoch()
+		skip := e.from % steps * e.parts
+		for epoch := e.from / steps; ; epoch++ {
+			order := rand.New(&stream{*randv2.NewPCG(uint64(e.run.Stream(experiments.Order, epoch)), 0)})
+			images := e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Hyper.Batch/e.parts, true).TakeN(steps * e.parts)
+			for part, err := range images.Iter() {
+				if skip > 0 && err == nil {
+					skip--
+					if err = part.Finalize(); err == nil {
+						continue
+					}
+				}
+				if !yield(part, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// stream makes a generator of math/rand/v2 a source of math/rand, which GoMLX takes. (That package's own source knows 2³¹ seeds alone.)
+type stream struct{ randv2.PCG }
+
+// Int63 is a random number of 63 bits.
+func (s *stream) Int63() int64 { return int64(s.Uint64() >> 1) }
+
+// Seed is part of the interface; nobody calls it.
+func (s *stream) Seed(seed int64) { s.PCG.Seed(uint64(seed), 0) }

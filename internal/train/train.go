@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +25,6 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
-	"ebsscgo/internal/safefile"
 )
 
 // Train trains a run and measures it. It returns the record, still without decodings and checksums, and the trained model. A run that was
@@ -37,14 +35,6 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished recor
 	if devices := max(1, r.Origin.Devices); run.Hyper.Batch%devices != 0 {
 		return finished, nil, fmt.Errorf("batch_size=%d cannot be shared by %d devices: take a multiple of %[2]d with --set batch_size=…, or other --devices",
 			run.Hyper.Batch, devices)
-	}
-	if r.Checkpoints != "" {
-		if err := os.MkdirAll(r.Checkpoints, 0o755); err != nil {
-			return finished, nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
-		}
-		if err := safefile.RemoveUnfinished(r.Checkpoints, s.ID); err != nil {
-			return finished, nil, err
-		}
 	}
 	if s.train, s.test, err = r.upload(ctx, run); err != nil {
 		return finished, nil, err
@@ -119,7 +109,7 @@ func (s *trainingRun) steps() (err error) {
 	if s.step() >= all {
 		return nil
 	}
-	loop := s.loop(s.graph)
+	loop := s.loop(trainingGraph(s.run))
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("epoch", 0, s.onStep)
 	s.say("compiling %s", s.ID)
@@ -143,10 +133,12 @@ func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *
 		newOptimizer(s.run, s.runner.Backend), []metric.Interface{metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil)}, nil))
 }
 
-// graph is the training graph: images [N, H, W, C] to class scores [N, Y].
-func (s *trainingRun) graph(scope *model.Scope, images *Node) *Node {
-	cosineschedule.New(scope, images.Graph(), images.DType()).FromScope().Done()
-	return s.run.Network.Forward(scope, s.run.Hyper.Hyper, augment(scope, s.run.Hyper, images)).Scores
+// trainingGraph builds the training graph of a run: images [N, H, W, C] to class scores [N, Y].
+func trainingGraph(run experiments.Run) func(scope *model.Scope, images *Node) *Node {
+	return func(scope *model.Scope, images *Node) *Node {
+		cosineschedule.New(scope, images.Graph(), images.DType()).FromScope().Done()
+		return run.Network.Forward(scope, run.Hyper.Hyper, augment(scope, run.Hyper, images)).Scores
+	}
 }
 
 // errorGraph is the share of a batch's images, in percent, whose highest score is not their label's.
