@@ -1,10 +1,10 @@
 package train_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
@@ -111,19 +110,41 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	replaced := func(content []byte) func(string) error {
 		return func(path string) error { return os.WriteFile(path, content, 0o600) }
 	}
-	for name, damage := range map[string]func(path string) error{
+	_, arrays, _ := bytes.Cut(good, []byte("\n"))
+	damages := map[string]func(path string) error{
 		"truncated":      replaced(good[:len(good)*9/10]),
 		"empty":          replaced(nil),
 		"another format": replaced(bytes.Replace(good, []byte("checkpoint 2"), []byte("checkpoint 3"), 1)),
-		"no .npz":        replaced(fmt.Appendf(nil, "%s%s\nnull", head[:len(head)-64], train.Checksum([]byte("null")))),
-		"nothing in it":  replaced(fmt.Appendf(nil, "%s%s\n", head[:len(head)-64], train.Checksum(nil))),
+		"no .npz":        replaced(train.Sealed([]byte("null"))),
+		"nothing in it":  replaced(train.Sealed(nil)),
+		"compressed":     replaced(train.Sealed(rezipped(t, arrays, zip.Deflate, func(n string, c []byte) (string, []byte) { return n, c }))),
 		"a pipe":         func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)) },
 		"a folder":       func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
-		"no progress": func(path string) error {
-			content, err := train.WriteArrays(map[string]*tensors.Tensor{}, "another", 1)
-			return errors.Join(err, os.WriteFile(path, fmt.Appendf(nil, "%s%s\n%s", head[:len(head)-64], train.Checksum(content), content), 0o600))
-		},
+	}
+	all := wrongs()
+	for what, edit := range map[string][3]string{
+		"fewer steps":    {"progress", `"Steps":2`, `"Steps":1`},
+		"negative steps": {"progress", `"Steps":2`, `"Steps":-3`},
+		"no progress":    {"progress", `"Steps":2`, `"Steps":`},
+		"another moment": {"AdamOptimizer/conv7/offset_1st_moment", "<f4", "<i4"},
 	} {
+		all[what] = func(name string, content []byte) (string, []byte) {
+			if name == edit[0]+".npy" {
+				content = bytes.Replace(content, []byte(edit[1]), []byte(edit[2]), 1)
+			}
+			return name, content
+		}
+	}
+	all["no moment"] = func(name string, content []byte) (string, []byte) {
+		if name == "AdamOptimizer/conv7/offset_2nd_moment.npy" {
+			return name, nil
+		}
+		return name, content
+	}
+	for what, change := range all {
+		damages[what] = replaced(train.Sealed(rezipped(t, arrays, zip.Store, change)))
+	}
+	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			require.NoError(t, os.CopyFS(folder, os.DirFS(original)))

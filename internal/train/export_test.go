@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/gomlx/compute"
@@ -27,6 +28,11 @@ var (
 	Halved        = func(x *tensors.Tensor) (*tensors.Tensor, error) { return converted(x, float16.FromFloat32) }
 	Checksum      = checksum
 )
+
+// Sealed is the checkpoint with these arrays.
+func Sealed(arrays []byte) []byte {
+	return fmt.Appendf(nil, "%s%s\n%s", checkpointHead, checksum(arrays), arrays)
+}
 
 // CheckpointFiles are a run's newest checkpoint and the one before it.
 func CheckpointFiles(folder string, run experiments.Run) (newest, previous string) {

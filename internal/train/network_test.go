@@ -1,6 +1,7 @@
 package train_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"os"
 	"syscall"
@@ -55,23 +56,8 @@ func TestNetworkFiles(t *testing.T) {
 	require.NoError(t, err)
 	requireVariables(t, variables, run.Network.Variables(loaded), 1e-3)
 
-	const name = "conv7/thresholds"
-	shape := variables[name].Shape()
-	for what, change := range map[string]func(arrays map[string]*tensors.Tensor){
-		"renamed": func(arrays map[string]*tensors.Tensor) {
-			arrays["conv7/threshold"] = arrays[name]
-			delete(arrays, name)
-		},
-		"missing":    func(arrays map[string]*tensors.Tensor) { delete(arrays, name) },
-		"additional": func(arrays map[string]*tensors.Tensor) { arrays["conv8/thresholds"] = arrays[name] },
-		"reshaped": func(arrays map[string]*tensors.Tensor) {
-			arrays[name] = tensors.FromFlatDataAndDimensions(make([]float32, shape.Size()), shape.Size())
-		},
-		"float64": func(arrays map[string]*tensors.Tensor) {
-			arrays[name] = tensors.FromFlatDataAndDimensions(make([]float64, shape.Size()), shape.Dimensions...)
-		},
-	} {
-		file, matching := changed(change), r
+	for what, change := range wrongs() {
+		file, matching := rezipped(t, good, zip.Store, change), r
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		_, err := train.LoadNetwork(r, folder)
 		require.ErrorContains(t, err, "SHA-256", what)
@@ -79,6 +65,9 @@ func TestNetworkFiles(t *testing.T) {
 		_, err = train.LoadNetwork(matching, folder)
 		require.ErrorContains(t, err, path+" is not good", what)
 	}
+	again, _, err := train.EncodeNetwork(run, store)
+	require.NoError(t, err)
+	require.Equal(t, good, again)
 	require.NoError(t, os.Remove(path))
 	_, err = train.LoadNetwork(r, folder)
 	require.ErrorContains(t, err, "is not here")
