@@ -102,7 +102,7 @@ func TestEditsAreNamed(t *testing.T) {
 		{"Origin", `"Cores": 2`, `"Cores": 0`},
 		{"Curve", `"Epoch": 2`, `"Epoch": 3`},
 		{"Network", `"HalfSHA256": "01`, `"HalfSHA256": "x1`},
-		{"Seconds", `"Seconds": 12`, `"Seconds":  12`}, // not as this program writes it
+		{"SHA256", `"Seconds": 12`, `"Seconds":  12`}, // not as this program writes it
 		{"text", `"Seconds": 12`, `"Second": 12`},
 		{"text", `"Seconds": 12`, `"Seconds": "12"`},
 		{"text", `"Format"`, `"Unknown": 1, "Format"`},
