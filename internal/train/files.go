@@ -1,11 +1,15 @@
 package train
 
 import (
+	"archive/zip"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,9 +18,11 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/dtypes/float16"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/metric"
@@ -150,22 +156,13 @@ func (s *trainingRun) load(path string) error {
 	if err != nil {
 		return err
 	}
-	want := map[string]shapes.Shape{}
-	for v := range store.IterVariables() {
-		want[nameOf(v)] = v.Shape()
-	}
-	variables, text, err := readArrays(arrays, want, progressName)
+	text, err := readArrays(arrays, store, progressName)
 	if err != nil {
 		return err
 	}
 	var p progress
 	if err := json.Unmarshal(text, &p); err != nil {
 		return err
-	}
-	for v := range store.IterVariables() {
-		if err := v.SetValue(variables[nameOf(v)]); err != nil {
-			return err
-		}
 	}
 	taken, steps := int(optimizer.GetGlobalStep(store)), s.run.StepsPerEpoch()
 	switch {
@@ -207,3 +204,180 @@ func InitialNetwork(backend compute.Backend, run experiments.Run) (*model.Store,
 	}
 	return store, store.InitializeVariables(backend, nil)
 }
+
+// Networks is the folder of trained networks in a profile's results. Each finished run has one file there, <ID>.npz: the network's
+// variables by name ("conv1/dictionary"), and the run's description, JSON in bytes ("run"). docs/scores.py reads it with NumPy alone.
+const Networks = "networks"
+
+// runName is the array of a network's file that holds the run's description.
+const runName = "run"
+
+// maxNetworkSize is the size in bytes of the largest file that is taken for a network or a checkpoint.
+const maxNetworkSize = 1 << 30
+
+// NetworkFile is the file of a run's trained network; folder is that of the profile's results.
+func NetworkFile(folder, id string) string { return filepath.Join(folder, Networks, id+".npz") }
+
+// EncodeNetwork returns the file of the trained network in a store, and its checksums. The same network always gives the same bytes.
+func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.Network, err error) {
+	variables := run.Network.Variables(store)
+	if file, err = writeArrays(variables, runName, run); err != nil {
+		return nil, sums, err
+	}
+	for name, value := range variables {
+		if variables[name], err = converted(value, float16.FromFloat32); err != nil {
+			return nil, sums, err
+		}
+	}
+	half, err := writeArrays(variables, runName, run)
+	return file, record.Network{SHA256: checksum(file), HalfSHA256: checksum(half)}, err
+}
+
+// converted is a tensor with each of its numbers converted.
+func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) (*tensors.Tensor, error) {
+	from, err := tensors.CopyFlatData[From](value)
+	if err != nil {
+		return nil, err
+	}
+	to := make([]To, len(from))
+	for i, x := range from {
+		to[i] = convert(x)
+	}
+	return tensors.FromFlatDataAndDimensions(to, value.Shape().Dimensions...), nil
+}
+
+// checksum is the SHA-256 of a file.
+func checksum(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
+
+// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of their names. (GoMLX's writer takes them in
+// a random order.)
+func writeArrays(variables map[string]*tensors.Tensor, described string, description any) ([]byte, error) {
+	text, err := json.Marshal(description)
+	if err != nil {
+		return nil, err
+	}
+	arrays := maps.Clone(variables)
+	arrays[described] = tensors.FromValue(text)
+	var file bytes.Buffer
+	archive := zip.NewWriter(&file)
+	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+		entry, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+		if err == nil {
+			err = numpy.ToNpyWriter(arrays[name], entry)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("writing %s: %w", name, err)
+		}
+	}
+	err = archive.Close()
+	return file.Bytes(), err
+}
+
+// readArrays reads a file of writeArrays into a store, which must have exactly its variables with their shapes; any other file is an error. It takes
+// no more memory than they do. It returns the description.
+func readArrays(file []byte, store *model.Store, described string) (text []byte, err error) {
+	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	missing := map[string]*model.Variable{described: nil}
+	for v := range store.IterVariables() {
+		missing[nameOf(v)] = v
+	}
+	for _, entry := range archive.File {
+		name := strings.TrimSuffix(entry.Name, ".npy")
+		v, ok := missing[name]
+		if !ok || entry.Method != zip.Store {
+			return nil, fmt.Errorf("the run has no array like its %.100q", entry.Name)
+		}
+		delete(missing, name)
+		array, err := entry.Open()
+		if err != nil {
+			return nil, err
+		}
+		content, err := io.ReadAll(array) // a part of the file
+		if err == nil && name == described {
+			_, text, _ = bytes.Cut(content, []byte("\n"))
+		} else if err == nil {
+			err = readArray(content, v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for name := range missing {
+		return nil, fmt.Errorf("it has no %s", name)
+	}
+	return text, nil
+}
+
+// readArray sets a variable to an array as GoMLX writes it. (GoMLX's reader takes any shape, for which it allocates, and panics at some.)
+func readArray(content []byte, v *model.Variable) error {
+	var expected bytes.Buffer
+	size := int(v.Shape().ByteSize())
+	if size > len(content) {
+		return fmt.Errorf("%d bytes are too few for %s", len(content), v.Shape())
+	}
+	value := tensors.FromShape(v.Shape())
+	if err := numpy.ToNpyWriter(value, &expected); err != nil {
+		return err
+	}
+	header := expected.Bytes()[:expected.Len()-size]
+	if len(content) != expected.Len() || !bytes.HasPrefix(content, header) {
+		return fmt.Errorf("its header is not that of %s", v.Shape())
+	}
+	return errors.Join(value.MutableBytes(func(data []byte) { copy(data, content[len(header):]) }), v.SetValue(value))
+}
+
+// LoadNetwork reads the trained network of a recorded run from its file: the store has its variables. The file must have one of the record's
+// checksums, and exactly the variables of the run's network.
+func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
+	path := NetworkFile(folder, r.ID)
+	store, err := loadNetwork(r, path)
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it with %s --results and another folder", r.ID, path, r.Command)
+	case errors.As(err, &errno): // the network may well be good
+		return nil, fmt.Errorf("reading network %s: %w", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("network %s is not good (%w): remove it and the record, and run the experiment again", path, err)
+	}
+	return store, nil
+}
+
+func loadNetwork(r record.Record, path string) (*model.Store, error) {
+	file, err := safefile.Read(path, maxNetworkSize)
+	if err != nil {
+		return nil, err
+	}
+	dtype := dtypes.Float32
+	switch checksum(file) {
+	case r.Network.SHA256:
+	case r.Network.HalfSHA256:
+		dtype = dtypes.Float16
+	default:
+		return nil, errors.New("its SHA-256 is not the one in its record")
+	}
+	all, err := r.Run.Network.Shapes()
+	if err != nil {
+		return nil, err
+	}
+	store := newStore(r.Run)
+	for name, dimensions := range all {
+		store.VariableWithShape(name, shapes.Make(dtype, dimensions...), nil)
+	}
+	if _, err := readArrays(file, store, runName); err != nil || dtype == dtypes.Float32 {
+		return store, err
+	}
+	for v := range store.IterVariables() {
+		value, err := converted(v.MustValue(), float16.Float16.Float32)
+		if err := errors.Join(err, v.SetValue(value)); err != nil {
+			return nil, err
+		}
+	}
+	return store, nil
+}
+
+// nameOf is a variable's name in files.
+func nameOf(v *model.Variable) string { return strings.TrimPrefix(v.Path(), model.RootScopePath) }
