@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -149,6 +150,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 			folder := t.TempDir()
 			require.NoError(t, os.CopyFS(folder, os.DirFS(original)))
 			newest, previous := train.CheckpointFiles(folder, run)
+			require.NoError(t, os.MkdirAll(filepath.Join(newest+".broken", "full"), 0o700)) // of an earlier time
 			require.NoError(t, damage(newest))
 			step, log, err := train.Restore(xla, folder, run)
 			require.NoError(t, err)
@@ -161,6 +163,11 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, step, "without a good one, training starts anew")
 			require.Contains(t, log, filepath.Base(previous)+" is not good")
+			require.Equal(t, 1, strings.Count(log, "\n"), "one line")
+			require.NoError(t, train.RemoveCheckpoints(folder, run.ID()))
+			left, err := os.ReadDir(folder)
+			require.NoError(t, err)
+			require.Empty(t, left)
 		})
 	}
 	t.Run("random numbers", func(t *testing.T) { // of the epoch that follows, whatever was drawn before

@@ -81,9 +81,6 @@ func (s *trainingRun) checkpoint(suffix string) string {
 // save writes a checkpoint in one step, after moving the present one aside. A kill in between leaves the previous one. A model with values that are
 // not finite is not saved.
 func (s *trainingRun) save() error {
-	if s.runner.Checkpoints == "" {
-		return nil
-	}
 	variables := map[string]*tensors.Tensor{}
 	for v := range s.store.IterVariables() {
 		if strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
@@ -124,7 +121,7 @@ func (s *trainingRun) restore() (err error) {
 		err := s.load(path)
 		var errno syscall.Errno
 		switch {
-		case s.runner.Checkpoints == "" || errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err == nil:
 			s.say("resumed at step %d of %d, from %s", s.step(), s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
@@ -225,25 +222,19 @@ func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums r
 		return nil, sums, err
 	}
 	for name, value := range variables {
-		if variables[name], err = converted(value, float16.FromFloat32); err != nil {
-			return nil, sums, err
-		}
+		variables[name] = converted(value, float16.FromFloat32)
 	}
 	half, err := writeArrays(variables, runName, run)
 	return file, record.Network{SHA256: checksum(file), HalfSHA256: checksum(half)}, err
 }
 
 // converted is a tensor with each of its numbers converted.
-func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) (*tensors.Tensor, error) {
-	from, err := tensors.CopyFlatData[From](value)
-	if err != nil {
-		return nil, err
+func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) *tensors.Tensor {
+	var to []To
+	for _, x := range tensors.MustCopyFlatData[From](value) {
+		to = append(to, convert(x))
 	}
-	to := make([]To, len(from))
-	for i, x := range from {
-		to[i] = convert(x)
-	}
-	return tensors.FromFlatDataAndDimensions(to, value.Shape().Dimensions...), nil
+	return tensors.FromFlatDataAndDimensions(to, value.Shape().Dimensions...)
 }
 
 // checksum is the SHA-256 of a file.
@@ -371,8 +362,7 @@ func loadNetwork(r record.Record, path string) (*model.Store, error) {
 		return store, err
 	}
 	for v := range store.IterVariables() {
-		value, err := converted(v.MustValue(), float16.Float16.Float32)
-		if err := errors.Join(err, v.SetValue(value)); err != nil {
+		if err := v.SetValue(converted(v.MustValue(), float16.Float16.Float32)); err != nil {
 			return nil, err
 		}
 	}

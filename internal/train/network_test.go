@@ -46,8 +46,7 @@ func TestNetworkFiles(t *testing.T) {
 	}
 	half := changed(func(arrays map[string]*tensors.Tensor) {
 		for name := range variables {
-			arrays[name], err = train.Halved(arrays[name])
-			require.NoError(t, err)
+			arrays[name] = train.Halved(arrays[name])
 		}
 	})
 	require.Equal(t, sums.HalfSHA256, train.Checksum(half))

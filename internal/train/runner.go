@@ -31,7 +31,7 @@ type Runner struct {
 	Set *dataset.Set
 	// Origin is what records say of this process. Its Devices share each training batch.
 	Origin record.Origin
-	// Checkpoints is the folder of checkpoints, which has to exist; empty for none.
+	// Checkpoints is the folder of checkpoints, which has to exist.
 	Checkpoints string
 	// Log takes messages about the training's progress, a line an epoch and a line a minute.
 	Log io.Writer

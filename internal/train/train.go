@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -320,11 +321,7 @@ func (s *trainingRun) measure() (r record.Record, err error) {
 
 // digits writes classes as text, a digit each.
 func digits(classes []uint8) string {
-	text := make([]byte, len(classes))
-	for i, class := range classes {
-		text[i] = '0' + class
-	}
-	return string(text)
+	return string(bytes.Map(func(class rune) rune { return '0' + class }, classes))
 }
 
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
