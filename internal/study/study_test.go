@@ -100,6 +100,8 @@ func TestSession(t *testing.T) {
 	folder, id := filepath.Join(results, "smoke-mnist-unknown"), runs[0].ID()
 	require.Equal(t, folder, s.Folder(runner.Set.Name))
 
+	require.NoError(t, os.MkdirAll(runner.Checkpoints, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(runner.Checkpoints, "."+id+".ckpt123"), nil, 0o600)) // of a kill while a checkpoint was written
 	reports, diverged, err := s.Run(t.Context(), experiments.Suite{study})
 	require.NoError(t, err)
 	require.NoError(t, diverged)
