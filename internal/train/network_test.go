@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -80,5 +81,17 @@ func requireVariables(t *testing.T, want, got map[string]*tensors.Tensor, delta 
 	require.Len(t, got, len(want))
 	for name := range want {
 		require.True(t, want[name].InDelta(got[name], delta), name)
+	}
+}
+
+// The networks that are committed are read.
+func TestCommittedNetworks(t *testing.T) {
+	const folder = "../../results/quick"
+	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
+	require.NoError(t, err)
+	require.NotEmpty(t, records)
+	for _, r := range records {
+		_, err := train.LoadNetwork(r, folder)
+		require.NoError(t, err)
 	}
 }
