@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/report"
@@ -97,7 +99,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 
 // run trains the experiments that the flags select, and prints their tables and where all of it stands.
 func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experiments.Suite) (err error) {
-	flags.Out = stdout
+	flags.Out, flags.Terminal = stdout, term.IsTerminal(int(os.Stdout.Fd()))
 	for _, name := range flags.only {
 		owner, _, err := study.Suite.Experiment(name)
 		if _, other := studies.Study(owner.Name); err == nil && other != nil {

@@ -3,14 +3,17 @@ package record
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"ebsscgo/internal/safefile"
 )
@@ -38,7 +41,7 @@ func (r Record) Save(folder string) (Record, error) {
 		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)
 	}
 	path := Path(folder, r.ID)
-	if err := r.check(path); err != nil {
+	if err := r.check(path, text); err != nil {
 		return Record{}, err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -66,11 +69,11 @@ func Load(path string) (r Record, err error) {
 	if err := decoder.Decode(&r); err != nil {
 		return Record{}, refused(path, "text", err)
 	}
-	if err := r.check(path); err != nil {
+	if err := r.check(path, text); err != nil {
 		return Record{}, err
 	}
 	if _, written, err := r.sealed(); err != nil || !bytes.Equal(text, written) {
-		return Record{}, refused(path, firstDifference(text, written), errors.New("the file was changed after it was written"))
+		return Record{}, refused(path, "SHA256", errors.New("the file was changed after it was written"))
 	}
 	return r, nil
 }
@@ -112,16 +115,154 @@ func (r Record) sealed() (Record, []byte, error) {
 	return r, append(text, '\n'), err
 }
 
-// firstDifference names the line, by its field, at which two texts differ.
-func firstDifference(text, written []byte) string {
-	lines, field := strings.Split(string(text), "\n"), "text"
-	for i, line := range strings.Split(string(written), "\n") {
-		if name, _, ok := strings.Cut(strings.TrimLeft(line, "\t"), `": `); ok && strings.HasPrefix(name, `"`) {
-			field = strings.TrimPrefix(name, `"`)
+// check computes again what can be computed, and names the first field that does not fit. text is that of the record's file.
+func (r Record) check(path string, text []byte) error {
+	run := r.Run
+	if err := r.textError(text); err != nil { // first: errors quote texts
+		return refused(path, "text", err)
+	}
+	if err := run.Validate(); err != nil {
+		return refused(path, "Run", err)
+	}
+	variables, err := run.Network.Shapes()
+	parameters := 0.0
+	for _, dimensions := range variables {
+		size := 1.0
+		for _, d := range dimensions {
+			size *= math.Abs(float64(d)) // which a product of large sizes may have turned
 		}
-		if i >= len(lines) || lines[i] != line {
-			break
+		parameters += size
+	}
+	for _, field := range []struct {
+		name string
+		err  error
+	}{
+		{"Format", equal(r.Format, Format)},
+		{"ID", errors.Join(equal(r.ID, run.ID()), equal(r.ID+suffix, filepath.Base(path)))},
+		{"Overrides", r.Overrides.Validate()},
+		{"Parameters", errors.Join(err, equal(float64(r.Parameters), parameters), within(1, 1<<30, &parameters))},
+		{"Labels", r.classesError(r.Labels)},
+		{"Predictions", r.classesError(r.Predictions)},
+		{"TestErr", equal(r.TestErr, ErrorRate(r.Predictions, r.Labels))},
+		{"TrainErr", within(0, 100, &r.TrainErr)},
+		{"TrainLoss", within(0, math.MaxFloat32, &r.TrainLoss)},
+		{"TestLoss", within(0, math.MaxFloat32, &r.TestLoss)},
+		{"Penalty", within(0, math.MaxFloat32, &r.Penalty)},
+		{"Seconds", within(0, 1e9, &r.Seconds)},
+		{"Origin", within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices)))},
+		{"Curve", r.curveError()},
+		{"Decodings", r.decodingsError()},
+		{"Network", errors.Join(shaError(r.Network.SHA256), shaError(r.Network.HalfSHA256))},
+	} {
+		if field.err != nil {
+			return refused(path, field.name, field.err)
 		}
 	}
-	return field
+	return nil
+}
+
+func (r Record) curveError() error {
+	if err := equal(len(r.Curve), r.Run.Epochs); err != nil {
+		return fmt.Errorf("its number of epochs: %w", err)
+	}
+	for i, epoch := range r.Curve {
+		err := errors.Join(equal(epoch.Epoch, i+1), equal(epoch.Step, (i+1)*r.Run.StepsPerEpoch()), equal(epoch.Trace != nil, r.Run.Traced),
+			within(0, math.MaxFloat32, &epoch.BatchLoss), within(0, 100, &epoch.BatchErr), within(0, 1e9, &epoch.Seconds))
+		if t := epoch.Trace; t != nil {
+			err = errors.Join(err, within(0, math.MaxFloat32, &t.TrainLoss), within(0, 100, &t.TrainErr, &t.TestErr))
+		}
+		if err != nil {
+			return fmt.Errorf("epoch %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (r Record) decodingsError() error {
+	if err := equal(r.Decodings != nil, r.Run.Decoded); err != nil || r.Decodings == nil {
+		return err
+	}
+	for _, levels := range [][]Level{r.Decodings.Trained, r.Decodings.Untrained} {
+		blocks := r.Run.Network.Blocks()
+		if err := equal(len(levels), len(blocks)); err != nil {
+			return fmt.Errorf("its number of blocks: %w", err)
+		}
+		for i, l := range levels {
+			err := errors.Join(equal(l.Block, blocks[i].Name), within(0, 1, l.Difference, l.InkShare, l.InkArea, l.BiasSpread))
+			for _, d := range []Reconstruction{l.Linear, l.Rectified} {
+				err = errors.Join(err, within(-1, 1, &d.Cosine, d.ImageCosine, d.ImageControl), within(-1, 0.999999, &d.Control))
+			}
+			if err != nil {
+				return fmt.Errorf("block %d: %w", i+1, err)
+			}
+		}
+	}
+	for _, figure := range r.Decodings.Figures {
+		if figure.File != filepath.Base(figure.File) || filepath.Ext(figure.File) != ".png" {
+			return fmt.Errorf("%.100q is no figure's name", figure.File)
+		}
+		if err := shaError(figure.SHA256); err != nil {
+			return err
+		}
+	}
+	return errors.Join(within(0, 1e9, &r.Decodings.Seconds), within(1, float64(r.Run.TestImages), new(float64(r.Decodings.Images))))
+}
+
+// ErrorRate is the share of images, in percent, whose prediction is not their label. Both are a character an image, equally long.
+func ErrorRate(predictions, labels string) float64 {
+	wrong := 0
+	for i := range min(len(predictions), len(labels)) {
+		if predictions[i] != labels[i] {
+			wrong++
+		}
+	}
+	return 100 * float64(wrong) / float64(len(labels))
+}
+
+// equal is an error where a value is not the one that was computed again.
+func equal[T comparable](value, computed T) error {
+	if value != computed {
+		return fmt.Errorf("it says %v, and computed again it is %v", value, computed)
+	}
+	return nil
+}
+
+// classesError is an error where a text is not a class, a digit, for each test image.
+func (r Record) classesError(text string) error {
+	if len(text) != r.Run.TestImages || strings.Trim(text, "0123456789"[:min(10, r.Run.Network.Classes)]) != "" {
+		return fmt.Errorf("it is not one of %d classes for each of %d images", r.Run.Network.Classes, r.Run.TestImages)
+	}
+	return nil
+}
+
+// within is an error where a value that is there is not between two others.
+func within(least, most float64, values ...*float64) error {
+	for _, value := range values {
+		if value != nil && !(*value >= least && *value <= most) {
+			return errors.New("a number is out of range")
+		}
+	}
+	return nil
+}
+
+// textError is an error where a name or another text of the record's file is too long, or has characters that a terminal or a page takes for
+// commands.
+func (r Record) textError(file []byte) error {
+	tokens := json.NewDecoder(bytes.NewReader(file))
+	for token, err := tokens.Token(); err == nil; token, err = tokens.Token() {
+		text, _ := token.(string)
+		long := len(text) > 2000 && text != r.Predictions && text != r.Labels
+		if long || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			return fmt.Errorf("%.40q… is too long or not printable", text)
+		}
+	}
+	return nil
+}
+
+// shaError is an error where a text is no SHA-256 in hexadecimal digits.
+func shaError(text string) error {
+	if sum, err := hex.DecodeString(text); err != nil || len(sum) != 32 {
+		return fmt.Errorf("%.70q is no SHA-256", text)
+	}
+	return nil
 }

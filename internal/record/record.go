@@ -151,30 +151,20 @@ type Figure struct {
 
 // Value is a quantity of the run, of a block and of the network before training as the term says; nil if it was not measured.
 func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *float64 {
-	switch quantity {
-	case experiments.TestErr:
-		return &r.TestErr
-	case experiments.TrainErr:
-		return &r.TrainErr
-	case experiments.TrainLoss:
-		return &r.TrainLoss
-	}
-	if r.Decodings == nil {
-		return nil
-	}
-	levels := r.Decodings.Trained
-	if term.Untrained {
+	all := map[experiments.Quantity]*float64{experiments.TestErr: &r.TestErr, experiments.TrainErr: &r.TrainErr, experiments.TrainLoss: &r.TrainLoss}
+	var levels []Level
+	if r.Decodings != nil && term.Untrained {
 		levels = r.Decodings.Untrained
+	} else if r.Decodings != nil {
+		levels = r.Decodings.Trained
 	}
 	for _, level := range levels {
 		if level.Block == term.Block {
-			return map[experiments.Quantity]*float64{
-				experiments.LinearFidelity: new(level.Linear.Fidelity()), experiments.RectifiedFidelity: new(level.Rectified.Fidelity()),
-				experiments.ClassDifference: level.Difference, experiments.BiasSpread: level.BiasSpread,
-			}[quantity]
+			all[experiments.LinearFidelity], all[experiments.RectifiedFidelity] = new(level.Linear.Fidelity()), new(level.Rectified.Fidelity())
+			all[experiments.ClassDifference], all[experiments.BiasSpread] = level.Difference, level.BiasSpread
 		}
 	}
-	return nil
+	return all[quantity]
 }
 
 // Learned says whether the network errs on the training images by more than 5 points less than chance does.

@@ -97,12 +97,12 @@ func TestEditsAreNamed(t *testing.T) {
 		{"Penalty", `"Penalty": 0.25`, `"Penalty": 1e300`},
 		{"Labels", `"Labels": "0`, `"Labels": "x`},
 		{"Predictions", `"Predictions": "`, `"Predictions": "0`},
-		{"Command", `"Command": "`, `"Command": "\u001b`},
-		{"Origin", `"CPU": "`, `"CPU": "\u009b`},
+		{"text", `"Command": "`, `"Command": "\u001b`},
+		{"text", `"CPU": "`, `"CPU": "\u009b`},
 		{"Origin", `"Cores": 2`, `"Cores": 0`},
 		{"Curve", `"Epoch": 2`, `"Epoch": 3`},
 		{"Network", `"HalfSHA256": "01`, `"HalfSHA256": "x1`},
-		{"Seconds", `"Seconds": 12`, `"Seconds":  12`}, // not as this program writes it
+		{"SHA256", `"Seconds": 12`, `"Seconds":  12`}, // not as this program writes it
 		{"text", `"Seconds": 12`, `"Second": 12`},
 		{"text", `"Seconds": 12`, `"Seconds": "12"`},
 		{"text", `"Format"`, `"Unknown": 1, "Format"`},
@@ -152,14 +152,29 @@ func TestSaveRefuses(t *testing.T) {
 		"a figure without sum":  func(r *record.Record) { r.Decodings.Figures[0].SHA256 = "00" },
 		"a title for terminals": func(r *record.Record) { r.Decodings.Figures[0].Title = "\x1b[2J" },
 		"no network":            func(r *record.Record) { r.Network.SHA256 = "" },
-		"an unknown optimizer":  func(r *record.Record) { r.Run.Hyper.Optimizer = "sgd" },
+		"an unknown optimizer":  func(r *record.Record) { r.Run.Hyper.Optimizer = "sgd\x1b[2J" },
 		"a long command":        func(r *record.Record) { r.Command = strings.Repeat("x", 5000) },
+		"a long commit":         func(r *record.Record) { r.Origin.Commit = strings.Repeat("x", 100_000) },
+		"a profile's colour":    func(r *record.Record) { r.Run.Profile = "smoke\x1b[31m" },
+		"a layer's line":        func(r *record.Record) { r.Run.Network.Layers[0].Name = "conv1\n# title" },
+		"a name from the right": func(r *record.Record) { r.Run.Dataset.Name = "mnist\u202e" },
+		"an override's bell":    func(r *record.Record) { r.Overrides.Set = "optimizer=\a" },
+		"the folder above":      func(r *record.Record) { r.Decodings.Figures[0].File = ".." },
+		"a cosine of 1e308":     func(r *record.Record) { r.Decodings.Untrained[0].Rectified.Cosine = 1e308 },
+		"a difference below 0":  func(r *record.Record) { r.Decodings.Trained[0].Difference = new(-0.1) },
+		"images below 0":        func(r *record.Record) { r.Decodings.Images = -5 },
+		"images that are not":   func(r *record.Record) { r.Decodings.Images = r.Run.TestImages + 1 },
+		"seed -1":               func(r *record.Record) { r.Run.Seed = -1 },
+		"cores below 0":         func(r *record.Record) { r.Origin.Cores = -2 },
+		"a network too large":   func(r *record.Record) { r.Run.Network.Layers[0].Block.Filters = 1 << 62 },
+		"classes too many":      func(r *record.Record) { r.Run.Network.Classes = 1 << 40 },
 	} {
 		r := made(t, "ssc-ebc17")
 		change(&r)
 		folder := t.TempDir()
 		_, err := r.Save(folder)
 		require.ErrorContains(t, err, "refused", name)
+		require.NotRegexp(t, `[^ -~α-ω₀-₉…]`, err.Error(), name)
 		entries, err := os.ReadDir(folder)
 		require.NoError(t, err)
 		require.Empty(t, entries)

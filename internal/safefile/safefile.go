@@ -46,15 +46,10 @@ func Write(path string, content []byte) error {
 	return renameio.WriteFile(path, content, 0o644, beside(path))
 }
 
-// Create begins a file that replaces the one at path when it is closed with CloseAtomicallyReplace. Cleanup drops it, unless it was closed so.
-func Create(path string) (*renameio.PendingFile, error) {
-	return renameio.NewPendingFile(path, renameio.WithPermissions(0o644), beside(path))
-}
-
 // beside keeps the temporary file out of $TMPDIR, where RemoveUnfinished would not find it after a kill.
 func beside(path string) renameio.Option { return renameio.WithTempDir(filepath.Dir(path)) }
 
-// RemoveUnfinished removes what a kill left in a folder of files whose names begin so: Write and Create write them there,
+// RemoveUnfinished removes what a kill left in a folder of files whose names begin so: Write writes them there,
 // under hidden names that end in digits. A folder that does not exist has none.
 func RemoveUnfinished(folder, prefix string) error {
 	left, err := fs.Glob(os.DirFS(folder), "."+prefix+"*[0-9]")

@@ -57,9 +57,10 @@ type Options struct {
 	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores. The zero Shard stands for all runs.
 	Jobs  int
 	Shard Shard
-	// Out takes messages, a line a call, from several runs at a time. OnEpoch is that of [train.Runner].
-	Out     io.Writer
-	OnEpoch func(run experiments.Run, curve []record.Epoch)
+	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a terminal. OnEpoch is that of [train.Runner].
+	Out      io.Writer
+	Terminal bool
+	OnEpoch  func(run experiments.Run, curve []record.Epoch)
 }
 
 // Folders are the folders in results of the profile of that name, or of all for an empty name, each with its profile: "quick", or "quick-mnist32"
@@ -146,7 +147,7 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 			return nil, err
 		}
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: made, Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
-			Log: o.Out, OnEpoch: o.OnEpoch, Places: map[string]train.Place{}}
+			Log: o.Out, Terminal: o.Terminal && o.Jobs == 1, OnEpoch: o.OnEpoch, Places: map[string]train.Place{}}
 	}
 	return s, nil
 }
@@ -304,10 +305,9 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	own := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.Images]*train.Runner{}}
 	own.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
 	for kind, r := range s.Runners {
-		origin := r.Origin
-		origin.Cores = cores
-		own.Runners[kind] = &train.Runner{Backend: own.Backend, Set: r.Set, Origin: origin, Checkpoints: r.Checkpoints, Log: r.Log,
-			OnEpoch: r.OnEpoch, Places: r.Places}
+		ofJob := *r
+		ofJob.Backend, ofJob.Origin.Cores = own.Backend, cores
+		own.Runners[kind] = &ofJob
 	}
 	return own, err
 }
@@ -332,7 +332,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 		return fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
 	}
 	defer lock.Unlock()
-	for _, folder := range []string{records, figures, networks} {
+	for _, folder := range []string{runner.Checkpoints, records, figures, networks} {
 		if err := safefile.RemoveUnfinished(folder, id); err != nil {
 			return err
 		}

@@ -105,6 +105,8 @@ func TestRun(t *testing.T) {
 	checkpoints := filepath.Join(o.Results, folder, train.Checkpoints)
 	require.NoError(t, os.MkdirAll(checkpoints, 0o755))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(checkpoints, runs[0].ID()+".lock"), 0o600), "for which nothing waits")
+	unfinished := filepath.Join(checkpoints, "."+runs[0].ID()+".ckpt123") // of a kill while a checkpoint was written
+	require.NoError(t, os.WriteFile(unfinished, nil, 0o600))
 	log.Reset()
 	reports, diverged, err := Run(t.Context(), o, study)
 	require.NoError(t, err)

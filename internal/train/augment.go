@@ -1,6 +1,8 @@
 package train
 
 import (
+	"errors"
+
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -9,17 +11,25 @@ import (
 	"ebsscgo/experiments"
 )
 
-// augmentationState is the path of the state of augmentation's random numbers: the dropout masks have another one, so that networks with
-// different masks see the same flips and crops.
-var augmentationState = model.JoinPath(model.RootScopePath, "augmentation", "state")
+// Paths of the states of random numbers, GoMLX's and that of augmentation: networks with different dropout masks see the same flips and crops.
+var (
+	dropoutState      = model.JoinPath(model.RootScopePath, model.RNGStateVariableName)
+	augmentationState = model.JoinPath(model.RootScopePath, "augmentation", "state")
+)
 
-// seedAugmentation seeds the random numbers of augmentation.
-func seedAugmentation(store *model.Store, seed int64) error {
+// seedEpoch gives an epoch of a run, from 0, random numbers of its own: for masks of dropout, and for augmentation.
+func seedEpoch(store *model.Store, run experiments.Run, epoch int) error {
+	return errors.Join(seed(store, dropoutState, run.Stream(experiments.Dropout, epoch)),
+		seed(store, augmentationState, run.Stream(experiments.Augmentation, epoch)))
+}
+
+// seed sets the state of random numbers at a path. (GoMLX's SetRNGStateFromSeed makes one without a link to its store, which several devices need.)
+func seed(store *model.Store, path string, seed int64) error {
 	state, err := RNGStateFromSeed(seed)
 	if err != nil {
 		return err
 	}
-	v, err := store.CreateVariable(augmentationState, state) // or the one that is there
+	v, err := store.CreateVariable(path, state) // or the one that is there
 	if err != nil {
 		return err
 	}

@@ -1,18 +1,18 @@
 package train_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
@@ -62,17 +62,14 @@ func TestResumeIsBitForBit(t *testing.T) {
 				_, _, err := runner.Train(&looks{context.Background(), 1 + stop[0]}, run)
 				require.ErrorIs(t, err, context.Canceled)
 				require.NotContains(t, log.String(), "not good")
-				step, _, err := train.Restore(checkpoints, run)
+				step, _, err := train.Restore(xla, checkpoints, run)
 				require.NoError(t, err)
 				require.Equal(t, stop[1], step, log.String())
 			}
 			if c.devices == 1 {
 				require.NoError(t, os.Truncate(newest, 1000))
 			}
-			unfinished := filepath.Join(checkpoints, "."+filepath.Base(newest)+"123")
-			require.NoError(t, os.WriteFile(unfinished, nil, 0o600)) // of a kill while a checkpoint was written
 			got, same := trained(t, run, set, checkpoints, c.devices)
-			require.NoFileExists(t, unfinished)
 			require.Equal(t, "stopped then test", got.Origin.Commit)
 			got.Origin = want.Origin
 			require.Equal(t, want, got)
@@ -114,50 +111,78 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	replaced := func(content []byte) func(string) error {
 		return func(path string) error { return os.WriteFile(path, content, 0o600) }
 	}
-	for name, damage := range map[string]func(path string) error{
+	_, arrays, _ := bytes.Cut(good, []byte("\n"))
+	damages := map[string]func(path string) error{
 		"truncated":      replaced(good[:len(good)*9/10]),
 		"empty":          replaced(nil),
 		"another format": replaced(bytes.Replace(good, []byte("checkpoint 2"), []byte("checkpoint 3"), 1)),
-		"no .npz":        replaced(fmt.Appendf(nil, "%s%s\nnull", head[:len(head)-64], train.Checksum([]byte("null")))),
-		"nothing in it":  replaced(fmt.Appendf(nil, "%s%s\n", head[:len(head)-64], train.Checksum(nil))),
+		"no .npz":        replaced(train.Sealed([]byte("null"))),
+		"nothing in it":  replaced(train.Sealed(nil)),
+		"compressed":     replaced(train.Sealed(rezipped(t, arrays, zip.Deflate, func(n string, c []byte) (string, []byte) { return n, c }))),
 		"a pipe":         func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)) },
 		"a folder":       func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
-		"no progress": func(path string) error {
-			content, err := train.WriteArrays(map[string]*tensors.Tensor{}, "another", 1)
-			return errors.Join(err, os.WriteFile(path, fmt.Appendf(nil, "%s%s\n%s", head[:len(head)-64], train.Checksum(content), content), 0o600))
-		},
+	}
+	all := wrongs()
+	for what, edit := range map[string][3]string{
+		"fewer steps":    {"progress", `"Steps":2`, `"Steps":1`},
+		"negative steps": {"progress", `"Steps":2`, `"Steps":-3`},
+		"no progress":    {"progress", `"Steps":2`, `"Steps":`},
+		"another moment": {"AdamOptimizer/conv7/offset_1st_moment", "<f4", "<i4"},
 	} {
+		all[what] = func(name string, content []byte) (string, []byte) {
+			if name == edit[0]+".npy" {
+				content = bytes.Replace(content, []byte(edit[1]), []byte(edit[2]), 1)
+			}
+			return name, content
+		}
+	}
+	all["no moment"] = func(name string, content []byte) (string, []byte) {
+		if name == "AdamOptimizer/conv7/offset_2nd_moment.npy" {
+			return name, nil
+		}
+		return name, content
+	}
+	for what, change := range all {
+		damages[what] = replaced(train.Sealed(rezipped(t, arrays, zip.Store, change)))
+	}
+	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			require.NoError(t, os.CopyFS(folder, os.DirFS(original)))
 			newest, previous := train.CheckpointFiles(folder, run)
+			require.NoError(t, os.MkdirAll(filepath.Join(newest+".broken", "full"), 0o700)) // of an earlier time
 			require.NoError(t, damage(newest))
-			step, log, err := train.Restore(folder, run)
+			step, log, err := train.Restore(xla, folder, run)
 			require.NoError(t, err)
 			require.Equal(t, 5, step)
 			require.Contains(t, log, filepath.Base(newest)+" is not good")
 			_, err = os.Lstat(newest + ".broken")
 			require.NoError(t, err, "it can be looked at")
 			require.NoError(t, damage(previous))
-			step, log, err = train.Restore(folder, run)
+			step, log, err = train.Restore(xla, folder, run)
 			require.NoError(t, err)
 			require.Zero(t, step, "without a good one, training starts anew")
 			require.Contains(t, log, filepath.Base(previous)+" is not good")
+			require.Equal(t, 1, strings.Count(log, "\n"), "one line")
+			require.NoError(t, train.RemoveCheckpoints(folder, run.ID()))
+			left, err := os.ReadDir(folder)
+			require.NoError(t, err)
+			require.Empty(t, left)
 		})
 	}
 	t.Run("random numbers", func(t *testing.T) { // of the epoch that follows, whatever was drawn before
-		variables, err := train.ReadCheckpoint(run, before)
+		store, err := train.LoadCheckpoint(xla, run, before)
 		require.NoError(t, err)
 		for name, purpose := range map[string]experiments.Purpose{"augmentation/state": experiments.Augmentation, "#rngState": experiments.Dropout} {
 			state, err := graph.RNGStateFromSeed(run.Stream(purpose, 1))
 			require.NoError(t, err)
-			require.True(t, state.Equal(variables[name]), name)
+			require.True(t, state.Equal(store.GetVariable(name).MustValue()), name)
 		}
 	})
 	t.Run("of another run", func(t *testing.T) {
 		other := run
 		other.Seed++
-		_, err := train.ReadCheckpoint(other, file)
+		_, err := train.LoadCheckpoint(xla, other, file)
 		require.ErrorContains(t, err, run.ID())
 	})
 	t.Run("each flipped byte", func(t *testing.T) {
@@ -169,7 +194,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 			flipped := bytes.Clone(good)
 			flipped[at] ^= 1 << (at % 8)
 			require.NoError(t, os.WriteFile(path, flipped, 0o600))
-			_, err := train.ReadCheckpoint(run, path)
+			_, err := train.LoadCheckpoint(xla, run, path)
 			require.Error(t, err, "byte %d", at)
 		}
 	})
@@ -177,7 +202,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 		folder := t.TempDir()
 		newest, _ := train.CheckpointFiles(folder, run)
 		require.NoError(t, os.Symlink(newest, newest)) // to itself
-		_, _, err := train.Restore(folder, run)
+		_, _, err := train.Restore(xla, folder, run)
 		require.ErrorContains(t, err, newest)
 		_, err = os.Lstat(newest)
 		require.NoError(t, err, "what may be good is not set aside")

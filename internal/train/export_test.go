@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/gomlx/compute"
@@ -24,26 +25,35 @@ var (
 	NewOptimizer  = newOptimizer
 	Orthogonalize = orthogonalize
 	WriteArrays   = writeArrays
-	ReadArrays    = readArrays
-	Halved        = func(x *tensors.Tensor) (*tensors.Tensor, error) { return converted(x, float16.FromFloat32) }
+	Halved        = func(x *tensors.Tensor) *tensors.Tensor { return converted(x, float16.FromFloat32) }
 	Checksum      = checksum
 )
+
+// Sealed is the checkpoint with these arrays.
+func Sealed(arrays []byte) []byte {
+	return fmt.Appendf(nil, "%s%s\n%s", checkpointHead, checksum(arrays), arrays)
+}
 
 // CheckpointFiles are a run's newest checkpoint and the one before it.
 func CheckpointFiles(folder string, run experiments.Run) (newest, previous string) {
 	return filepath.Join(folder, run.ID()+newestSuffix), filepath.Join(folder, run.ID()+previousSuffix)
 }
 
-// ReadCheckpoint returns the variables in a checkpoint of a run.
-func ReadCheckpoint(run experiments.Run, path string) (map[string]*tensors.Tensor, error) {
-	variables, _, err := readCheckpoint(run.ID(), path)
-	return variables, err
+func newTrainingRun(runner *Runner, run experiments.Run) *trainingRun {
+	return &trainingRun{runner: runner, run: run, ctx: context.Background(), progress: progress{ID: run.ID(), Origin: runner.Origin}}
+}
+
+// LoadCheckpoint returns the model in a checkpoint of a run.
+func LoadCheckpoint(backend compute.Backend, run experiments.Run, path string) (*model.Store, error) {
+	s := newTrainingRun(&Runner{Backend: backend}, run)
+	err := s.load(path)
+	return s.store, err
 }
 
 // Restore makes the model of a run from its checkpoints as Train does. It returns the step that it would go on from, and what is said.
-func Restore(folder string, run experiments.Run) (step int, log string, err error) {
+func Restore(backend compute.Backend, folder string, run experiments.Run) (step int, log string, err error) {
 	var said bytes.Buffer
-	s := &trainingRun{runner: &Runner{Log: &said, Checkpoints: folder}, run: run, id: run.ID(), ctx: context.Background()}
+	s := newTrainingRun(&Runner{Backend: backend, Log: &said, Checkpoints: folder}, run)
 	if err := s.restore(); err != nil {
 		return 0, said.String(), err
 	}
@@ -54,7 +64,7 @@ func Restore(folder string, run experiments.Run) (step int, log string, err erro
 // Augment is augment of training, in a graph of its own.
 func Augment(backend compute.Backend, h experiments.Hyper, images *tensors.Tensor) (*tensors.Tensor, error) {
 	store := model.NewStore()
-	if err := seedAugmentation(store, 1); err != nil {
+	if err := seed(store, augmentationState, 1); err != nil {
 		return nil, err
 	}
 	exec, err := model.NewExec(backend, store, func(scope *model.Scope, images *Node) *Node {
@@ -76,7 +86,7 @@ func Order(t require.TestingT, backend compute.Backend, run experiments.Run, ste
 	}
 	images, err := dataset.InMemoryFromData(backend, "numbers", []any{numbers}, []any{numbers})
 	require.NoError(t, err)
-	for batch, err := range (&epochs{images: images, run: run, from: step}).Iter() {
+	for batch, err := range (&epochs{images: images, run: run, from: step, parts: 1}).Iter() {
 		require.NoError(t, err)
 		order = append(order, tensors.MustCopyFlatData[int32](batch.Labels[0])...)
 		if step++; step%run.StepsPerEpoch() == 0 {
@@ -89,16 +99,21 @@ func Order(t require.TestingT, backend compute.Backend, run experiments.Run, ste
 // TakeSteps takes steps from the start of a run, in numbers of a type. `after` gets the loss, Adam's rate and the network's variables after each.
 func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run experiments.Run, steps int,
 	after func(loss, rate float64, variable func(name string) []T)) {
-	images, err := runner.acquireImages(context.Background(), run)
+	s := newTrainingRun(runner, run)
+	var err error
+	s.train, s.test, err = runner.upload(context.Background(), run)
 	require.NoError(t, err)
-	defer runner.releaseImages(images)
-	s := &trainingRun{runner: runner, run: run, images: images, store: newStore(run)}
+	defer s.train.FinalizeAll()
+	defer s.test.FinalizeAll()
+	s.store = newStore(run)
 	defer s.store.Finalize()
-	require.NoError(t, s.seedEpoch())
-	batches, err := s.batches(0)
+	require.NoError(t, seedEpoch(s.store, run, 0))
+	batches, err := s.batches()
 	require.NoError(t, err)
 	dtype := dtypes.FromGenericsType[T]()
-	loop := s.loop(func(scope *model.Scope, images *Node) *Node { return s.graph(scope, ConvertDType(images, dtype)) })
+	loop := s.loop(func(scope *model.Scope, images *Node) *Node {
+		return trainingGraph(run)(scope, ConvertDType(images, dtype))
+	})
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("after", 0, func(_ *train.Loop, metrics []*tensors.Tensor) error {
 		rate := optimizer.LearningRateVar(s.store.RootScope(), dtype, 0).MustValue()

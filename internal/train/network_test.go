@@ -1,11 +1,15 @@
 package train_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/record"
@@ -33,8 +37,9 @@ func TestNetworkFiles(t *testing.T) {
 
 	// changed is the file after a change of its arrays.
 	changed := func(change func(arrays map[string]*tensors.Tensor)) []byte {
-		arrays, _, err := train.ReadArrays(good, "run")
+		arrays, err := numpy.FromNpzReader(bytes.NewReader(good), int64(len(good)))
 		require.NoError(t, err)
+		delete(arrays, "run")
 		change(arrays)
 		file, err := train.WriteArrays(arrays, "run", run)
 		require.NoError(t, err)
@@ -42,8 +47,7 @@ func TestNetworkFiles(t *testing.T) {
 	}
 	half := changed(func(arrays map[string]*tensors.Tensor) {
 		for name := range variables {
-			arrays[name], err = train.Halved(arrays[name])
-			require.NoError(t, err)
+			arrays[name] = train.Halved(arrays[name])
 		}
 	})
 	require.Equal(t, sums.HalfSHA256, train.Checksum(half))
@@ -52,23 +56,8 @@ func TestNetworkFiles(t *testing.T) {
 	require.NoError(t, err)
 	requireVariables(t, variables, run.Network.Variables(loaded), 1e-3)
 
-	const name = "conv7/thresholds"
-	shape := variables[name].Shape()
-	for what, change := range map[string]func(arrays map[string]*tensors.Tensor){
-		"renamed": func(arrays map[string]*tensors.Tensor) {
-			arrays["conv7/threshold"] = arrays[name]
-			delete(arrays, name)
-		},
-		"missing":    func(arrays map[string]*tensors.Tensor) { delete(arrays, name) },
-		"additional": func(arrays map[string]*tensors.Tensor) { arrays["conv8/thresholds"] = arrays[name] },
-		"reshaped": func(arrays map[string]*tensors.Tensor) {
-			arrays[name] = tensors.FromFlatDataAndDimensions(make([]float32, shape.Size()), shape.Size())
-		},
-		"float64": func(arrays map[string]*tensors.Tensor) {
-			arrays[name] = tensors.FromFlatDataAndDimensions(make([]float64, shape.Size()), shape.Dimensions...)
-		},
-	} {
-		file, matching := changed(change), r
+	for what, change := range wrongs() {
+		file, matching := rezipped(t, good, zip.Store, change), r
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		_, err := train.LoadNetwork(r, folder)
 		require.ErrorContains(t, err, "SHA-256", what)
@@ -76,6 +65,9 @@ func TestNetworkFiles(t *testing.T) {
 		_, err = train.LoadNetwork(matching, folder)
 		require.ErrorContains(t, err, path+" is not good", what)
 	}
+	again, _, err := train.EncodeNetwork(run, store)
+	require.NoError(t, err)
+	require.Equal(t, good, again)
 	require.NoError(t, os.Remove(path))
 	_, err = train.LoadNetwork(r, folder)
 	require.ErrorContains(t, err, "is not here")
@@ -89,5 +81,17 @@ func requireVariables(t *testing.T, want, got map[string]*tensors.Tensor, delta 
 	require.Len(t, got, len(want))
 	for name := range want {
 		require.True(t, want[name].InDelta(got[name], delta), name)
+	}
+}
+
+// The networks that are committed are read.
+func TestCommittedNetworks(t *testing.T) {
+	const folder = "../../results/quick"
+	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
+	require.NoError(t, err)
+	require.NotEmpty(t, records)
+	for _, r := range records {
+		_, err := train.LoadNetwork(r, folder)
+		require.NoError(t, err)
 	}
 }

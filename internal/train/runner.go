@@ -1,5 +1,5 @@
-// Package train carries out the runs that package experiments declares: it prepares the images (runner.go), trains with GoMLX's Trainer and
-// Loop (train.go), saves a checkpoint every epoch and where it is told to stop, goes on from the last one, measures, and records.
+// Package train carries out the runs that package experiments declares: it prepares images and batches (runner.go), trains with GoMLX's
+// Trainer and Loop (train.go), saves a checkpoint every epoch and where it is told to stop, goes on from the last one, measures, and records.
 package train
 
 import (
@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"iter"
+	"math/rand"
+	randv2 "math/rand/v2"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/distributed"
 	"github.com/gomlx/gomlx/core/tensors"
 	mldataset "github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -27,27 +31,16 @@ type Runner struct {
 	Set *dataset.Set
 	// Origin is what records say of this process. Its Devices share each training batch.
 	Origin record.Origin
-	// Checkpoints is the folder of checkpoints; empty for none.
+	// Checkpoints is the folder of checkpoints, which has to exist.
 	Checkpoints string
-	// Log takes messages about the training's progress, a line an epoch. Terminal says that it is a terminal, which shows a progress bar instead.
+	// Log takes messages about the training's progress, a line an epoch and a line a minute. Terminal says that it is a terminal, which shows a
+	// progress bar in place of these lines.
 	Log      io.Writer
 	Terminal bool
 	// OnEpoch, if not nil, gets a run's learning curve after each of its epochs.
 	OnEpoch func(run experiments.Run, curve []record.Epoch)
 	// Places of runs in a longer session, by their IDs, for messages.
 	Places map[string]Place
-
-	// prepared images on the device; the runs of a study share them.
-	prepared map[string]*prepared
-	mutex    sync.Mutex // of prepared
-}
-
-// On returns a runner of the same runs on another backend, which computes on so many cores.
-func (r *Runner) On(backend compute.Backend, cores int) *Runner {
-	origin := r.Origin
-	origin.Cores = cores
-	return &Runner{Backend: backend, Set: r.Set, Origin: origin, Checkpoints: r.Checkpoints, Log: r.Log, Terminal: r.Terminal, OnEpoch: r.OnEpoch,
-		Places: r.Places}
 }
 
 // Place is a run's place among the runs of a session.
@@ -63,86 +56,49 @@ func (r *Runner) Dataset() experiments.Dataset {
 	return experiments.Dataset{Name: r.Set.Name, SHA256: r.Set.SHA256, Train: r.Set.Train.Len(), Test: r.Set.Test.Len()}
 }
 
-// prepared holds preprocessed images on the device, and the number of runs that use them.
-type prepared struct {
-	train, test             *mldataset.InMemoryDataset
-	trainLabels, testLabels []uint8
-	users                   int
+// labelled holds preprocessed images on the device, and their labels.
+type labelled struct {
+	*mldataset.InMemoryDataset
+	labels []uint8
 }
 
-// acquireImages reuses or uploads the run's images, and evicts images that no run uses. They stay on the device until releaseImages.
-func (r *Runner) acquireImages(ctx context.Context, run experiments.Run) (p *prepared, err error) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	key := fmt.Sprint(run.TrainImages, run.TestImages, run.HeldOut, run.Hyper.Preprocessing, run.Hyper.ZCAEpsilon)
-	p, ok := r.prepared[key]
-	if !ok {
-		for other, idle := range r.prepared {
-			if idle.users == 0 {
-				idle.train.FinalizeAll()
-				idle.test.FinalizeAll()
-				delete(r.prepared, other)
-			}
-		}
-		if p, err = r.prepare(ctx, run); err != nil {
-			return nil, err
-		}
-		if r.prepared == nil {
-			r.prepared = map[string]*prepared{}
-		}
-		r.prepared[key] = p
-	}
-	p.users++
-	return p, nil
-}
-
-func (r *Runner) releaseImages(p *prepared) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	p.users--
-}
-
-// prepare uploads images.
-func (r *Runner) prepare(ctx context.Context, run experiments.Run) (*prepared, error) {
-	train := r.Set.Train.Slice(0, run.TrainImages)
-	var test dataset.Images
-	if all := r.Set.Train.Len(); run.HeldOut > 0 {
-		test = r.Set.Train.Slice(all-run.HeldOut, all)
-	} else {
-		test = r.Set.Test.Slice(0, run.TestImages)
-	}
+// upload preprocesses the images that a run trains on and those that it tests on, and puts them on the device, where they stay until FinalizeAll.
+func (r *Runner) upload(ctx context.Context, run experiments.Run) (trained, tested labelled, err error) {
 	preprocess, _, err := r.preprocessing(ctx, run)
 	if err != nil {
-		return nil, err
+		return trained, tested, err
 	}
-	onDevice := func(name string, images dataset.Images) (*mldataset.InMemoryDataset, error) {
+	all := r.Set.Train.Len()
+	images := r.Set.Train.Slice(all-run.HeldOut, all)
+	if run.HeldOut == 0 {
+		images = r.Set.Test.Slice(0, run.TestImages)
+	}
+	onDevice := func(name string, images dataset.Images) (labelled, error) {
 		processed, err := preprocess(images)
 		if err != nil {
-			return nil, fmt.Errorf("preprocessing the %s images: %w", name, err)
+			return labelled{}, fmt.Errorf("preprocessing the %s images: %w", name, err)
 		}
 		labels := make([]int32, images.Len())
 		for i, label := range images.Labels {
 			labels[i] = int32(label)
 		}
-		return mldataset.InMemoryFromData(r.Backend, name, []any{processed},
-			[]any{tensors.FromFlatDataAndDimensions(labels, len(labels), 1)})
+		set, err := mldataset.InMemoryFromData(r.Backend, name, []any{processed}, []any{tensors.FromFlatDataAndDimensions(labels, len(labels), 1)})
+		return labelled{set, images.Labels}, err
 	}
-	p := &prepared{trainLabels: train.Labels, testLabels: test.Labels}
-	if p.train, err = onDevice("training", train); err != nil {
-		return nil, err
+	if trained, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
+		return trained, tested, err
 	}
-	if p.test, err = onDevice("test", test); err != nil {
-		p.train.FinalizeAll()
-		return nil, err
+	if tested, err = onDevice("test", images); err != nil {
+		trained.FinalizeAll()
 	}
-	return p, nil
+	return trained, tested, err
 }
 
 // preprocessing returns the run's preprocessing, and the inverse of its whitening [D, D]; nil without whitening. The whitening is fitted on exactly the
 // images that the run trains on.
 func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (
 	preprocess func(dataset.Images) (*tensors.Tensor, error), inverse *tensors.Tensor, err error) {
-	train := r.Set.Train.Slice(0, run.TrainImages)
+	images := r.Set.Train.Slice(0, run.TrainImages)
 	switch run.Hyper.Preprocessing {
 	case experiments.Raw:
 		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil, nil
@@ -151,7 +107,7 @@ func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (
 			return dataset.NormalizeContrast(r.Backend, images)
 		}, nil, nil
 	}
-	whitening, err := dataset.Fit(ctx, r.Backend, train, run.Hyper.ZCAEpsilon, r.Log)
+	whitening, err := dataset.Fit(ctx, r.Backend, images, run.Hyper.ZCAEpsilon, r.Log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("whitening the training images: %w", err)
 	}
@@ -201,3 +157,67 @@ func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model
 	}
 	return images, scores, nil
 }
+
+// batches returns the run's training batches from the present step onwards. Of N devices the first takes the first Nth of a batch's images, and so
+// on. XLA (Shardy) splits the training step. The step itself stays as declared: it sees whole batches, and so the same random numbers. Each device
+// holds all variables.
+func (s *trainingRun) batches() (train.Dataset, error) {
+	devices := max(1, s.runner.Origin.Devices)
+	parts := &epochs{images: s.train.InMemoryDataset, run: s.run, from: s.step(), parts: devices}
+	if devices == 1 {
+		return parts, nil
+	}
+	mesh, err := distributed.NewDeviceMesh([]int{devices}, []string{"batch"})
+	if err != nil {
+		return nil, err
+	}
+	split, err := distributed.BuildSpec(mesh).S("batch").Done()
+	if err != nil {
+		return nil, err
+	}
+	specs := []*distributed.ShardingSpec{split}
+	return mldataset.NewDistributedAccumulator(s.runner.Backend, parts, distributed.AutoSharding, specs, specs, nil)
+}
+
+// epochs are the training batches from a step onwards, without end, each in equal parts. The order of the images depends on the run's seed
+// and the epoch alone, so a run that goes on sees what it would have seen.
+type epochs struct {
+	images      *mldataset.InMemoryDataset
+	run         experiments.Run
+	from, parts int
+}
+
+// Name of the data set.
+func (e *epochs) Name() string { return "training" }
+
+// Iter yields parts of batches: images [B/parts, H, W, C] and labels [B/parts, 1].
+func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
+	return func(yield func(train.Batch, error) bool) {
+		steps := e.run.StepsPerEpoch()
+		skip := e.from % steps * e.parts
+		for epoch := e.from / steps; ; epoch++ {
+			order := rand.New(&stream{*randv2.NewPCG(uint64(e.run.Stream(experiments.Order, epoch)), 0)})
+			images := e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Hyper.Batch/e.parts, true).TakeN(steps * e.parts)
+			for part, err := range images.Iter() {
+				if skip > 0 && err == nil {
+					skip--
+					if err = part.Finalize(); err == nil {
+						continue
+					}
+				}
+				if !yield(part, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// stream makes a generator of math/rand/v2 a source of math/rand, which GoMLX takes. (That package's own source knows 2³¹ seeds alone.)
+type stream struct{ randv2.PCG }
+
+// Int63 is a random number of 63 bits.
+func (s *stream) Int63() int64 { return int64(s.Uint64() >> 1) }
+
+// Seed is part of the interface; nobody calls it.
+func (s *stream) Seed(seed int64) { s.PCG.Seed(uint64(seed), 0) }

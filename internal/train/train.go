@@ -1,15 +1,12 @@
 package train
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
-	"math/rand"
-	randv2 "math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +15,6 @@ import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/loss"
@@ -31,36 +27,28 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
-	"ebsscgo/internal/safefile"
 )
 
 // Train trains a run and measures it. It returns the record, still without decodings and checksums, and the trained model. A run that was
 // interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends, Train finishes the step, saves a checkpoint and returns
 // ctx's cause.
 func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished record.Record, store *model.Store, err error) {
-	s := &trainingRun{runner: r, ctx: ctx, run: run, id: run.ID(), origin: r.Origin}
+	s := &trainingRun{runner: r, ctx: ctx, run: run, progress: progress{ID: run.ID(), Origin: r.Origin}}
 	if devices := max(1, r.Origin.Devices); run.Hyper.Batch%devices != 0 {
 		return finished, nil, fmt.Errorf("batch_size=%d cannot be shared by %d devices: take a multiple of %[2]d with --set batch_size=…, or other --devices",
 			run.Hyper.Batch, devices)
 	}
-	if r.Checkpoints != "" {
-		if err := os.MkdirAll(r.Checkpoints, 0o755); err != nil {
-			return finished, nil, fmt.Errorf("a folder for checkpoints: %w; give another folder with --results", err)
-		}
-		if err := safefile.RemoveUnfinished(r.Checkpoints, s.id); err != nil {
-			return finished, nil, err
-		}
-	}
-	if s.images, err = r.acquireImages(ctx, run); err != nil {
+	if s.train, s.test, err = r.upload(ctx, run); err != nil {
 		return finished, nil, err
 	}
-	defer r.releaseImages(s.images)
+	defer s.train.FinalizeAll()
+	defer s.test.FinalizeAll()
 	if ctx.Err() != nil { // while they were preprocessed; what follows compiles
 		return finished, nil, context.Cause(ctx)
 	}
 	// Graph building panics; here is the one place where that becomes an error.
 	panicked := exceptions.TryCatch[error](func() {
-		if err = s.train(); err == nil {
+		if err = s.steps(); err == nil {
 			finished, err = s.measure()
 		}
 	})
@@ -73,7 +61,7 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished recor
 	if s.store != nil {
 		s.store.Finalize() // now: the garbage collector does not see how much of the device's memory it holds
 	}
-	return finished, nil, fmt.Errorf("%s: %w", s.id, err)
+	return finished, nil, fmt.Errorf("%s: %w", s.ID, err)
 }
 
 // trainingRun is a run in training.
@@ -81,21 +69,16 @@ type trainingRun struct {
 	runner *Runner
 	ctx    context.Context
 	run    experiments.Run
-	id     string
-	images *prepared
-	store  *model.Store
-	// pending variables of a checkpoint, which no graph has asked for yet.
-	pending loader
-	curve   []record.Epoch
+	// train and test have the images to train on and to test on.
+	train, test labelled
+	store       *model.Store
+	// progress so far, but for the seconds of the epoch under way: these count from began.
+	progress
+	began time.Time
 	// evaluator of the model as it stands.
 	evaluator *model.Exec
 	// reported is when the run last wrote how far it is; zero before the first step of this process, which compiles.
 	reported time.Time
-	// underWay is the epoch under way, without its seconds: these count from began.
-	underWay epoch
-	began    time.Time
-	// origin of what was trained so far, in this process and in earlier ones.
-	origin record.Origin
 }
 
 // newStore returns an empty model, seeded for the first epoch of a run, with the parameters that GoMLX's optimizers read.
@@ -110,84 +93,62 @@ func newStore(run experiments.Run) *model.Store {
 	return store
 }
 
-// train trains what is left of the run's epochs.
-func (s *trainingRun) train() (err error) {
+// steps takes what is left of the run's training steps.
+func (s *trainingRun) steps() (err error) {
 	if err := s.restore(); err != nil {
 		return err
 	}
 	if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run); err != nil {
 		return err
 	}
-	s.began = time.Now().Add(-time.Duration(s.underWay.Seconds * float64(time.Second)))
-	step := int(optimizer.GetGlobalStep(s.store))
-	if s.underWay.Steps == s.run.StepsPerEpoch() { // stopped while the epoch was being measured
-		if err := s.endEpoch(step); err != nil {
+	s.began = time.Now().Add(-time.Duration(s.Seconds * float64(time.Second)))
+	if s.Steps == s.run.StepsPerEpoch() { // stopped while the epoch was being measured
+		if err := s.endEpoch(); err != nil {
 			return err
 		}
 	}
-	if step >= s.steps() {
+	all := s.run.Epochs * s.run.StepsPerEpoch()
+	if s.step() >= all {
 		return nil
 	}
-	loop := s.loop(s.graph)
+	loop := s.loop(trainingGraph(s.run))
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("epoch", 0, s.onStep)
 	if s.runner.Terminal {
-		s.attachProgressBar(loop)
+		commandline.AttachProgressBar(loop,
+			func() (string, string) { return "Epoch", fmt.Sprintf("%d of %d", len(s.Curve)+1, s.run.Epochs) },
+			func() (string, string) {
+				return "Images/s", fmt.Sprintf("%.0f", s.speed(loop.MedianTrainStepDuration()))
+			},
+			func() (string, string) { return "Time left", s.left(loop.LoopStep+1, loop.MedianTrainStepDuration()) })
 	}
-	s.say("compiling %s", s.id)
+	s.say("compiling %s", s.ID)
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
-	batches, err := s.batches(step)
+	batches, err := s.batches()
 	if err != nil {
 		return err
 	}
-	_, err = loop.RunToGlobalStep(batches, s.steps())
+	_, err = loop.RunToGlobalStep(batches, all)
 	return err
 }
 
-// steps of the whole run.
-func (s *trainingRun) steps() int { return s.run.Epochs * s.run.StepsPerEpoch() }
-
 // say writes a line about the run.
 func (s *trainingRun) say(format string, values ...any) {
-	fmt.Fprintf(s.runner.Log, "%s: %s\n", cmp.Or(s.runner.Places[s.id].Name, s.id), fmt.Sprintf(format, values...))
-}
-
-// attachProgressBar shows the progress of training on the terminal.
-func (s *trainingRun) attachProgressBar(loop *train.Loop) {
-	commandline.AttachProgressBar(loop,
-		func() (string, string) {
-			return "Epoch", fmt.Sprintf("%d of %d", loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs)
-		},
-		func() (string, string) {
-			return "Images/s", fmt.Sprintf("%.0f", float64(s.run.Hyper.Batch)/loop.MedianTrainStepDuration().Seconds())
-		},
-		func() (string, string) { return "Time left", s.left(loop.LoopStep+1, loop.MedianTrainStepDuration()) })
-}
-
-// left writes the time left after a step, that of this run and that of all runs, estimated from the time of one step.
-func (s *trainingRun) left(step int, one time.Duration) string {
-	own := one * time.Duration(s.steps()-step)
-	text := own.Round(time.Second).String()
-	if later := s.runner.Places[s.id].Later; later > 0 {
-		all := own + time.Duration(later*float64(s.steps())*float64(one))
-		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
-	}
-	return text
+	fmt.Fprintf(s.runner.Log, "%s: %s\n", cmp.Or(s.runner.Places[s.ID].Name, s.ID), fmt.Sprintf(format, values...))
 }
 
 // loop takes steps in training a graph.
 func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
 	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
-		newOptimizer(s.run, s.runner.Backend), []metric.Interface{
-			metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil),
-			metric.NewExponentialMovingAverageMetric("Moving Average Error", "~err", "error", errorGraph, nil, 0.01),
-		}, nil))
+		newOptimizer(s.run, s.runner.Backend), []metric.Interface{metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil)}, nil))
 }
 
-// graph is the training graph: images [N, H, W, C] to class scores [N, Y].
-func (s *trainingRun) graph(scope *model.Scope, images *Node) *Node {
-	cosineschedule.New(scope, images.Graph(), images.DType()).FromScope().Done()
-	return s.run.Network.Forward(scope, s.run.Hyper.Hyper, augment(scope, s.run.Hyper, images)).Scores
+// trainingGraph builds the training graph of a run: images [N, H, W, C] to class scores [N, Y].
+func trainingGraph(run experiments.Run) func(scope *model.Scope, images *Node) *Node {
+	return func(scope *model.Scope, images *Node) *Node {
+		cosineschedule.New(scope, images.Graph(), images.DType()).FromScope().Done()
+		return run.Network.Forward(scope, run.Hyper.Hyper, augment(scope, run.Hyper, images)).Scores
+	}
 }
 
 // errorGraph is the share of a batch's images, in percent, whose highest score is not their label's.
@@ -197,23 +158,22 @@ func errorGraph(scope *model.Scope, labels, scores []*Node) *Node {
 
 // onStep adds the step to its epoch. It saves a checkpoint at the end of an epoch, and when the run is to stop.
 func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error) {
-	step := loop.LoopStep + 1
+	s.Steps++
 	loss := shapes.ConvertTo[float64](metrics[0].Value())
 	if !finite(loss) {
-		return s.diverged(fmt.Sprintf("the loss is %f", loss), step)
+		return s.diverged(fmt.Sprintf("the loss is %f", loss))
 	}
-	s.underWay.Steps++
-	s.underWay.Loss += loss
+	s.Loss += loss
 	batch := float64(s.run.Hyper.Batch) // of which a whole number is wrong: XLA's rounding makes −0.0000015 % of none
-	s.underWay.Err += 100 * math.Round(shapes.ConvertTo[float64](metrics[2].Value())/100*batch) / batch
+	s.Err += 100 * math.Round(shapes.ConvertTo[float64](metrics[2].Value())/100*batch) / batch
 	stop := context.Cause(s.ctx)
 	if s.reported.IsZero() {
 		s.reported = time.Now()
 	}
-	point, ended := s.point(step), s.underWay.Steps == s.run.StepsPerEpoch()
+	point, ended := s.point(), s.Steps == s.run.StepsPerEpoch()
 	switch {
 	case ended:
-		err = s.endEpoch(step)
+		err = s.endEpoch()
 	case stop != nil:
 		err = s.pause()
 	}
@@ -226,10 +186,10 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 	return stop
 }
 
-// point sums up the epoch under way, up to a step.
-func (s *trainingRun) point(step int) record.Epoch {
-	steps := float64(s.underWay.Steps)
-	return record.Epoch{Epoch: len(s.curve) + 1, Step: step, BatchLoss: s.underWay.Loss / steps, BatchErr: s.underWay.Err / steps}
+// point sums up the epoch under way.
+func (s *trainingRun) point() record.Epoch {
+	steps := float64(s.Steps)
+	return record.Epoch{Epoch: len(s.Curve) + 1, Step: s.step(), BatchLoss: s.Loss / steps, BatchErr: s.Err / steps}
 }
 
 // finite says whether a number is neither infinite nor NaN.
@@ -241,73 +201,79 @@ type Diverged string
 // Error says what to do.
 func (d Diverged) Error() string { return string(d) }
 
-// diverged is the error of this run.
-func (s *trainingRun) diverged(what string, step int) error {
+// diverged is the error of this run. Its checkpoints stay: training again says the same after a few steps.
+func (s *trainingRun) diverged(what string) error {
 	rates := fmt.Sprintf("learning_rate=%g", s.run.Hyper.LearningRate)
 	if s.run.Hyper.Optimizer == experiments.Muon {
 		rates += fmt.Sprintf(";muon_rate=%g", s.run.Hyper.MuonRate)
 	}
-	return Diverged(fmt.Sprintf("%s diverged: %s after step %d with %s; try smaller rates with --set", s.id, what, step, rates))
+	return Diverged(fmt.Sprintf("%s diverged: %s after step %d with %s; try smaller rates with --set", s.ID, what, s.step(), rates))
 }
 
 // pause saves the epoch under way.
 func (s *trainingRun) pause() error {
-	s.underWay.Seconds = time.Since(s.began).Seconds()
+	s.Seconds = time.Since(s.began).Seconds()
 	return s.save()
 }
 
 // endEpoch adds the epoch to the curve and saves a checkpoint.
-func (s *trainingRun) endEpoch(step int) (err error) {
-	point := s.point(step)
+func (s *trainingRun) endEpoch() error {
+	point := s.point()
 	if s.run.Traced {
-		if point.Trace, err = s.trace(); err != nil {
-			if s.ctx.Err() != nil {
-				return errors.Join(s.pause(), err)
-			}
+		train, test, err := s.evaluateBoth(tracedImages)
+		if err != nil && s.ctx.Err() != nil {
+			return errors.Join(s.pause(), err)
+		}
+		if err != nil {
 			return err
 		}
+		point.Trace = &record.Trace{TrainLoss: train.loss, TrainErr: train.errorRate, TestErr: test.errorRate}
 	}
 	point.Seconds = time.Since(s.began).Seconds()
-	s.curve = append(s.curve, point)
-	s.underWay = epoch{}
-	if err := errors.Join(s.seedEpoch(), s.save()); err != nil {
+	s.Curve, s.epoch = append(s.Curve, point), epoch{}
+	if err := errors.Join(seedEpoch(s.store, s.run, len(s.Curve)), s.save()); err != nil {
 		return err
 	}
 	if s.runner.OnEpoch != nil {
-		s.runner.OnEpoch(s.run, s.curve)
+		s.runner.OnEpoch(s.run, s.Curve)
 	}
 	s.began = time.Now()
 	return nil
 }
 
-// silence is how long a run without a progress bar trains without a word, at most. Tests shorten it.
+// silence is how long a run trains without a word, at most. Tests shorten it.
 var silence = time.Minute
 
-// sayProgress writes a line about training up to a point: how far the epoch is, if it is under way, and what follows from the time of
-// one step.
+// sayProgress writes a line about training up to a point: how far the epoch is, if it is under way, and what follows from the time of one step.
 func (s *trainingRun) sayProgress(point record.Epoch, one time.Duration) {
-	share := ""
-	if whole := s.run.StepsPerEpoch(); point.Step%whole > 0 {
-		share = fmt.Sprintf(", %d%% of it", 100*(point.Step%whole)/whole)
+	share, steps := "", s.run.StepsPerEpoch()
+	if point.Step%steps > 0 {
+		share = fmt.Sprintf(", %d%% of it", 100*(point.Step%steps)/steps)
 	}
 	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, share, point.BatchLoss,
-		point.BatchErr, float64(s.run.Hyper.Batch)/one.Seconds(), s.left(point.Step, one))
+		point.BatchErr, s.speed(one), s.left(point.Step, one))
 	s.reported = time.Now()
+}
+
+// speed is the number of images a second that follows from the time of one step.
+func (s *trainingRun) speed(one time.Duration) float64 {
+	return float64(s.run.Hyper.Batch) / one.Seconds()
+}
+
+// left writes the time left after a step, that of this run and that of all runs, by the time of one step.
+func (s *trainingRun) left(step int, one time.Duration) string {
+	steps := s.run.Epochs * s.run.StepsPerEpoch()
+	own := one * time.Duration(steps-step)
+	text := own.Round(time.Second).String()
+	if later := s.runner.Places[s.ID].Later; later > 0 {
+		all := own + time.Duration(later*float64(steps)*float64(one))
+		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
+	}
+	return text
 }
 
 // tracedImages is how many training images a traced run is measured on after each epoch.
 const tracedImages = 10_000
-
-// trace measures the model after an epoch.
-func (s *trainingRun) trace() (*record.Trace, error) {
-	labels := s.images.trainLabels[:min(tracedImages, len(s.images.trainLabels))]
-	train, err := s.evaluate(s.images.train, labels)
-	if err != nil {
-		return nil, err
-	}
-	test, err := s.evaluate(s.images.test, s.images.testLabels)
-	return &record.Trace{TrainLoss: train.loss, TrainErr: train.errorRate, TestErr: test.errorRate}, err
-}
 
 // evaluation is what a model does on images: its error rate in percent, its log-loss and the penalty of its variables in nats, and its scores.
 type evaluation struct {
@@ -315,39 +281,58 @@ type evaluation struct {
 	scores                   Scores
 }
 
-// evaluate measures the model on the first images, those that have labels here.
-func (s *trainingRun) evaluate(images *dataset.InMemoryDataset, labels []uint8) (e evaluation, err error) {
-	if e.scores, e.penalty, err = scoreFirst(s.ctx, s.evaluator, images, len(labels)); err != nil {
-		return e, err
+// evaluateBoth measures the model on the first training images, at most so many, and on all test images.
+func (s *trainingRun) evaluateBoth(most int) (train, test evaluation, err error) {
+	if train, err = s.evaluate(s.train, most); err == nil {
+		test, err = s.evaluate(s.test, len(s.test.labels))
 	}
+	return train, test, err
+}
+
+// evaluate measures the model on the first images in order, at most so many. It stops with the context's cause.
+func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err error) {
+	labels := images.labels[:min(most, len(images.labels))]
+	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, len(labels)), false).Iter() {
+		var some Scores
+		if err == nil {
+			some, e.penalty, err = score(s.evaluator, batch.Inputs[0])
+			err = errors.Join(err, batch.Finalize())
+		}
+		if err == nil && s.ctx.Err() != nil {
+			err = context.Cause(s.ctx)
+		}
+		if err != nil {
+			return e, err
+		}
+		if e.scores = append(e.scores, some...); len(e.scores) >= len(labels) {
+			break
+		}
+	}
+	e.scores = e.scores[:len(labels)]
 	e.errorRate, e.loss = record.ErrorRate(digits(e.scores.Predictions()), digits(labels)), e.scores.LogLoss(labels)
 	if sum := e.loss + e.penalty; !finite(sum) {
-		return e, s.diverged(fmt.Sprintf("the objective is %f", sum), int(optimizer.GetGlobalStep(s.store)))
+		return e, s.diverged(fmt.Sprintf("the objective is %f", sum))
 	}
 	return e, nil
 }
 
 // measure evaluates the trained model.
 func (s *trainingRun) measure() (r record.Record, err error) {
-	s.say("measuring errors on %d training images and %d others", len(s.images.trainLabels), len(s.images.testLabels))
+	s.say("measuring errors on %d training images and %d others", len(s.train.labels), len(s.test.labels))
 	began := time.Now()
 	count, err := s.run.Network.Count()
 	if err != nil {
 		return r, err
 	}
-	train, err := s.evaluate(s.images.train, s.images.trainLabels)
+	train, test, err := s.evaluateBoth(len(s.train.labels))
 	if err != nil {
 		return r, err
 	}
-	test, err := s.evaluate(s.images.test, s.images.testLabels)
-	if err != nil {
-		return r, err
-	}
-	r = record.Record{Run: s.run, Parameters: count.Total(), Origin: s.origin, Curve: s.curve,
+	r = record.Record{Run: s.run, Parameters: count.Total(), Origin: s.Origin, Curve: s.Curve,
 		TrainErr: train.errorRate, TestErr: test.errorRate, TrainLoss: train.loss, TestLoss: test.loss, Penalty: test.penalty,
-		Predictions: digits(test.scores.Predictions()), Labels: digits(s.images.testLabels),
+		Predictions: digits(test.scores.Predictions()), Labels: digits(s.test.labels),
 		Seconds: time.Since(began).Seconds(), Finished: time.Now().UTC().Truncate(time.Second)}
-	for _, point := range s.curve {
+	for _, point := range s.Curve {
 		r.Seconds += point.Seconds
 	}
 	return r, nil
@@ -355,54 +340,8 @@ func (s *trainingRun) measure() (r record.Record, err error) {
 
 // digits writes classes as text, a digit each.
 func digits(classes []uint8) string {
-	text := make([]byte, len(classes))
-	for i, class := range classes {
-		text[i] = '0' + class
-	}
-	return string(text)
+	return string(bytes.Map(func(class rune) rune { return '0' + class }, classes))
 }
-
-// epochs are the training batches from a step onwards, without end. The order of the images depends on the run's seed
-// and the epoch alone, so a run that goes on sees what it would have seen.
-type epochs struct {
-	images *dataset.InMemoryDataset
-	run    experiments.Run
-	from   int
-}
-
-// Name of the data set.
-func (e *epochs) Name() string { return "training" }
-
-// Iter yields batches of images [B, H, W, C] and labels [B, 1].
-func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
-	return func(yield func(train.Batch, error) bool) {
-		steps := e.run.StepsPerEpoch()
-		skip := e.from % steps
-		for epoch := e.from / steps; ; epoch++ {
-			order := rand.New(&stream{*randv2.NewPCG(uint64(e.run.Stream(experiments.Order, epoch)), 0)})
-			for batch, err := range e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Hyper.Batch, true).Iter() {
-				if skip > 0 && err == nil {
-					skip--
-					if err = batch.Finalize(); err == nil {
-						continue
-					}
-				}
-				if !yield(batch, err) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// stream makes a generator of math/rand/v2 a source of math/rand, which GoMLX takes. (That package's own source knows 2³¹ seeds alone.)
-type stream struct{ randv2.PCG }
-
-// Int63 is a random number of 63 bits.
-func (s *stream) Int63() int64 { return int64(s.Uint64() >> 1) }
-
-// Seed is part of the interface; nobody calls it.
-func (s *stream) Seed(seed int64) { s.PCG.Seed(uint64(seed), 0) }
 
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
 const evaluationBatch = 100
@@ -426,27 +365,6 @@ func score(evaluator *model.Exec, images *tensors.Tensor) (scores Scores, penalt
 		return nil, 0, fmt.Errorf("computing class scores: %w", err)
 	}
 	return outputs[0].Value().([][]float32), float64(tensors.ToScalar[float32](outputs[1])), errors.Join(outputs[0].FinalizeAll(), outputs[1].FinalizeAll())
-}
-
-// scoreFirst computes what an evaluator returns for the first `count` images in order. It stops with ctx's cause.
-func scoreFirst(ctx context.Context, evaluator *model.Exec, images *dataset.InMemoryDataset, count int) (scores Scores, penalty float64, err error) {
-	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, count), false).Iter() {
-		var some Scores
-		if err == nil {
-			some, penalty, err = score(evaluator, batch.Inputs[0])
-			err = errors.Join(err, batch.Finalize())
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		if ctx.Err() != nil {
-			return nil, 0, context.Cause(ctx)
-		}
-		if scores = append(scores, some...); len(scores) >= count {
-			break
-		}
-	}
-	return scores[:min(count, len(scores))], penalty, nil
 }
 
 // Predictions are the classes with the highest scores.

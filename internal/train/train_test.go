@@ -88,7 +88,7 @@ func small(t testing.TB, epochs int) (experiments.Run, *dataset.Set) {
 	return run, set
 }
 
-// newRunner returns a runner on a set, as each process has its own, and its log. Its checkpoints are in a folder; "" for none.
+// newRunner returns a runner on a set, as each process has its own, and its log. Its checkpoints are in a folder.
 func newRunner(set *dataset.Set, checkpoints string) (*train.Runner, *bytes.Buffer) {
 	log := &bytes.Buffer{}
 	return &train.Runner{Backend: xla, Set: set, Log: log, Checkpoints: checkpoints, Origin: record.Origin{Commit: "test", Devices: 1, Cores: 1}}, log
@@ -101,7 +101,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	run, _ := small(t, 4)
 	set := madeSet(32, 3, 400, 200)
 	run.Dataset, run.TrainImages, run.TestImages = (&train.Runner{Set: set}).Dataset(), 400, 200
-	runner, log := newRunner(set, "")
+	runner, log := newRunner(set, t.TempDir())
 	var seen []record.Epoch
 	runner.OnEpoch = func(of experiments.Run, curve []record.Epoch) {
 		require.Equal(t, run, of)
@@ -232,7 +232,7 @@ func TestDivergence(t *testing.T) {
 		require.ErrorAs(t, err, new(train.Diverged))
 		require.ErrorContains(t, err, c.says)
 		require.ErrorContains(t, err, fmt.Sprintf("learning_rate=%g; try smaller rates", c.rate))
-		step, log, err := train.Restore(folder, run)
+		step, log, err := train.Restore(xla, folder, run)
 		require.NoError(t, err)
 		require.Equal(t, c.saved, step > 0)
 		require.NotContains(t, log, "not good")

@@ -132,6 +132,7 @@ func (l *Lab) train(run experiments.Run) record.Record {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return Must(r, err)
 	}
+	Check(os.MkdirAll(l.Checkpoints, 0o755))
 	r, store, err := l.Runner.Train(context.Background(), run)
 	Check(err)
 	network, sums, err := train.EncodeNetwork(run, store)

@@ -3,6 +3,7 @@ package recordtest
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,15 +37,12 @@ func New(t testing.TB, suite experiments.Suite, experiment, profile string, seed
 	planned.Seeds = seed
 	runs, err := experiments.Plan(study, scale, Dataset(study.Images), planned)
 	require.NoError(t, err)
-	for _, run := range runs {
-		if run.Experiment == experiment && run.Seed%10_000 == seed { // seeds of runs on held-out images begin above 10,000
-			r := Made(t, run, 25, 100.0/3)
-			r.Overrides, r.Command = o, "ebssc run "+experiment+" --profile "+profile+o.Flags()
-			return r
-		}
-	}
-	require.Fail(t, "no such run")
-	return record.Record{}
+	at := slices.IndexFunc(runs, func(run experiments.Run) bool { // seeds of runs on held-out images begin above 10,000
+		return run.Experiment == experiment && run.Seed%10_000 == seed
+	})
+	r := Made(t, runs[at], 25, 100.0/3)
+	r.Overrides, r.Command = o, "ebssc run "+experiment+" --profile "+profile+o.Flags()
+	return r
 }
 
 // Made makes a record of a run with these errors in percent, of the test images the nearest that their number allows. Which of them are wrong
@@ -53,13 +51,13 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 	count, err := run.Network.Count()
 	require.NoError(t, err)
 	wrong := int(math.Round(testErr / 100 * float64(run.TestImages)))
-	labels, predictions := make([]byte, run.TestImages), make([]byte, run.TestImages)
-	for i := range labels {
-		labels[i] = byte('0' + i%run.Network.Classes)
-		predictions[i] = labels[i]
+	var labels, predictions []byte
+	for i := range run.TestImages {
+		predicted := i
 		if (i+31*run.Seed)%run.TestImages < wrong {
-			predictions[i] = byte('0' + (i+1)%run.Network.Classes)
+			predicted++
 		}
+		labels, predictions = append(labels, byte('0'+i%run.Network.Classes)), append(predictions, byte('0'+predicted%run.Network.Classes))
 	}
 	r := record.Record{
 		Run: run, Command: "ebssc run " + run.Experiment, Parameters: count.Total(),
@@ -78,7 +76,7 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 		r.Curve = append(r.Curve, point)
 	}
 	if run.Decoded {
-		r.Decodings = &record.Decodings{Trained: levels(run, 0.9), Untrained: levels(run, 0.5), Images: 100, Seconds: 4}
+		r.Decodings = &record.Decodings{Trained: levels(run, 0.9), Untrained: levels(run, 0.5), Images: min(100, run.TestImages), Seconds: 4}
 	}
 	return r
 }

@@ -1,0 +1,373 @@
+package train
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/dtypes/float16"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/core/tensors/numpy"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train"
+	"github.com/gomlx/gomlx/ml/train/metric"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
+	"github.com/gomlx/gomlx/support/exceptions"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/device"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
+)
+
+// Checkpoints is the folder of checkpoints in a profile's results. Each run under way has one file there, <ID>.ckpt, and the one
+// before it.
+const Checkpoints = "checkpoints"
+
+// Endings of a run's files in the folder of checkpoints.
+const (
+	newestSuffix   = ".ckpt"
+	previousSuffix = ".previous.ckpt"
+	brokenSuffix   = ".broken"
+)
+
+// checkpointHead begins a checkpoint. The SHA-256 of what follows the line, an .npz file, ends it.
+const checkpointHead = "ebssc checkpoint 2, SHA-256 "
+
+// progressName is the array of a checkpoint that holds the progress, JSON in bytes. The other arrays are the variables.
+const progressName = "progress"
+
+// progress is the state of a run beside its variables.
+type progress struct {
+	// ID of the run.
+	ID string `json:"Run"`
+	// Curve has the finished epochs.
+	Curve []record.Epoch
+	// Origin names the programs and computers that trained so far.
+	Origin record.Origin
+	// epoch that is under way.
+	epoch
+}
+
+// epoch sums up the epoch under way: its steps so far, their losses and errors, and their seconds.
+type epoch struct {
+	Steps              int
+	Loss, Err, Seconds float64
+}
+
+// step is the number of steps taken so far.
+func (s *trainingRun) step() int { return len(s.Curve)*s.run.StepsPerEpoch() + s.Steps }
+
+// checkpoint is a file of the run in the folder of checkpoints.
+func (s *trainingRun) checkpoint(suffix string) string {
+	return filepath.Join(s.runner.Checkpoints, s.ID+suffix)
+}
+
+// save writes a checkpoint in one step, after moving the present one aside. A kill in between leaves the previous one. A model with values that are
+// not finite is not saved.
+func (s *trainingRun) save() error {
+	variables := map[string]*tensors.Tensor{}
+	for v := range s.store.IterVariables() {
+		if strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
+			continue // a moving average, which has a new random name in each process
+		}
+		variables[nameOf(v)] = v.MustValue()
+		values, err := tensors.CopyFlatData[float32](v.MustValue()) // which all that is trained has
+		if err == nil && slices.ContainsFunc(values, func(value float32) bool { return !finite(float64(value)) }) {
+			return s.diverged(nameOf(v) + " is not finite")
+		}
+	}
+	arrays, err := writeArrays(variables, progressName, s.progress)
+	if err == nil {
+		err = os.Rename(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix))
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = safefile.Write(s.checkpoint(newestSuffix), fmt.Appendf(nil, "%s%s\n%s", checkpointHead, checksum(arrays), arrays))
+	}
+	if err != nil {
+		return fmt.Errorf("saving a checkpoint: %w", err)
+	}
+	return nil
+}
+
+// RemoveCheckpoints removes the checkpoints of a recorded run, also those that were set aside: nothing goes on from them. folder is that of
+// checkpoints.
+func RemoveCheckpoints(folder, id string) (err error) {
+	for _, suffix := range []string{newestSuffix, previousSuffix, newestSuffix + brokenSuffix, previousSuffix + brokenSuffix} {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, id+suffix)))
+	}
+	return err
+}
+
+// restore makes the model from the newest good checkpoint, or anew. It names each bad checkpoint and sets it aside.
+func (s *trainingRun) restore() (err error) {
+	for _, suffix := range []string{newestSuffix, previousSuffix} {
+		path := s.checkpoint(suffix)
+		err := s.load(path)
+		var errno syscall.Errno
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err == nil:
+			s.say("resumed at step %d of %d, from %s", s.step(), s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
+			return nil
+		case errors.As(err, &errno): // the checkpoint may well be good
+			return fmt.Errorf("reading checkpoint %s: %w", path, err)
+		}
+		name := filepath.Base(path)
+		s.say("checkpoint %s is not good (%s): set aside as %s", name, device.OneLine(err), name+brokenSuffix)
+		if err := errors.Join(os.RemoveAll(path+brokenSuffix), os.Rename(path, path+brokenSuffix)); err != nil {
+			return fmt.Errorf("setting a checkpoint aside: %w", err)
+		}
+	}
+	s.store, err = shapedStore(s.runner.Backend, s.run)
+	return err
+}
+
+// load makes the model from a checkpoint, which must have exactly the variables of the run's training.
+func (s *trainingRun) load(path string) error {
+	file, err := safefile.Read(path, maxNetworkSize)
+	if err != nil {
+		return err
+	}
+	head, arrays, _ := bytes.Cut(file, []byte("\n"))
+	if sum, ok := strings.CutPrefix(string(head), checkpointHead); !ok || sum != checksum(arrays) {
+		return errors.New("it is damaged, or of another version of this program")
+	}
+	store, err := shapedStore(s.runner.Backend, s.run)
+	if err != nil {
+		return err
+	}
+	text, err := readArrays(arrays, store, progressName)
+	if err != nil {
+		return err
+	}
+	var p progress
+	if err := json.Unmarshal(text, &p); err != nil {
+		return err
+	}
+	taken, steps := int(optimizer.GetGlobalStep(store)), s.run.StepsPerEpoch()
+	switch {
+	case p.ID != s.ID:
+		return fmt.Errorf("it is of another run, %s", p.ID)
+	case p.Steps < 0 || p.Steps > steps || len(p.Curve) > s.run.Epochs || len(p.Curve)*steps+p.Steps != taken:
+		return fmt.Errorf("it says %d epochs and %d steps, and its variables have taken %d steps", len(p.Curve), p.Steps, taken)
+	}
+	p.Origin = p.Origin.Then(s.Origin)
+	s.store, s.progress = store, p
+	return nil
+}
+
+// shapedStore returns the model of a run before training, with variables that have shapes and no values yet: those that a training step asks for. It
+// compiles nothing.
+func shapedStore(backend compute.Backend, run experiments.Run) (*model.Store, error) {
+	store := newStore(run)
+	if err := seedEpoch(store, run, 0); err != nil {
+		return nil, err
+	}
+	optimizer.GetGlobalStepVar(store)
+	store.Scope(train.TrainerAbsoluteScope).VariableWithValue(train.TrainLastStepVarName, int64(0)).SetTrainable(false)
+	g := NewGraph(backend, "the shapes of variables")
+	defer g.Finalize()
+	model.SetStore(g, store)
+	store.SetTraining(g, true)
+	n := run.Network
+	return store, exceptions.TryCatch[error](func() {
+		images := Parameter(g, "images", shapes.Make(dtypes.Float32, run.Hyper.Batch, n.Height, n.Width, n.Channels))
+		newOptimizer(run, backend).UpdateGraph(store.RootScope(), g, ReduceAllSum(trainingGraph(run)(store.RootScope(), images)))
+	})
+}
+
+// InitialNetwork returns the model of a run before training.
+func InitialNetwork(backend compute.Backend, run experiments.Run) (*model.Store, error) {
+	store, err := shapedStore(backend, run)
+	if err != nil {
+		return nil, err
+	}
+	return store, store.InitializeVariables(backend, nil)
+}
+
+// Networks is the folder of trained networks in a profile's results. Each finished run has one file there, <ID>.npz: the network's
+// variables by name ("conv1/dictionary"), and the run's description, JSON in bytes ("run"). docs/scores.py reads it with NumPy alone.
+const Networks = "networks"
+
+// runName is the array of a network's file that holds the run's description.
+const runName = "run"
+
+// maxNetworkSize is the size in bytes of the largest file that is taken for a network or a checkpoint.
+const maxNetworkSize = 1 << 30
+
+// NetworkFile is the file of a run's trained network; folder is that of the profile's results.
+func NetworkFile(folder, id string) string { return filepath.Join(folder, Networks, id+".npz") }
+
+// EncodeNetwork returns the file of the trained network in a store, and its checksums. The same network always gives the same bytes.
+func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.Network, err error) {
+	variables := run.Network.Variables(store)
+	if file, err = writeArrays(variables, runName, run); err != nil {
+		return nil, sums, err
+	}
+	for name, value := range variables {
+		variables[name] = converted(value, float16.FromFloat32)
+	}
+	half, err := writeArrays(variables, runName, run)
+	return file, record.Network{SHA256: checksum(file), HalfSHA256: checksum(half)}, err
+}
+
+// converted is a tensor with each of its numbers converted.
+func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) *tensors.Tensor {
+	var to []To
+	for _, x := range tensors.MustCopyFlatData[From](value) {
+		to = append(to, convert(x))
+	}
+	return tensors.FromFlatDataAndDimensions(to, value.Shape().Dimensions...)
+}
+
+// checksum is the SHA-256 of a file.
+func checksum(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
+
+// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of their names. (GoMLX's writer takes them in
+// a random order.)
+func writeArrays(variables map[string]*tensors.Tensor, described string, description any) ([]byte, error) {
+	text, err := json.Marshal(description)
+	if err != nil {
+		return nil, err
+	}
+	arrays := maps.Clone(variables)
+	arrays[described] = tensors.FromValue(text)
+	var file bytes.Buffer
+	archive := zip.NewWriter(&file)
+	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+		entry, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+		if err == nil {
+			err = numpy.ToNpyWriter(arrays[name], entry)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("writing %s: %w", name, err)
+		}
+	}
+	err = archive.Close()
+	return file.Bytes(), err
+}
+
+// readArrays reads a file of writeArrays into a store, which must have exactly its variables with their shapes; any other file is an error. It takes
+// no more memory than they do. It returns the description.
+func readArrays(file []byte, store *model.Store, described string) (text []byte, err error) {
+	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	missing := map[string]*model.Variable{described: nil}
+	for v := range store.IterVariables() {
+		missing[nameOf(v)] = v
+	}
+	for _, entry := range archive.File {
+		name := strings.TrimSuffix(entry.Name, ".npy")
+		v, ok := missing[name]
+		if !ok || entry.Method != zip.Store {
+			return nil, fmt.Errorf("the run has no array like its %.100q", entry.Name)
+		}
+		delete(missing, name)
+		array, err := entry.Open()
+		if err != nil {
+			return nil, err
+		}
+		content, err := io.ReadAll(array) // a part of the file
+		if err == nil && name == described {
+			_, text, _ = bytes.Cut(content, []byte("\n"))
+		} else if err == nil {
+			err = readArray(content, v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for name := range missing {
+		return nil, fmt.Errorf("it has no %s", name)
+	}
+	return text, nil
+}
+
+// readArray sets a variable to an array as GoMLX writes it. (GoMLX's reader takes any shape, for which it allocates, and panics at some.)
+func readArray(content []byte, v *model.Variable) error {
+	var expected bytes.Buffer
+	size := int(v.Shape().ByteSize())
+	if size > len(content) {
+		return fmt.Errorf("%d bytes are too few for %s", len(content), v.Shape())
+	}
+	value := tensors.FromShape(v.Shape())
+	if err := numpy.ToNpyWriter(value, &expected); err != nil {
+		return err
+	}
+	header := expected.Bytes()[:expected.Len()-size]
+	if len(content) != expected.Len() || !bytes.HasPrefix(content, header) {
+		return fmt.Errorf("its header is not that of %s", v.Shape())
+	}
+	return errors.Join(value.MutableBytes(func(data []byte) { copy(data, content[len(header):]) }), v.SetValue(value))
+}
+
+// LoadNetwork reads the trained network of a recorded run from its file: the store has its variables. The file must have one of the record's
+// checksums, and exactly the variables of the run's network.
+func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
+	path := NetworkFile(folder, r.ID)
+	store, err := loadNetwork(r, path)
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it with %s --results and another folder", r.ID, path, r.Command)
+	case errors.As(err, &errno): // the network may well be good
+		return nil, fmt.Errorf("reading network %s: %w", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("network %s is not good (%w): remove it and the record, and run the experiment again", path, err)
+	}
+	return store, nil
+}
+
+func loadNetwork(r record.Record, path string) (*model.Store, error) {
+	file, err := safefile.Read(path, maxNetworkSize)
+	if err != nil {
+		return nil, err
+	}
+	dtype := dtypes.Float32
+	switch checksum(file) {
+	case r.Network.SHA256:
+	case r.Network.HalfSHA256:
+		dtype = dtypes.Float16
+	default:
+		return nil, errors.New("its SHA-256 is not the one in its record")
+	}
+	all, err := r.Run.Network.Shapes()
+	if err != nil {
+		return nil, err
+	}
+	store := newStore(r.Run)
+	for name, dimensions := range all {
+		store.VariableWithShape(name, shapes.Make(dtype, dimensions...), nil)
+	}
+	if _, err := readArrays(file, store, runName); err != nil || dtype == dtypes.Float32 {
+		return store, err
+	}
+	for v := range store.IterVariables() {
+		if err := v.SetValue(converted(v.MustValue(), float16.Float16.Float32)); err != nil {
+			return nil, err
+		}
+	}
+	return store, nil
+}
+
+// nameOf is a variable's name in files.
+func nameOf(v *model.Variable) string { return strings.TrimPrefix(v.Path(), model.RootScopePath) }
