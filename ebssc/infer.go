@@ -57,7 +57,7 @@ func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 // bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
 func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 	s := &stack{image: signal{values: images, rms: 1}}
-	p := path{kernels: kernels(images.Graph())}
+	p := path{kernels: kernels(images.Graph(), h)}
 	if n.Blocks()[0].Block.Coding.Spherical {
 		s.image.values, _ = normalize(p.kernels, images, 1)
 		s.image.rms = s.image.sphereRMS()

@@ -1,6 +1,7 @@
 package ebssc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +30,21 @@ type Hyper struct {
 	EnergyScale     float64 `json:"energy_scale" min:"1e-6" max:"1e6" about:"factor on the energies in the softmax"`
 	ClassifierScale float64 `json:"classifier_scale" min:"1e-6" max:"1e6" about:"factor on the linear classifier's scores"`
 	Alpha           float64 `json:"alpha" min:"0" max:"1000" about:"regularisation α of Eq. (train_obj2)"`
+	// Precision counts on one CPU, where the fast kernels compute. JSON has it only if it is not float32.
+	Precision Precision `json:"precision,omitempty" about:"of convolutions: float32 or, on CPUs with instructions for it, bfloat16"`
 }
+
+// Precision is the type of the numbers of a network's convolutions. All other numbers are float32.
+type Precision string
+
+// The values of Precision.
+const (
+	Float32  Precision = ""
+	BFloat16 Precision = "bfloat16"
+)
+
+// String is the name, "float32" or "bfloat16".
+func (p Precision) String() string { return cmp.Or(string(p), "float32") }
 
 // Pool is max or average pooling of a code, each channel separately.
 type Pool struct {
@@ -255,7 +270,7 @@ func (n Network) collect(s *stack) (pass Pass, top signal) {
 
 // kernels returns the fast kernels where XLA computes on one CPU, on which they were measured, and plain ones elsewhere. They loop over pieces of the
 // batch, so with several devices every device would compute all pieces.
-func kernels(g *Graph) ops.Kernels {
+func kernels(g *Graph, h Hyper) ops.Kernels {
 	backend, ok := g.Backend().(interface{ IsCPU() bool })
-	return ops.Kernels{Plain: !ok || !backend.IsCPU() || g.NumDevices() > 1}
+	return ops.Kernels{Plain: !ok || !backend.IsCPU() || g.NumDevices() > 1, BFloat16: h.Precision == BFloat16}
 }

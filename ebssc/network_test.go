@@ -367,7 +367,8 @@ func TestTopEnergy(t *testing.T) {
 }
 
 // XLA on a CPU takes the fast kernels. The Go backend, and XLA that is not known to be on a CPU, take the plain ones. All agree on scores and
-// gradients of the row with class-specific blocks, which has every operation of the others but the linear classifier's product.
+// gradients of the row with class-specific blocks, which has every operation of the others but the linear classifier's product; in bfloat16, which
+// the fast kernels alone know, to about two digits.
 func TestKernelsAgree(t *testing.T) {
 	plainGo, _, err := device.Open(context.Background(), "go", 1)
 	require.NoError(t, err)
@@ -389,14 +390,19 @@ func TestKernelsAgree(t *testing.T) {
 	}
 	want, fast := run(hidden{xla}, false), run(xla, true)
 	require.NotEqual(t, want, fast, "other kernels round otherwise")
-	for _, got := range [][][]float32{fast, run(plainGo, false)} {
-		require.Equal(t, len(want), len(got))
-		for i := range want {
+	goes := run(plainGo, false)
+	h.Precision = ebssc.BFloat16
+	require.Equal(t, want, run(hidden{xla}, false))
+	half := run(xla, true)
+	require.NotEqual(t, fast, half)
+	for tolerance, all := range map[float64][][][]float32{1e-4: {fast, goes}, 0.03: {half}} {
+		for i, got := range slices.Concat(all...) {
+			want := want[i%len(want)]
 			// Gradients by offsets and thresholds are √n as large as the others: compare on the scale of each.
-			scale := math.Max(1, math.Abs(float64(slices.MaxFunc(want[i], func(a, b float32) int {
+			scale := math.Max(1, math.Abs(float64(slices.MaxFunc(want, func(a, b float32) int {
 				return cmp.Compare(math.Abs(float64(a)), math.Abs(float64(b)))
 			}))))
-			require.InDeltaSlice(t, want[i], got[i], 1e-4*scale, "output %d", i)
+			require.InDeltaSlice(t, want, got, tolerance*scale, "output %d", i)
 		}
 	}
 }

@@ -209,7 +209,7 @@ func TestHyperRoundTrip(t *testing.T) {
 func TestHyperFields(t *testing.T) {
 	require.NoError(t, experiments.Recipe.Validate())
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[experiments.Hyper]()) {
-		name := field.Tag.Get("json")
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if field.Anonymous {
 			continue
 		}
@@ -223,7 +223,7 @@ func TestHyperFields(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"beat=1", "beta", "=1", "beta=x", "beta=", "batch_size=1.5", "beta=1;beta=1", "beta = 1", "file:/dev/zero",
-		"optimizer=sgd", "preprocessing=", "beta=NaN", "learning_rate=Inf", "warm_up=1"} {
+		"optimizer=sgd", "preprocessing=", "precision=half", "beta=NaN", "learning_rate=Inf", "warm_up=1"} {
 		h, err := experiments.Recipe.Set(bad)
 		require.ErrorContains(t, errors.Join(err, h.Validate()), strings.TrimSpace(strings.Split(bad, "=")[0]))
 	}
@@ -241,9 +241,10 @@ func TestOverrides(t *testing.T) {
 	_, err := suite.Only([]string{"sc-lc7"})
 	require.ErrorContains(t, err, "did you mean ssc-lc7?")
 	ids := map[string]bool{}
-	for _, o := range []experiments.Overrides{{}, {Width: 9}, {Images: 100}, {Epochs: 2}, {HeldOut: 100}, {Set: "crop=0;beta=0.01"}} {
+	for _, o := range []experiments.Overrides{{}, {Width: 9}, {Images: 100}, {Epochs: 2}, {HeldOut: 100}, {Set: "crop=0;beta=0.01"}, {Set: "precision=bfloat16"},
+		{Set: "precision=float32"}} {
 		ids[plan(t, "ssc-lc7", o)[0].ID()] = true
 	}
-	require.Len(t, ids, 6)
+	require.Len(t, ids, 7, "the last one is the first one")
 	require.Equal(t, ` --width 9 --set "crop=0;beta=0.01"`, experiments.Overrides{Width: 9, Set: "crop=0;beta=0.01"}.Flags())
 }

@@ -64,7 +64,10 @@ type field struct {
 	value reflect.Value
 }
 
-func (f field) name() string { return f.Tag.Get("json") }
+func (f field) name() string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
 
 func (h *Hyper) fields() (all []field) {
 	value := reflect.ValueOf(h).Elem()
@@ -99,6 +102,9 @@ func (h Hyper) Set(text string) (Hyper, error) {
 			return h, fmt.Errorf("--set %s: give a word, or a number, and a whole one where it counts", part)
 		}
 	}
+	if h.Precision == ebssc.Precision(ebssc.Float32.String()) {
+		h.Precision = ebssc.Float32 // "", so that IDs and records know it by its absence
+	}
 	return h, nil
 }
 
@@ -121,6 +127,9 @@ func (h Hyper) Validate() error {
 	}
 	if p := h.Preprocessing; p != ZCA && p != GCN && p != Raw {
 		return fmt.Errorf("preprocessing=%s is unknown: choose %s, %s or %s", p, ZCA, GCN, Raw)
+	}
+	if h.Precision != ebssc.Float32 && h.Precision != ebssc.BFloat16 {
+		return fmt.Errorf("precision=%s is unknown: choose %s or %s", h.Precision, ebssc.Float32, ebssc.BFloat16)
 	}
 	for _, f := range h.fields() {
 		var least, most float64

@@ -4,5 +4,5 @@
 // A training step is the forward pass with dropout, the loss, its gradients, Adam and the projection of thresholds, without augmentation.
 //
 //	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./internal/bench -run '^$' -bench Step         # this program alone
-//	internal/bench/run.sh > steps.txt && benchstat -col /program steps.txt                       # beside its peers, in turns
+//	internal/bench/run.sh && benchstat -col /program results/bench/PROCESSOR.txt                 # beside its peers, in turns
 package bench

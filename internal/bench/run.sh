@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Measures training steps and inference of this program, PyTorch (float32, and bfloat16 autocast) and JAX on this CPU, in turns, and prints
-# what benchstat reads:
+# Measures training steps and inference of this program and PyTorch, in float32 and bfloat16, and of JAX on this CPU, in turns:
 #
-#   internal/bench/run.sh [ROUNDS] > steps.txt && benchstat -col /program steps.txt
+#   internal/bench/run.sh [ROUNDS] && benchstat -col /program results/bench/PROCESSOR.txt
 #
-# Leave the machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment that $EBSSC_PEERS names.
+# It writes that file, for the processor here, and says which. A file that is there goes on where it ended, so that rounds can be measured in
+# parts. Leave the machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment that $EBSSC_PEERS names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 rounds=${1:-5}
 peers=internal/bench/peers
 venv=${EBSSC_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/ebssc-peers}
-export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 JAX_PLATFORMS=cpu GOMLX_BACKEND=${GOMLX_BACKEND:-xla:cpu}
+export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 JAX_PLATFORMS=cpu GOMLX_BACKEND=${GOMLX_BACKEND:-cpu}
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -22,13 +22,36 @@ fi
 go test -c -o "$tmp/step" ./internal/bench
 step() { (cd internal/bench && "$tmp/step" -test.run '^$' "$@"); }
 
-step -test.bench Step -test.benchtime 1x -cases "$tmp/cases" > /dev/null
-for _ in $(seq "$rounds"); do
+processor=$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)
+features=$(sed -n 's/^flags[^:]*: //p;T;q' /proc/cpuinfo | tr ' ' '\n' | grep -E '^(fma|avx|amx)' | sort | xargs)
+file=results/bench/$(echo "$processor $(grep -oE 'amx_bf16|avx512_bf16' <<< "$features" | head -n 1)" | tr -cs '[:alnum:]' - | sed 's/-$//').txt
+programs=(ebssc torch jax)
+if [[ $features == *_bf16* ]]; then
+  programs=(ebssc ebssc-bf16 torch torch-bf16 jax)
+fi
+echo "$file" >&2
+if [[ ! -e $file ]]; then
+  printf '%s\n' "date: $(date -u +%FT%TZ)" "commit: $(git rev-parse --short HEAD)" "cpu: $processor, $(nproc) cores" "cpu-features: $features" \
+    "peers: $(grep -E '^(jax|torch)=' $peers/requirements.txt | xargs)" '' > "$file"
+fi
+
+measure() { # CASE PROGRAM: prints the results of one turn
+  case $2 in
+    ebssc) step -test.bench "^BenchmarkStep$/^${1/,/$/^}$" -test.benchtime 5x ;;
+    ebssc-bf16) step -test.bench "^BenchmarkStep$/^${1/,/$/^}$" -test.benchtime 5x -precision bfloat16 ;;
+    *) "$venv/bin/python" "$peers/${2%-bf16}_peer.py" "$tmp/cases/$1" "$2" 5 ;;
+  esac
+}
+
+step -test.bench 'Step/.*/.*/inference' -test.benchtime 1x -cases "$tmp/cases" > /dev/null
+for round in $(seq "$rounds"); do
   for case in "$tmp"/cases/*; do
     name=$(basename "$case")
-    step -test.bench "^BenchmarkStep$/^${name/,/$/^}$" -test.benchtime 5x | grep -v -e '^PASS$'
-    for program in torch torch-bf16 jax; do
-      "$venv/bin/python" "$peers/${program%-bf16}_peer.py" "$case" "$program" 5
+    for program in "${programs[@]}"; do
+      if (($(grep -cE "^BenchmarkStep/${name/,//}/.*program=$program(-[0-9]+)?[[:space:]]" "$file") < 2 * round)); then
+        measure "$name" "$program" > "$tmp/turn"
+        grep ^Benchmark "$tmp/turn" >> "$file"
+      fi
     done
   done
 done

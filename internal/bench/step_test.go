@@ -25,18 +25,27 @@ import (
 	"ebsscgo/internal/device"
 )
 
-// cases is where run.sh has what the peers read.
-var cases = flag.String("cases", "", "folder in which to write each case for the peers")
-
-// The rows and sizes that are measured: the paper's width in small batches, half of it as profiles on CPUs have it, and a quarter in the
-// paper's batches.
 var (
-	rows  = []string{"crelu-lc7", "ssc-lc7", "ssc-ebc67"}
+	// cases is where run.sh has what the peers read.
+	cases = flag.String("cases", "", "folder in which to write each case for the peers")
+	// precision is that of the convolutions.
+	precision = flag.String("precision", string(ebssc.Float32), "float32 or bfloat16")
+)
+
+// The rows and sizes that are measured: the row with the least work and the one with the most; half of the paper's width as profiles on CPUs
+// have it, the paper's width in small batches, and a quarter in the paper's batches.
+var (
+	rows  = []string{"crelu-lc7", "ssc-ebc67"}
 	sizes = []struct{ batch, width int }{{64, 48}, {32, 96}, {128, 24}}
 )
 
 // BenchmarkStep measures a training step and inference of one batch, with Adam.
 func BenchmarkStep(b *testing.B) {
+	program := "ebssc"
+	if ebssc.Precision(*precision) == ebssc.BFloat16 {
+		program = "ebssc-bf16"
+		require.NoError(b, device.UseBFloat16(b.Context(), ""))
+	}
 	backend, _, err := device.Open(b.Context(), "", 1)
 	require.NoError(b, err)
 	defer backend.Finalize()
@@ -48,8 +57,8 @@ func BenchmarkStep(b *testing.B) {
 				if *cases != "" {
 					s.write(b, filepath.Join(*cases, fmt.Sprintf("row=%s,size=%dx%d", row, size.batch, size.width)))
 				}
-				b.Run("what=inference/program=ebssc", func(b *testing.B) { s.measure(b, s.infer) })
-				b.Run("what=train/program=ebssc", func(b *testing.B) { s.measure(b, s.train) })
+				b.Run("what=inference/program="+program, func(b *testing.B) { s.measure(b, s.infer) })
+				b.Run("what=train/program="+program, func(b *testing.B) { s.measure(b, s.train) })
 			})
 		}
 	}
@@ -70,6 +79,7 @@ func newStepper(b *testing.B, backend compute.Backend, row string, batch, width 
 	_, e, err := experiments.Studies.Experiment(row)
 	require.NoError(b, err)
 	s := &stepper{network: e.Network(width), hyper: experiments.Recipe.Changed(e.Change), backend: backend, store: model.NewStore()}
+	s.hyper.Precision = ebssc.Precision(*precision)
 	s.store.SetParam(model.ParamInitialSeed, int64(1))
 	require.NoError(b, s.store.SetRNGStateFromSeed(1))
 	graph := func(scope *model.Scope, images *Node) *Node {

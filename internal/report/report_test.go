@@ -242,7 +242,7 @@ func TestHostileRecords(t *testing.T) {
 	require.Equal(t, 1, strings.Count(written[report.File], "!["))
 	for _, row := range cells(t, written["runs.csv"]) {
 		require.Equal(t, "'"+hostile, row["command"])
-		require.Equal(t, x, row["dataset"])
+		require.Equal(t, "'"+hostile, row["dataset"])
 	}
 	save(t, results, recordtest.New(t, suite, "ssc-ebc17", "quick", 9, experiments.Overrides{Seeds: 9}))
 	_, err := writeAll(t, results)

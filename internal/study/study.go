@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ebsscgo/ablations"
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
@@ -127,6 +128,11 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 	sets := map[experiments.Images]*dataset.Set{}
 	for _, kind := range images {
 		if sets[kind], err = dataset.Local(kind, o.Data); err != nil {
+			return nil, err
+		}
+	}
+	if hyper, _ := experiments.Recipe.Set(o.Overrides.Set); hyper.Precision == ebssc.BFloat16 {
+		if err := device.UseBFloat16(ctx, o.Backend); err != nil {
 			return nil, err
 		}
 	}

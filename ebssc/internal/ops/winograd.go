@@ -57,20 +57,31 @@ func fitsWinograd(d *Node, stride, pad int) bool {
 
 // winograd computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one with respect to x is the same
 // operation with the flipped kernel, the one with respect to d is computed at the same points.
-func winograd(x, d *Node) *Node {
-	return withGradients(winogradValue(x, d),
-		operand{x, func(v *Node) *Node { return winogradValue(v, flipped(d)) }},
+func (k Kernels) winograd(x, d *Node) *Node {
+	return withGradients(k.value(x, d),
+		operand{x, func(v *Node) *Node { return k.value(v, flipped(d)) }},
 		operand{d, func(v *Node) *Node { return winogradKernelGradient(x, v) }})
 }
 
 // winogradTranspose computes Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
-func winogradTranspose(z, d *Node) *Node {
-	return withGradients(winogradValue(z, flipped(d)),
-		operand{z, func(v *Node) *Node { return winogradValue(v, d) }},
+func (k Kernels) winogradTranspose(z, d *Node) *Node {
+	return withGradients(k.value(z, flipped(d)),
+		operand{z, func(v *Node) *Node { return k.value(v, d) }},
 		operand{d, func(v *Node) *Node { return winogradKernelGradient(v, z) }})
 }
 
-// winogradValue computes d ⋆ x, [N, H, W, K].
+// value computes d ⋆ x, [N, H, W, K].
+//
+// In bfloat16 the convolution is oneDNN's, in a process that asks for it (package device). The gradient in d is not: as a convolution, whose
+// kernel is as large as the image, oneDNN would take a thousand times as long as the transforms.
+func (k Kernels) value(x, d *Node) *Node {
+	if !k.BFloat16 {
+		return winogradValue(x, d)
+	}
+	return ConvertDType(convolve(ConvertDType(x, dtypes.BFloat16), ConvertDType(d, dtypes.BFloat16), 1, 1), x.DType())
+}
+
+// winogradValue computes d ⋆ x, [N, H, W, K], by the transforms.
 func winogradValue(x, d *Node) *Node {
 	t := newTiles(x, d.Shape().Dim(3))
 	zero, one := opaqueScalars(d)

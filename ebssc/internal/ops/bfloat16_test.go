@@ -1,0 +1,54 @@
+package ops
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/cpu"
+
+	"ebsscgo/internal/device"
+)
+
+// In bfloat16 oneDNN computes the convolution and its gradient in x, and values are near float32's. The gradient in d is no convolution: oneDNN
+// would take a minute for it. XLA reads its flags once, so another process compiles. Without instructions for bfloat16 it is refused.
+func TestBFloat16(t *testing.T) {
+	const dumpVar, dumpFlags = "TEST_DUMP", " --xla_dump_hlo_as_text --xla_dump_to="
+	if dump := os.Getenv(dumpVar); dump != "" {
+		require.NoError(t, device.UseBFloat16(t.Context(), "cpu"))
+		require.NoError(t, os.Setenv("XLA_FLAGS", os.Getenv("XLA_FLAGS")+dumpFlags+dump))
+		backend, err := open("cpu")
+		require.NoError(t, err)
+		c := convolution{8, 32, 32, 128, 8, 3, 1, 1} // several chunks of the batch, as in networks
+		wantY, wantDX, wantDD := c.run(on(t, "go"), Kernels{Plain: true})
+		y, dx, dd := c.run(backend, Kernels{BFloat16: true})
+		requireClose(t, wantY, y, 0.01, "value")
+		requireClose(t, wantDX, dx, 0.01, "gradient in x")
+		requireClose(t, wantDD, dd, 1e-4, "gradient in d")
+		require.NotEqual(t, wantY, y)
+		return
+	}
+	if !cpu.X86.HasAVX512BF16 && !cpu.X86.HasAMXBF16 {
+		require.ErrorContains(t, device.UseBFloat16(t.Context(), "cpu"), "this CPU has neither avx512_bf16 nor amx_bf16")
+		return
+	}
+	dump := t.TempDir()
+	child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	child.Env = append(os.Environ(), dumpVar+"="+dump)
+	out, err := child.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	files, err := filepath.Glob(filepath.Join(dump, "*cpu_after_optimizations.txt"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	program, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	require.NotContains(t, string(program), " convolution(")
+	var results []string
+	for _, call := range regexp.MustCompile(`= \(?(\S+?)\{.* custom-call\(.*"__onednn\$convolution"`).FindAllSubmatch(program, -1) {
+		results = append(results, string(call[1]))
+	}
+	require.ElementsMatch(t, []string{"bf16[8,32,32,8]", "bf16[8,32,32,128]"}, results)
+}
