@@ -14,6 +14,28 @@ folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$folder")
 export PYTHONSAFEPATH=1 # Python takes no file of the current folder for a module.
 
+case $(uname) in
+  Darwin) cache=${EBSSC_CACHE:-$HOME/Library/Caches/ebssc} ;;
+  *) cache=${EBSSC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebssc} ;;
+esac
+[[ $cache == /* ]] || die "the cache folder $cache is a relative path; set EBSSC_CACHE to the absolute path of a folder of your own"
+environment=$cache/notebooks-$(cksum "$folder/requirements.txt" | cut -d ' ' -f 1)
+python=$environment/bin/python
+
+# own makes a folder that this user alone may enter, for programs. Where another user could put some into it or replace it, it ends.
+own() {
+  local parent
+  (umask 077 && mkdir -p "$1") && parent=$(cd "$1" && pwd -P) && [[ -O $parent ]] ||
+    die "$1 is not a folder of this user: set EBSSC_CACHE to another one"
+  chmod 700 "$parent"
+  until [[ $parent == / ]]; do
+    parent=$(dirname "$parent")
+    [[ -z $(find "$parent" -prune -perm -002 ! -perm -1000) ]] ||
+      die "every user may write to $parent: run chmod o-w on it, or set EBSSC_CACHE to a folder elsewhere"
+  done
+}
+own "$environment"
+
 command -v go >/dev/null || die "go is not on the PATH; install $(sed -n 's/^go /go/p' "$root/go.mod") or newer"
 # Go 1.21 and newer fetch the version that go.mod asks for by themselves, and fail here if they cannot.
 (cd "$root" && go env GOVERSION >/dev/null) || die "this project needs $(sed -n 's/^go /go/p' "$root/go.mod") or newer"
@@ -28,26 +50,14 @@ export PYTHONNOUSERSITE=1 CGO_ENABLED=1
 export JUPYTER_DATA_DIR=$root/bin/jupyter JUPYTER_CONFIG_DIR=$root/bin/jupyter/config JUPYTER_RUNTIME_DIR=$root/bin/jupyter/runtime
 export IPYTHONDIR=$root/bin/jupyter/ipython PATH=$root/bin:$PATH
 
-case $(uname) in
-  Darwin) cache=${EBSSC_CACHE:-$HOME/Library/Caches/ebssc} ;;
-  *) cache=${EBSSC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebssc} ;;
-esac
-environment=$cache/notebooks-$(python3 - "$folder/requirements.txt" <<'PYTHON'
-import hashlib, sys
-print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest()[:8])
-PYTHON
-)
-python=$environment/bin/python
-
-[[ $cache == /* ]] || die "the cache folder $cache is a relative path; set EBSSC_CACHE to the absolute path of a folder of your own"
 mkdir -p "$cache/locks"
 [[ -O $cache && -z $(find "$cache" -maxdepth 0 -perm -o+w) ]] || die "another user can change $cache; set EBSSC_CACHE to a folder of your own"
 exec 9>"$cache/locks/notebooks.lock"
 if command -v flock >/dev/null; then flock 9; fi
 if [[ ! -O $environment || ! -O $environment/complete ]] || ! "$python" -c "import jupyterlab" 2>/dev/null; then # it breaks when its Python is upgraded
   echo "installing $(paste -s -d ' ' "$folder/requirements.txt") in $environment, once …"
-  rm -rf "$environment" # What is there was interrupted, or is broken.
-  python3 -m venv "$environment" || die "no virtual environment could be made in $environment"
+  python3 -m venv --clear "$environment" || # What is there was interrupted, or is broken.
+    die "no virtual environment could be made in $environment"
   "$python" -m pip install --quiet --no-input --disable-pip-version-check --no-cache-dir -r "$folder/requirements.txt" ||
     die "pip could not install JupyterLab; see above"
   touch "$environment/complete"

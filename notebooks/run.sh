@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Executes notebooks in fresh kernels, all of them or those named (01_coding …), and fails if one has a problem: see execute.py.
-#   EBSSC_PROFILE=smoke ./notebooks/run.sh     at the smallest scale, as CI does
-#   ./notebooks/run.sh --write 01_coding       replaces the notebook with the executed one
+# Executes notebooks in fresh kernels, all of them or those named, and keeps their outputs in place. It fails at the first error. Flags are nbconvert's.
+#   ./notebooks/run.sh                                               all of them, in some ten minutes
+#   ./notebooks/run.sh notebooks/01_coding.ipynb                     one of them
+#   EBSSC_PROFILE=smoke ./notebooks/run.sh --output-dir=/tmp/smoke   copies of them at the smallest scale, as CI does
 # Needs what start.sh needs.
 set -euo pipefail
 # shellcheck source=notebooks/environment.sh
 source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
-exec "$python" "$folder/execute.py" "$@"
+[[ $* == *.ipynb* ]] || set -- "$@" "$folder"/*.ipynb
+exec "$python" -m nbconvert --execute --to=notebook --NbConvertApp.use_output_suffix=False --log-level=WARN \
+  --ExecutePreprocessor.coalesce_streams=True --ExecutePreprocessor.record_timing=False \
+  --ExecutePreprocessor.extra_arguments=--raw_error=true "$@"

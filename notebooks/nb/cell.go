@@ -1,8 +1,16 @@
 package nb
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/janpfeifer/gonb/gonbui"
@@ -11,17 +19,15 @@ import (
 
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/plot"
-	"ebsscgo/internal/report"
 )
 
 // Check ends the cell if err is not nil, with one line on standard error.
 func Check(err error) {
-	if err == nil {
-		return
+	if err != nil {
+		fmt.Fprintln(os.Stderr, device.OneLine(err))
+		gonbui.Sync()
+		os.Exit(1)
 	}
-	fmt.Fprintln(os.Stderr, device.OneLine(err))
-	gonbui.Sync()
-	os.Exit(1)
 }
 
 // Must returns value if err is nil; otherwise it ends the cell like Check.
@@ -30,45 +36,15 @@ func Must[T any](value T, err error) T {
 	return value
 }
 
-// ShowTable shows a table of the reports, unless it has no rows.
-func ShowTable(t report.Table) {
-	if len(t.Rows) > 0 {
-		markdown(t.Markdown())
-	}
-}
-
-// markdown shows text in the cell's output, written in Markdown.
-func markdown(text string) {
+// Markdown shows text in the cell's output, written in Markdown.
+func Markdown(text string) {
 	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
 }
 
-// Table is a table to show in a cell's output.
-type Table struct{ text strings.Builder }
-
-// NewTable returns a table without rows. All columns but the first are aligned to the right.
-func NewTable(headings ...string) *Table {
-	t := &Table{}
-	fmt.Fprintf(&t.text, "| %s |\n|---|%s\n", strings.Join(headings, " | "), strings.Repeat("---:|", len(headings)-1))
-	return t
-}
-
-// Cells are the columns of numbers, each in that format, for the format of [Table.Row].
-func Cells(format string, numbers ...float64) string {
-	cells := make([]string, len(numbers))
-	for i, number := range numbers {
-		cells[i] = fmt.Sprintf(format, number)
-	}
-	return strings.Join(cells, " | ")
-}
-
-// Row adds a row, whose format separates columns by "|".
-func (t *Table) Row(format string, values ...any) {
-	fmt.Fprintf(&t.text, "| "+format+" |\n", values...)
-}
-
-// Show shows the table, and below it a note in Markdown.
-func (t *Table) Show(note string, values ...any) {
-	markdown(t.text.String() + "\n" + fmt.Sprintf(note, values...))
+// Table shows a table. Headings and rows have "|" between their columns. All columns but the first are aligned to the right.
+func Table(headings string, rows ...string) {
+	rule := "---" + strings.Repeat(" | ---:", strings.Count(headings, "|"))
+	Markdown("| " + strings.Join(slices.Insert(rows, 0, headings, rule), " |\n| ") + " |\n")
 }
 
 // ShowTiles shows tiles in rows of so many columns, each tile with sides of that length in points.
@@ -76,19 +52,16 @@ func ShowTiles(title string, columns int, side vg.Length, tiles ...plot.Tile) {
 	Show(plot.Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
 
-// ShowChart shows a line chart.
-func ShowChart(chart plot.Chart) { Show(Must(chart.Draw())) }
+// ShowCharts shows line charts side by side.
+func ShowCharts(charts ...plot.Chart) { Show(Must(plot.Charts(charts...))) }
 
 // Show shows a figure in the cell's output.
 func Show(figure plot.Figure) { show(figure, "") }
 
-// pixelsPerPoint is the size at which a point is shown; pictures have more pixels than that, for sharp screens.
-const pixelsPerPoint = 4.0 / 3
-
 // show shows a figure in the place with an ID, where each figure replaces the one before; with none, in a place of its own.
 func show(figure plot.Figure, id string) {
-	picture := Must(figure.PNG())
-	size := map[string]int{"width": int(figure.Width * pixelsPerPoint), "height": int(figure.Height * pixelsPerPoint)}
+	picture := small(Must(png.Decode(bytes.NewReader(Must(figure.PNG())))))
+	size := map[string]int{"width": int(figure.Width * 4 / 3), "height": int(figure.Height * 4 / 3)} // it has more pixels, for sharp screens
 	send(&protocol.DisplayData{
 		Data:      map[protocol.MIMEType]any{protocol.MIMEImagePNG: picture},
 		Metadata:  map[string]any{string(protocol.MIMEImagePNG): size},
@@ -96,12 +69,35 @@ func show(figure plot.Figure, id string) {
 	})
 }
 
+// small is a PNG file of a picture in 32 levels each of red, green and blue, and if it has few colours, in its 256 most frequent ones. It takes a
+// third of the bytes: notebooks are committed with their pictures.
+func small(picture image.Image) []byte {
+	bounds, counts := picture.Bounds(), map[color.Color]int{}
+	var rounded draw.Image = image.NewNRGBA(bounds)
+	level := func(v uint32) uint8 { return uint8(v>>11<<3 | v>>13) }
+	for i := range bounds.Dx() * bounds.Dy() {
+		r, g, b, _ := picture.At(i%bounds.Dx(), i/bounds.Dx()).RGBA()
+		colour := color.NRGBA{level(r), level(g), level(b), 0xff}
+		rounded.Set(i%bounds.Dx(), i/bounds.Dx(), colour)
+		counts[colour]++
+	}
+	if len(counts) <= 512 {
+		palette := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int {
+			return cmp.Or(counts[b]-counts[a], strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+		})
+		rounded = image.NewPaletted(bounds, palette[:min(256, len(palette))])
+		draw.Draw(rounded, bounds, picture, image.Point{}, draw.Src)
+	}
+	var file bytes.Buffer
+	Check(png.Encode(&file, rounded))
+	return file.Bytes()
+}
+
 // send sends data to the notebook and waits until it has arrived.
 func send(data *protocol.DisplayData) {
-	if !gonbui.IsNotebook {
-		return
+	if gonbui.IsNotebook {
+		gonbui.SendData(data)
+		gonbui.Sync()
+		Check(gonbui.Error())
 	}
-	gonbui.SendData(data)
-	gonbui.Sync()
-	Check(gonbui.Error())
 }

@@ -11,6 +11,7 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/cache"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/record"
@@ -31,43 +32,51 @@ func (tiny) Network(width int) ebssc.Network {
 	}}
 }
 
-// A lab trains an experiment of one's own once; other hyperparameters make another run. Of a declared experiment it finds the profile's recorded
-// network, if that is here; else it trains a small one, apart from the profile's runs.
-func TestLab(t *testing.T) {
+// Notebooks train an experiment of one's own once; other hyperparameters make another run. Of a declared experiment they find the profile's recorded
+// network, if that is here; else they train a small one, apart from the profile's runs.
+func TestNetworks(t *testing.T) {
 	data, notebooks := t.TempDir(), filepath.Join(t.TempDir(), "notebooks")
 	datasettest.MNIST(t, data, 1000)
 	t.Setenv(dataset.EnvVar, data)
 	t.Setenv("EBSSC_PROFILE", "smoke")
 	require.NoError(t, os.Mkdir(notebooks, 0o755))
 	t.Chdir(notebooks)
-	lab := NewLab(experiments.MNIST)
 	e := experiments.Experiment{Name: "tiny", Title: "tiny", Architecture: tiny{},
 		Change: func(h *experiments.Hyper) { h.Preprocessing, h.Flip, h.Crop = experiments.Raw, 0, 0 }}
-	first := lab.Train(Profile(), "", e)[0]
+	first := Train(Profile(), "", e)[0]
 	require.Len(t, LearningCurve("", first.Curve).Points, first.Run.Epochs)
-	require.Equal(t, first, lab.Train(Profile(), "", e)[0], "it is not trained again")
-	require.NotEqual(t, first.ID, lab.Train(Profile(), "beta=0.01", e)[0].ID)
+	require.Equal(t, first, Train(Profile(), "", e)[0], "it is not trained again")
+	require.NotEqual(t, first.ID, Train(Profile(), "beta=0.01", e)[0].ID)
 
-	folder := filepath.Join(Results, dataset.Folder("smoke", lab.Set.Name))
-	_, small, store := Trained("unroll-0")
+	runner, small, store := Trained("unroll-0")
 	require.Contains(t, small.Run.Network.Variables(store), "conv2/thresholds")
-	require.NoDirExists(t, folder)
-	require.NoError(t, os.Remove(record.Path(filepath.Join(own, record.Folder), first.ID)))
-	require.NoError(t, os.Rename(own, folder))
-	found, recorded, store := Trained("unroll-0")
+	folder := dataset.Folder("smoke", runner.Set.Name)
+	require.NoDirExists(t, filepath.Join(results, folder))
+	require.NoError(t, os.Rename(filepath.Join(own, folder), filepath.Join(results, folder)))
+	runner, recorded, _ := Trained("unroll-0")
 	require.Equal(t, small, recorded)
-	require.NoDirExists(t, filepath.Join(own, record.Folder))
-	require.True(t, found.Decoder(recorded, store).Ink, "digits that are not whitened have ink")
-	images, labels := found.FirstImages(recorded, 3, 4)
+	require.NoDirExists(t, filepath.Join(own, folder))
+	images, labels := FirstImages(runner, recorded, 3, 4)
 	require.Equal(t, []int{5, 28, 28, 1}, images.Shape().Dimensions)
 	require.Equal(t, []uint8{0, 1, 2, 3, 4}, labels)
+	t.Setenv("EBSSC_PROFILE", "quick")
+	require.Contains(t, Describe(recorded), "profile smoke, 1000 images")
+	require.Contains(t, Describe(recorded), "stands in for the one of profile quick")
 }
 
-// A study without records has no rows, and its claims are not judged.
-func TestNothingRecorded(t *testing.T) {
-	t.Chdir(t.TempDir())
-	p, study := Reports("quick", "table")
-	require.Empty(t, p.Rows(study))
-	require.Empty(t, p.Table(study).Rows)
-	require.Empty(t, p.Claims())
+// Where CIFAR-10 cannot be had, notebooks read the records of the stand-in, and the committed ones if it has none.
+func TestReportsOfStandIn(t *testing.T) {
+	committed, err := filepath.Abs("../../results/quick/runs")
+	require.NoError(t, err)
+	notebooks := filepath.Join(t.TempDir(), "notebooks")
+	require.NoError(t, os.Mkdir(notebooks, 0o755))
+	t.Chdir(notebooks)
+	t.Setenv(dataset.EnvVar, "")
+	t.Setenv(cache.EnvVar, t.TempDir()) // without data sets
+	for _, folder := range []string{"quick", "quick-mnist32"} {
+		require.NoError(t, os.CopyFS(filepath.Join(results, folder, record.Folder), os.DirFS(committed)))
+		p, table := Reports("quick", "table")
+		require.Equal(t, filepath.Join(results, folder), p.Folder)
+		require.Len(t, p.Table(table).Rows, 5)
+	}
 }

@@ -1,9 +1,10 @@
 package nb
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"gonum.org/v1/gonum/floats"
@@ -13,7 +14,6 @@ import (
 
 // Grey returns the mean of an image's channels [height·width], in grey levels from 0 to 255.
 func Grey(images dataset.Images, number int) []float64 {
-	checkNumber(number, images.Len())
 	one := images.Slice(number, number+1)
 	grey := make([]float64, one.Height*one.Width)
 	for i, pixel := range one.Pixels {
@@ -31,30 +31,28 @@ func Unit(v []float64) (unit []float64, norm float64) {
 	return unit, norm
 }
 
-// Patches returns filters [side, side, 1, count] of mean 0 and unit norm, cut out of random images where there is contrast.
+// Patches returns filters [side, side, 1, count] of mean 0 and unit norm, cut out of random images: of ten times as many, those of most contrast.
 func Patches(images dataset.Images, side, count int) *tensors.Tensor {
-	const contrast = 20 // standard deviation in grey levels
-	rng := rand.New(rand.NewPCG(1, 1))
-	filters := make([]float64, side*side*count)
-	const tries = 10_000 // a patch
-	for k, tried := 0, 0; k < count; tried++ {
-		if tried == tries*count {
-			Check(fmt.Errorf("these images have too little contrast for %d filters of %d×%[2]d pixels: choose others", count, side))
-		}
+	type patch struct {
+		unit []float64
+		norm float64
+	}
+	rng, all := rand.New(rand.NewPCG(1, 1)), make([]patch, 10*count)
+	for k := range all {
 		from := Grey(images, rng.IntN(images.Len()))
 		x, y := rng.IntN(images.Width-side+1), rng.IntN(images.Height-side+1)
-		var patch []float64
+		var pixels []float64
 		for row := range side {
-			patch = append(patch, from[(y+row)*images.Width+x:][:side]...)
+			pixels = append(pixels, from[(y+row)*images.Width+x:][:side]...)
 		}
-		patch, norm := Unit(patch)
-		if norm < contrast*float64(side) {
-			continue
-		}
-		for i, value := range patch {
+		all[k].unit, all[k].norm = Unit(pixels)
+	}
+	slices.SortStableFunc(all, func(a, b patch) int { return cmp.Compare(b.norm, a.norm) })
+	filters := make([]float64, side*side*count)
+	for k, p := range all[:count] {
+		for i, value := range p.unit {
 			filters[i*count+k] = value
 		}
-		k++
 	}
 	return tensors.FromFlatDataAndDimensions(filters, side, side, 1, count)
 }

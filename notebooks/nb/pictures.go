@@ -11,9 +11,13 @@ func Around(caption string, numbers []float64, height, width, channels int, limi
 	return plot.Tile{Caption: caption, Picture: plot.Photo(numbers, height, width, channels, -limit, limit)}
 }
 
-// Digit is a tile of a grey image [1, height, width, 1] between 0 and 1, as dark ink.
-func Digit(caption string, image *tensors.Tensor) plot.Tile {
-	return plot.Tile{Caption: caption, Picture: plot.Photo(plot.Values(image), image.Shape().Dim(1), image.Shape().Dim(2), 1, 1, 0)}
+// Photo is a tile of an image [1, height, width, channels] between 0 and 1; a grey one is dark ink.
+func Photo(caption string, image *tensors.Tensor) plot.Tile {
+	dims, low := image.Shape().Dimensions, 0.0
+	if dims[3] == 1 {
+		low = 1
+	}
+	return plot.Tile{Caption: caption, Picture: plot.Photo(plot.Values(image), dims[1], dims[2], dims[3], low, 1-low)}
 }
 
 // Filters are tiles of a dictionary [height, width, channels, K], each at its own contrast.

@@ -35,11 +35,6 @@ func Number(tensor *tensors.Tensor) float64 { return plot.Values(tensor)[0] }
 // Peak returns the largest absolute value of a vector, at least 1e-30 so that one may divide by it.
 func Peak(v []float64) float64 { return math.Max(floats.Norm(v, math.Inf(1)), 1e-30) }
 
-// Scaled returns v times a factor.
-func Scaled(v []float64, factor float64) []float64 {
-	return floats.ScaleTo(make([]float64, len(v)), factor, v)
-}
-
 // Minus returns a − b.
 func Minus(a, b []float64) []float64 { return floats.SubTo(make([]float64, len(a)), a, b) }
 

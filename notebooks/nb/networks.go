@@ -1,0 +1,169 @@
+package nb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/janpfeifer/gonb/gonbui"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/device"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/report"
+	"ebsscgo/internal/study"
+	"ebsscgo/internal/train"
+)
+
+// results is the folder of results, seen from the folder of the notebooks; own is that of runs that notebooks train, which enter no report of it.
+const results, own = "../results", "../results/notebooks"
+
+// Profile is the profile that $EBSSC_PROFILE names, at which the notebooks compute; quick if it is empty.
+func Profile() experiments.Profile {
+	return Must(experiments.FindProfile(cmp.Or(os.Getenv("EBSSC_PROFILE"), "quick")))
+}
+
+// Backend starts the best backend, or the one that $GOMLX_BACKEND names. It is freed when the cell ends.
+func Backend() compute.Backend {
+	backend, _, err := device.Open(context.Background(), "", 1)
+	return Must(backend, err)
+}
+
+// Data returns the data set of a kind: from the folder that $EBSSC_DATA names, the cache or a download. If CIFAR-10 cannot be
+// had, MNIST padded to its size replaces it.
+func Data(which experiments.Images) *dataset.Set {
+	return Must(dataset.FindOrStandIn(context.Background(), which, "", os.Stdout))
+}
+
+// Reports returns the verified records of a profile, sorted into what its reports show, and one of its studies. They are of the images that are
+// here, or else of those of the committed results. Where the study has no record, it ends the cell with a line that says how to train it.
+func Reports(profile, name string) (*report.Profile, experiments.Study) {
+	named, s := Must(experiments.FindProfile(profile)), Must(study.Suite.Study(name))
+	images := dataset.MNIST32Name // where CIFAR-10 could not be downloaded when the notebooks were started
+	if set := Must(dataset.Local(s.Images, "")); set != nil {
+		images = set.Name
+	}
+	found := reports(named, s, images)
+	if len(found) == 0 {
+		fmt.Printf("profile %s has no records of study %s yet; to train it: bin/ebssc run %[2]s --profile %[1]s\n", profile, name)
+		gonbui.Sync()
+		os.Exit(0)
+	}
+	return found[0], s
+}
+
+// reports are the folders of a profile that have records of a study: that of the images of a name, then that of the committed results.
+func reports(profile experiments.Profile, s experiments.Study, images string) (found []*report.Profile) {
+	for _, folder := range slices.Compact([]string{dataset.Folder(profile.Name, images), profile.Name}) {
+		if p := Must(report.Load(results, folder, profile, study.Suite)); len(p.Rows(s)) > 0 {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// Train trains experiments at a profile one after another, one seed each, in a chart of their learning curves that grows with every
+// epoch. set changes their hyperparameters, as --set does. Runs that notebooks have already trained are not trained again.
+func Train(profile experiments.Profile, set string, all ...experiments.Experiment) (records []record.Record) {
+	place := gonbui.UniqueId()
+	chart := plot.Chart{X: "epoch", Y: "error on training batches, %"}
+	for i, e := range all {
+		chart.Curves = append(chart.Curves, plot.Curve{})
+		grow := func(run experiments.Run, epochs []record.Epoch) {
+			chart.Title = fmt.Sprintf("%s, profile %s", dataset.Title(run.Dataset.Name), profile.Name)
+			chart.Curves[i] = LearningCurve(e.Title, epochs)
+			show(Must(chart.Draw()), place)
+		}
+		runner := start(alone(e).Images)
+		r := trained(runner, study.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, alone(e))
+		runner.Backend.Finalize()
+		grow(r.Run, r.Curve)
+		records = append(records, r)
+	}
+	return records
+}
+
+// LearningCurve is the error on training batches by epoch.
+func LearningCurve(name string, epochs []record.Epoch) plot.Curve {
+	curve := plot.Curve{Name: name}
+	for _, epoch := range epochs {
+		curve.Points = append(curve.Points, plot.At(float64(epoch.Epoch), epoch.BatchErr))
+	}
+	return curve
+}
+
+// alone is the study of an experiment with no other. One's own experiment is of the table's scale, or of that of the study of digits.
+func alone(e experiments.Experiment) experiments.Study {
+	s, _, err := study.Suite.Experiment(e.Name)
+	if err != nil {
+		s = Must(study.Suite.Study(map[int]string{1: "unroll", 3: "table"}[e.Network(1).Channels]))
+	}
+	e.Decoded = false // cells decode
+	s.Experiments = []experiments.Experiment{e}
+	return s
+}
+
+// start starts the best backend, with a runner on images.
+func start(images experiments.Images) *train.Runner {
+	session := Must(study.Start(context.Background(), study.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},
+		dataset.FindOrStandIn, images))
+	session.Runners[images].Log = io.Discard
+	return session.Runners[images]
+}
+
+// trained is the record of a study's only run, with one seed, which it trains unless that is done.
+func trained(runner *train.Runner, o study.Options, s experiments.Study) record.Record {
+	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = own, 1, 1, 1, io.Discard // a chart shows progress
+	run := Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)), runner.Dataset(), o.Overrides))[0]
+	reports, diverged, err := study.Run(context.Background(), o, experiments.Suite{s})
+	Check(errors.Join(diverged, err))
+	return reports[dataset.Folder(o.Profile, runner.Set.Name)].Records[run.ID()]
+}
+
+// Trained returns the trained network of a declared experiment with its record, and a runner on its images: of the profile's recorded run, if
+// its network is here, too. Otherwise it trains a small network at profile smoke, once.
+func Trained(name string) (*train.Runner, record.Record, *model.Store) {
+	_, e, err := study.Suite.Experiment(name)
+	Check(err)
+	s := alone(e)
+	runner := start(s.Images)
+	for _, p := range reports(Profile(), s, runner.Set.Name) {
+		for _, r := range p.Rows(s)[0].Records {
+			store, err := train.LoadNetwork(r, p.Folder)
+			if set := r.Run.Dataset; err == nil && (set == runner.Dataset() || dataset.Copies(set.Name, runner.Set.Name)) {
+				return runner, r, store
+			}
+		}
+	}
+	r := trained(runner, study.Options{Profile: "smoke"}, s)
+	return runner, r, Must(train.LoadNetwork(r, filepath.Join(own, dataset.Folder("smoke", runner.Set.Name))))
+}
+
+// Describe says in a line which network a record is of, and how good it is.
+func Describe(r record.Record) string {
+	text := fmt.Sprintf("%s on %s, profile %s, %d images, %d epochs: train error %.2f %%, test error %.2f %%, %d parameters", r.Run.Experiment,
+		dataset.Title(r.Run.Dataset.Name), r.Run.Profile, r.Run.TrainImages, r.Run.Epochs, r.TrainErr, r.TestErr, r.Parameters)
+	if wanted := Profile().Name; wanted != r.Run.Profile {
+		text += "; it stands in for the one of profile " + wanted + ", which is not recorded yet"
+	}
+	return text
+}
+
+// FirstImages returns the first test images as the network of a record sees them [N, H, W, C], and their labels: as many as count,
+// or more if that takes image number along.
+func FirstImages(runner *train.Runner, r record.Record, count, number int) (*tensors.Tensor, []uint8) {
+	images, labels, _, err := runner.TestImages(context.Background(), r.Run, max(count, number+1))
+	Check(err)
+	checkNumber(number, len(labels))
+	return images, labels
+}
