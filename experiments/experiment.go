@@ -10,8 +10,9 @@ type Experiment struct {
 	Architecture
 	// Change makes the hyperparameters of the scale those of the experiment; nil for none.
 	Change func(*Hyper)
-	// Base names the experiment of the same study that this one changes in one thing. Reports show the difference to it.
-	Base string
+	// Base names the experiment of the same study that this one changes in one thing, and Step says in which, in a few words. Reports show the
+	// difference.
+	Base, Step string
 	// Decoded experiments have the codes of their trained network decoded from every block (Sec. 4.2).
 	Decoded bool
 	// Paper holds the paper's numbers; empty for your own experiment.

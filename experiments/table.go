@@ -27,12 +27,14 @@ type SevenBlocks struct {
 // Table is the paper's Table 2: its five rows on CIFAR-10, each beside the one above it.
 var Table = []Experiment{
 	{Name: "relu-lc7", Title: "ReLU+LC₇", Architecture: SevenBlocks{Body: ebssc.ReLU}, Paper: Paper{1.20, 11.40, "1.3M"}},
-	{Name: "crelu-lc7", Title: "CReLU+LC₇", Base: "relu-lc7", Architecture: SevenBlocks{Body: ebssc.CReLU}, Paper: Paper{2.09, 10.17, "2.6M"}},
-	{Name: "crelu-sn-lc7", Title: "CReLU(SN)+LC₇", Base: "crelu-lc7", Architecture: SevenBlocks{Body: ebssc.CReLUSN},
-		Paper: Paper{0.99, 9.74, "2.6M"}},
-	{Name: "ssc-lc7", Title: "SSC+LC₇", Base: "crelu-sn-lc7", Architecture: SevenBlocks{Body: ebssc.SSC}, Paper: Paper{0.99, 9.77, "2.6M"}},
-	{Name: "ssc-ebc67", Title: "SSC+EBC₆₋₇", Base: "ssc-lc7", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Decoded: true,
-		Paper: Paper{0.21, 9.23, "3.2M"}},
+	{Name: "crelu-lc7", Title: "CReLU+LC₇", Base: "relu-lc7", Step: "both signs",
+		Architecture: SevenBlocks{Body: ebssc.CReLU}, Paper: Paper{2.09, 10.17, "2.6M"}},
+	{Name: "crelu-sn-lc7", Title: "CReLU(SN)+LC₇", Base: "crelu-lc7", Step: "unit norm",
+		Architecture: SevenBlocks{Body: ebssc.CReLUSN}, Paper: Paper{0.99, 9.74, "2.6M"}},
+	{Name: "ssc-lc7", Title: "SSC+LC₇", Base: "crelu-sn-lc7", Step: "learned threshold",
+		Architecture: SevenBlocks{Body: ebssc.SSC}, Paper: Paper{0.99, 9.77, "2.6M"}},
+	{Name: "ssc-ebc67", Title: "SSC+EBC₆₋₇", Base: "ssc-lc7", Step: "energy-based classifier", Decoded: true,
+		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Paper: Paper{0.21, 9.23, "3.2M"}},
 }
 
 // Decoding is the network behind the paper's Fig. 4: class thresholds in all seven blocks (10.1M parameters at the paper's

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
@@ -14,9 +16,9 @@ func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) 
 		}
 	}
 	dots := plot.Dots{Title: "Difference in test error, with 95 % intervals\n" + p.describe(study), Zero: true}
-	dots.X = "percentage points (below 0 the first row is better)"
+	dots.X = "percentage points (left of 0: fewer errors)"
 	for i, c := range p.steps(study) {
-		dots.Rows = append(dots.Rows, c.title())
+		dots.Rows = append(dots.Rows, cmp.Or(c.step, c.title()))
 		add(&here, i, estimated(p.Difference(experiments.TestErr, c.subject.Name, c.base.Name), decimals(2)))
 		add(&paper, i, c.paper())
 	}

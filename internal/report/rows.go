@@ -6,8 +6,11 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// compared is a row and what it is compared with.
-type compared struct{ subject, base Row }
+// compared is a row and what it is compared with; step says what differs, and is empty where no declaration does.
+type compared struct {
+	step          string
+	subject, base Row
+}
 
 func (c compared) title() string { return c.subject.Title + " − " + c.base.Title }
 
@@ -18,14 +21,14 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
 		if base, ok := p.rows[e.Base]; ok {
-			steps = append(steps, compared{row, base})
+			steps = append(steps, compared{e.Step, row, base})
 		}
 		if row.Paper.TestErr != 0 {
 			ofPaper = append(ofPaper, row)
 		}
 	}
 	if study.Name == p.Headline && len(ofPaper) > 2 {
-		steps = append(steps, compared{ofPaper[len(ofPaper)-1], ofPaper[0]})
+		steps = append(steps, compared{"all steps", ofPaper[len(ofPaper)-1], ofPaper[0]})
 	}
 	return steps
 }
@@ -34,15 +37,18 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 // there are. A single seed has no interval, and a profile without records has no differences.
 func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
-		{Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
+		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
 	}}
-	t.Notes = []string{"Below 0 the first row is better. In brackets: 95 % intervals over the paper's test images and over our seeds. Bold: 0 is outside."}
+	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals over the paper's test images and over our seeds. Bold: 0 is outside."}
 	if study.Name == p.Headline {
 		t.Name = "differences"
 	}
 	steps := p.steps(study)
 	for _, c := range steps {
-		t.Rows = append(t.Rows, []Cell{text(c.title()), text(c.subject.Name), text(c.base.Name), c.paper().marked()})
+		if c.step != "" {
+			t.Columns[0].Title = "step"
+		}
+		t.Rows = append(t.Rows, []Cell{text(c.step), text(c.title()), text(c.subject.Name), text(c.base.Name), c.paper().marked()})
 	}
 	for _, of := range append([]*Profile{p}, others...) {
 		t.Columns = append(t.Columns, Column{Title: of.scale(study), Name: "here", Kind: Interval}, Column{Name: "seeds", Kind: Number})
