@@ -130,14 +130,12 @@ func TestControlsKeepTheMaxima(t *testing.T) {
 				}
 			}
 		}
-		one := tensors.MustCopyFlatData[float64](images)[:size]
-		for _, count := range []int{1, 3} {
-			same := tensors.FromFlatDataAndDimensions(slices.Repeat(one, count), count, n.Height, n.Width, n.Channels)
-			for _, r := range reconstructions(t, store, n, same) {
-				require.Len(t, r.linear, count*size)
-				require.InDeltaSlice(t, r.linear, r.linearControl, 1e-12)
-				require.InDeltaSlice(t, r.rectified, r.rectifiedControl, 1e-12)
-			}
+		count := map[bool]int{true: 1, false: 3}[average]
+		pixels := slices.Repeat(tensors.MustCopyFlatData[float64](images)[:size], count)
+		for _, r := range reconstructions(t, store, n, tensors.FromFlatDataAndDimensions(pixels, count, n.Height, n.Width, n.Channels)) {
+			require.Len(t, r.linear, count*size)
+			require.InDeltaSlice(t, r.linear, r.linearControl, 1e-12)
+			require.InDeltaSlice(t, r.rectified, r.rectifiedControl, 1e-12)
 		}
 	}
 }

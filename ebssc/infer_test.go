@@ -106,7 +106,7 @@ func withDropout(i int) (h ebssc.Hyper, prepare func(scope *model.Scope, g *Grap
 // the next, and it does rise. Dropout's masks stay as they are from one sweep to the next.
 func TestJointEnergyNeverFalls(t *testing.T) {
 	rose := 0.0
-	for i, n := range someStacks(8) {
+	for i, n := range someStacks(6) {
 		seed := uint64(i)
 		h, prepare := withDropout(i)
 		ascent := outputs(t, randomModel(t, n, seed), randomImages(n, seed), func(scope *model.Scope, images *Node) []*Node {
@@ -129,10 +129,10 @@ func TestEnergiesAreTheJointEnergy(t *testing.T) {
 	n := twoBlocks(0)
 	store, images, h := randomModel(t, n, 5), randomImages(n, 5), hyper()
 	ascent := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
-		return ebssc.Ascent(n, scope, h, images, 3)
+		return ebssc.Ascent(n, scope, h, images, 2)
 	})
 	var before []float64
-	for sweeps := range 4 {
+	for sweeps := range 3 {
 		n.Sweeps = sweeps
 		energies := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
 			pass := n.Forward(scope, h, images)
@@ -182,7 +182,7 @@ func TestFixedPoint(t *testing.T) {
 // The top-down term is the gradient of the energy above with respect to the code below: for every kernel, stride and padding,
 // through max and average pools, with and without hypotheses, and under dropout.
 func TestTopDownIsTheAdjoint(t *testing.T) {
-	for i, n := range someStacks(9) {
+	for i, n := range someStacks(6) {
 		n.Layers = n.Layers[:2]
 		n.Layers[1].Block.Coding = ebssc.EBC
 		if i%3 > 0 {
