@@ -34,7 +34,7 @@ func likePlain(t *testing.T, on compute.Backend, operation func(k Kernels, input
 // Split, Inner and Scale are like the plain ones, on images and on hypotheses, in odd sizes too.
 func TestSplitLikePlain(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		for _, shape := range [][]int{{2, 5, 3, 6}, {3, 1, 1, 1}, {2, 3, 4, 5, 8}, {2, 3, 3, 7}} {
+		for _, shape := range [][]int{{2, 5, 3, 6}, {2, 3, 4, 5, 8}, {2, 3, 3, 7}} {
 			x, y := random(shape...), random(shape...)
 			likePlain(t, on, func(k Kernels, in []*Node) *Node { return k.Split(in[0]) }, x)
 			for batchAxes := 1; batchAxes <= len(shape)-3; batchAxes++ {
