@@ -35,52 +35,44 @@ func svg(t *testing.T, c plot.Chart) string {
 	}
 }
 
-func TestChartIsLabelled(t *testing.T) {
-	text := svg(t, chart(0))
-	for _, label := range []string{"first", "second", "epoch", "error", "T = 0", "1", "2", "3"} {
-		require.Contains(t, text, ">"+label+"</text>")
-	}
-	require.NotContains(t, text, ">1.5<", "epochs are whole")
-	require.Contains(t, text, "sans-serif")
-	require.NotContains(t, text, "Liberation Serif")
-}
-
 // Curves with a spread have a band, and those without have none.
 func TestChartBands(t *testing.T) {
 	require.Equal(t, 0, strings.Count(svg(t, chart(0)), "fill-opacity"))
 	require.Equal(t, 1, strings.Count(svg(t, chart(0.5)), "fill-opacity"))
 }
 
-func TestChartLogarithmic(t *testing.T) {
-	c := chart(0)
-	c.Log = true
-	text := svg(t, c)
-	for _, label := range []string{"0.1", "1", "10"} {
-		require.Contains(t, text, ">"+label+"</text>")
+// Curves are labelled by name, axes at round numbers and whole epochs: few of long trainings, the one of a single epoch, and powers of ten of
+// logarithms.
+func TestChartLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*plot.Chart)
+		has, no []string
+	}{
+		"a few epochs": {func(*plot.Chart) {}, []string{"first", "second", "epoch", "error", "T = 0", "1", "2", "3"}, []string{"1.5"}},
+		"one epoch":    {func(c *plot.Chart) { c.Curves[0].Points = c.Curves[0].Points[:1] }, []string{"1"}, []string{"2"}},
+		"many epochs": {func(c *plot.Chart) {
+			for x := 4; x <= 200; x++ {
+				c.Curves[0].Points = append(c.Curves[0].Points, plot.At(float64(x), 1))
+			}
+		}, []string{"50", "100", "200"}, []string{"30"}},
+		"logarithm": {func(c *plot.Chart) { c.Log = true }, []string{"0.1", "1", "10"}, nil},
+	} {
+		chart := chart(0)
+		c.change(&chart)
+		text := svg(t, chart)
+		for _, label := range c.has {
+			require.Contains(t, text, ">"+label+"</text>", name)
+		}
+		for _, label := range c.no {
+			require.NotContains(t, text, ">"+label+"</text>", name)
+		}
+		require.Contains(t, text, "sans-serif")
+		require.NotContains(t, text, "Liberation Serif")
 	}
-	c.Curves[0].Points[2].Low = 0
-	_, err := c.Draw()
+	zero := chart(0)
+	zero.Log, zero.Curves[0].Points[2].Low = true, 0
+	_, err := zero.Draw()
 	require.ErrorContains(t, err, "logarithmic")
-}
-
-// Long trainings have few ticks, at round epochs.
-func TestChartOfManyEpochs(t *testing.T) {
-	c := chart(0)
-	for x := 4; x <= 200; x++ {
-		c.Curves[0].Points = append(c.Curves[0].Points, plot.At(float64(x), 1))
-	}
-	text := svg(t, c)
-	for _, label := range []string{"50", "100", "200"} {
-		require.Contains(t, text, ">"+label+"</text>")
-	}
-	require.NotContains(t, text, ">30</text>")
-}
-
-// A training of one epoch has one point.
-func TestChartOfOneEpoch(t *testing.T) {
-	c := chart(0)
-	c.Curves[0].Points = c.Curves[0].Points[:1]
-	require.Contains(t, svg(t, c), ">1</text>")
 }
 
 // Axes have up to seven ticks, at round numbers.

@@ -2,7 +2,6 @@ package plot_test
 
 import (
 	"bytes"
-	"image/png"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,16 +42,4 @@ func TestFiguresAreDeterministic(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The PNG has two pixels a point.
-func TestSizeOfPNG(t *testing.T) {
-	figure, err := chart(0.1).Draw()
-	require.NoError(t, err)
-	content, err := figure.PNG()
-	require.NoError(t, err)
-	picture, err := png.Decode(bytes.NewReader(content))
-	require.NoError(t, err)
-	require.Equal(t, 2*int(figure.Width), picture.Bounds().Dx())
-	require.Equal(t, 2*int(figure.Height), picture.Bounds().Dy())
 }
