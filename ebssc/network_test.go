@@ -74,23 +74,6 @@ func TestTrainingFLOP(t *testing.T) {
 	require.ErrorContains(t, err, "names must differ")
 }
 
-// Count agrees with the variables that the graph creates.
-func TestCountAgreesWithTheGraph(t *testing.T) {
-	for _, row := range append([]experiments.Experiment{rowNamed(t, "ssc-lc7-unrolled")}, experiments.Table...) {
-		network := tiny(row, 3)
-		store := initialStore(network, dtypes.Float32, hyper())
-		count, err := network.Count()
-		require.NoError(t, err)
-		created := 0
-		for v := range store.IterVariables() {
-			if v.Trainable {
-				created += v.Shape().Size()
-			}
-		}
-		require.Equal(t, count.Total(), created, row.Name)
-	}
-}
-
 // softmaxLoss is the mean log-loss of class scores.
 func softmaxLoss(scores, labels *Node) *Node {
 	return ReduceAllMean(loss.SparseCategoricalCrossEntropyLogits([]*Node{labels}, []*Node{scores}))
@@ -120,7 +103,8 @@ func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 	}
 }
 
-// checkGradients compares the gradient of the loss by each variable with finite differences along a random direction, in which all entries count.
+// checkGradients compares the gradient of the loss by each variable with finite differences along a random direction, in which all entries count,
+// and their number with Count.
 func checkGradients(t *testing.T, on compute.Backend, store *model.Store, network ebssc.Network, h ebssc.Hyper, images, labels *tensors.Tensor) {
 	// One graph for both: compiling takes longer than computing the gradients with each loss.
 	exec, err := model.NewExec(on, store, func(scope *model.Scope, images, labels *Node) []*Node {
@@ -137,18 +121,21 @@ func checkGradients(t *testing.T, on compute.Backend, store *model.Store, networ
 	}
 	lossAt := func() float64 { _, loss := compute(); return loss }
 	gradients, _ := compute()
-	i, rng := 0, rand.New(rand.NewPCG(3, 4))
+	i, size, rng := 0, 0, rand.New(rand.NewPCG(3, 4))
 	for v := range store.IterVariables() {
 		if !v.Trainable {
 			continue
 		}
 		direction := normals(rng, v.Shape().Size())
 		slope := floats.Dot(direction, tensors.MustCopyFlatData[float64](gradients[i]))
-		i++
+		i, size = i+1, size+len(direction)
 		numeric := derivative(t, v, direction, lossAt)
 		require.InDelta(t, numeric, slope, 1e-6+1e-4*math.Abs(numeric), "%+v: %s", network, v.Path())
 	}
 	require.Equal(t, len(gradients), i)
+	count, err := network.Count()
+	require.NoError(t, err)
+	require.Equal(t, count.Total(), size)
 }
 
 // derivative of f by a variable along a direction, by central differences.
@@ -244,29 +231,24 @@ func TestSlip5SoftmaxOverClassEnergies(t *testing.T) {
 }
 
 // dropoutCodes are the codes of each layer under a dropout rate, in training or not, where all hypotheses start equal.
-func dropoutCodes(t *testing.T, network ebssc.Network, images *tensors.Tensor, rate float64, training bool) (codes [][]float32) {
+func dropoutCodes(t *testing.T, network ebssc.Network, images *tensors.Tensor, rate float64, training bool) [][]float64 {
 	store, h := newStore(), hyper(func(h *ebssc.Hyper) { h.Dropout, h.ClassSpread = rate, 0 })
 	require.NoError(t, store.SetRNGStateFromSeed(1))
-	outputs, err := model.CallOnceN(xla, store, func(scope *model.Scope, images *Node) []*Node {
+	return outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
 		scope.Store().SetTraining(images.Graph(), training)
 		pass := network.Forward(scope, h, images)
 		return append(pass.Codes, pass.Scores)
-	}, images)
-	require.NoError(t, err)
-	for _, output := range outputs {
-		codes = append(codes, tensors.MustCopyFlatData[float32](output))
-	}
-	return codes
+	})
 }
 
 // All hypotheses of an image share one dropout mask before conv7; different images have different masks.
 func TestHypothesesShareDropout(t *testing.T) {
 	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
 	network.Layers = network.Layers[5:] // Alone, conv6 and conv7 have no dropout but the one between them.
-	one := tensors.MustCopyFlatData[float32](images[float32](7, 1))
-	twice := tensors.FromFlatDataAndDimensions(append(append([]float32(nil), one...), one...), 2, 8, 8, 3)
+	one := tensors.MustCopyFlatData[float64](images[float64](7, 1))
+	twice := tensors.FromFlatDataAndDimensions(slices.Repeat(one, 2), 2, 8, 8, 3)
 	codes := dropoutCodes(t, network, twice, 0.3, true)
-	byHypothesis := func(layer, image, hypothesis int) []float32 {
+	byHypothesis := func(layer, image, hypothesis int) []float64 {
 		size := len(codes[layer]) / (2 * network.Classes)
 		at := (image*network.Classes + hypothesis) * size
 		return codes[layer][at : at+size]
@@ -278,26 +260,17 @@ func TestHypothesesShareDropout(t *testing.T) {
 			require.InDeltaSlice(t, byHypothesis(conv7, image, 0), byHypothesis(conv7, image, hypothesis), 1e-6)
 		}
 	}
-	require.Greater(t, distance(byHypothesis(conv7, 0, 0), byHypothesis(conv7, 1, 0)), 0.1)
-}
-
-// distance is ‖a − b‖₂.
-func distance[T float32 | float64](a, b []T) float64 {
-	square := 0.0
-	for i := range a {
-		square += float64(a[i]-b[i]) * float64(a[i]-b[i])
-	}
-	return math.Sqrt(square)
+	require.Greater(t, floats.Distance(byHypothesis(conv7, 0, 0), byHypothesis(conv7, 1, 0), 2), 0.1)
 }
 
 // Without training dropout does nothing; in training it is before the second convolution and before LC, not before the first.
 func TestDropoutIsForTraining(t *testing.T) {
-	network, input := tiny(rowNamed(t, "relu-lc7"), 3), images[float32](8, 2)
+	network, input := tiny(rowNamed(t, "relu-lc7"), 3), images[float64](8, 2)
 	for blocks := 1; blocks <= 2; blocks++ {
 		network.Layers = network.Layers[:blocks]
 		plain, dropped := dropoutCodes(t, network, input, 0, true), dropoutCodes(t, network, input, 0.3, true)
 		require.InDeltaSlice(t, plain[0], dropped[0], 1e-5, "conv1 sees the whole image")
-		require.Greater(t, distance(plain[1], dropped[1]), 0.1, "conv2 or LC does not")
+		require.Greater(t, floats.Distance(plain[1], dropped[1], 2), 0.1, "conv2 or LC does not")
 		require.Equal(t, plain, dropoutCodes(t, network, input, 0.3, false))
 	}
 }
@@ -306,7 +279,7 @@ func TestDropoutIsForTraining(t *testing.T) {
 func TestCodesOnTheSphere(t *testing.T) {
 	for _, name := range []string{"crelu-sn-lc7", "ssc-ebc67"} {
 		network := tiny(rowNamed(t, name), 3)
-		outputs, err := model.CallOnceN(xla, newStore(), func(scope *model.Scope, images *Node) []*Node {
+		all := outputs(t, newStore(), images[float64](4, 2), func(scope *model.Scope, images *Node) []*Node {
 			var norms, lowest []*Node
 			for i, code := range network.Forward(scope, hyper(), images).Codes {
 				lowest = append(lowest, ReduceAllMin(code))
@@ -320,34 +293,23 @@ func TestCodesOnTheSphere(t *testing.T) {
 				}
 			}
 			return []*Node{Concatenate(norms, 0), Stack(lowest, 0)}
-		}, images[float32](4, 2))
-		require.NoError(t, err)
-		for _, norm := range tensors.MustCopyFlatData[float32](outputs[0]) {
-			require.InDelta(t, 1, norm, 1e-5, name)
+		})
+		for _, norm := range all[0] {
+			require.InDelta(t, 1, norm, 1e-12, name)
 		}
-		for _, lowest := range tensors.MustCopyFlatData[float32](outputs[1]) {
-			require.GreaterOrEqual(t, lowest, float32(0), name)
-		}
+		require.GreaterOrEqual(t, slices.Min(all[1]), 0.0, name)
 	}
 }
 
 // The top energy is one of those that are summed up.
 func TestTopEnergy(t *testing.T) {
 	n := twoBlocks(0)
-	n.Layers[0].Block.Coding = ebssc.EBC
-	top := n
-	top.Classifier = ebssc.EnergyTop
-	store, input, h := randomModel(t, n, 7), randomImages(n, 7), hyper(func(h *ebssc.Hyper) { h.EnergyScale = 2 })
-	all := outputs(t, store, input, func(scope *model.Scope, images *Node) []*Node {
-		pass := n.Forward(scope, h, images)
-		return []*Node{pass.Scores, pass.Energies[0], pass.Energies[1], top.Forward(scope.Store().RootScope().ResetVisited(), h, images).Scores}
+	n.Layers[0].Block.Coding, n.Classifier = ebssc.EBC, ebssc.EnergyTop
+	all := outputs(t, randomModel(t, n, 7), randomImages(n, 7), func(scope *model.Scope, images *Node) []*Node {
+		pass := n.Forward(scope, hyper(func(h *ebssc.Hyper) { h.EnergyScale = 2 }), images)
+		return []*Node{pass.Scores, MulScalar(pass.Energies[1], 2)}
 	})
-	var sums, tops []float64
-	for i := range all[0] {
-		sums, tops = append(sums, 2*(all[1][i]+all[2][i])), append(tops, 2*all[2][i])
-	}
-	require.InDeltaSlice(t, centred(sums, n.Classes), all[0], 1e-12)
-	require.InDeltaSlice(t, centred(tops, n.Classes), all[3], 1e-12)
+	require.InDeltaSlice(t, centred(all[1], n.Classes), all[0], 1e-12)
 }
 
 // XLA on a CPU takes the fast kernels. The Go backend, and XLA that is not known to be on a CPU, take the plain ones. All agree on scores and
@@ -526,6 +488,8 @@ func TestValidate(t *testing.T) {
 		{func(n *ebssc.Network) { n.Layers[1].Name = "conv1" }, "names must differ"},
 		{func(n *ebssc.Network) { n.Layers[2].Pool.Padding = 3 }, "windows of 3 that see no image"},
 		{func(n *ebssc.Network) { n.Layers = n.Layers[2:3] }, "no layer is a block"},
+		{func(n *ebssc.Network) { n.Sweeps, n.Layers[0].Block.Coding = 1, ebssc.CReLU }, "conv1: with sweeps every block needs a split code of unit norm"},
+		{func(n *ebssc.Network) { n.Sweeps = -1 }, "-1 sweeps"},
 	} {
 		network := tiny(row, 2)
 		c.spoil(&network)
