@@ -41,12 +41,6 @@ func TestParameterCounts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, count, name)
 	}
-	for first, thresholds := range map[int]int{7: 384_000, 1: 7_511_040} {
-		count, err := experiments.SevenBlocks{Body: ebssc.SSC, EBC: first}.Network(experiments.PaperWidth).Count()
-		require.NoError(t, err)
-		require.Equal(t, thresholds, count.Classifier, "EBC from block %d", first)
-		require.Equal(t, 2_564_640, count.Dictionary)
-	}
 }
 
 // Operations by hand: the blocks' codes have 32², 32², 16² (three times), 8² and, with block 7's border, 10² positions, and

@@ -35,12 +35,6 @@ func svg(t *testing.T, c plot.Chart) string {
 	}
 }
 
-// Curves with a spread have a band, and those without have none.
-func TestChartBands(t *testing.T) {
-	require.Equal(t, 0, strings.Count(svg(t, chart(0)), "fill-opacity"))
-	require.Equal(t, 1, strings.Count(svg(t, chart(0.5)), "fill-opacity"))
-}
-
 // Curves are labelled by name, axes at round numbers and whole epochs: few of long trainings, the one of a single epoch, and powers of ten of
 // logarithms.
 func TestChartLabels(t *testing.T) {
@@ -93,8 +87,10 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Curves of few points have markers.
-func TestChartMarksPoints(t *testing.T) {
+// Curves with a spread have a band, and those of few points have markers.
+func TestChartMarks(t *testing.T) {
+	require.Equal(t, 0, strings.Count(svg(t, chart(0)), "fill-opacity"))
+	require.Equal(t, 1, strings.Count(svg(t, chart(0.5)), "fill-opacity"))
 	marks := func(points int) int {
 		c := chart(0)
 		c.Curves[0].Points = nil
@@ -105,4 +101,39 @@ func TestChartMarksPoints(t *testing.T) {
 	}
 	require.Equal(t, 5, marks(5))
 	require.Zero(t, marks(100))
+}
+
+// The same input renders to the same bytes: figures carry no time, no random names, and no order of a map.
+func TestFiguresAreDeterministic(t *testing.T) {
+	for name, draw := range map[string]func() (plot.Figure, error){
+		"chart": chart(0.1).Draw,
+		"dots": func() (plot.Figure, error) {
+			return plot.Dots{Title: "title", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{
+				{Name: "first", Points: []plot.Point{{Mean: 1, Low: 0, High: 2}, plot.At(1, 3)}},
+				{Name: "second", Hollow: true, Points: []plot.Point{plot.At(0, 2), plot.At(1, -1)}},
+			}, Zero: true}.Draw()
+		},
+		"grid": func() (plot.Figure, error) {
+			tile := plot.Tile{Caption: "caption", Picture: plot.Map([]float64{-1, 0.3, 0, 1}, 2, 2, 1), Strong: true}
+			grid := plot.Grid{Title: "title", Columns: 2, Side: 50, Rows: []string{"row"}, Scale: 1, Tiles: []plot.Tile{tile, tile}}
+			return grid.Draw(), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, err := draw()
+			require.NoError(t, err)
+			again, err := draw()
+			require.NoError(t, err)
+			for _, render := range []func(plot.Figure) ([]byte, error){plot.Figure.SVG, plot.Figure.PNG} {
+				want, err := render(first)
+				require.NoError(t, err)
+				require.NotEmpty(t, want)
+				for _, figure := range []plot.Figure{first, again} {
+					got, err := render(figure)
+					require.NoError(t, err)
+					require.True(t, bytes.Equal(want, got))
+				}
+			}
+		})
+	}
 }

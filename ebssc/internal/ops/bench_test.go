@@ -17,12 +17,8 @@ var networkConvolutions = []convolution{
 	{128, 16, 16, 96, 48, 3, 1, 1},
 	{128, 8, 8, 96, 48, 3, 1, 1},
 	{128, 8, 8, 96, 48, 1, 1, 1},
-	{32, 32, 32, 3, 96, 3, 1, 1},
 	{32, 32, 32, 192, 96, 3, 1, 1},
-	{32, 16, 16, 192, 192, 3, 1, 1},
 	{32, 16, 16, 384, 192, 3, 1, 1},
-	{32, 8, 8, 384, 192, 3, 1, 1},
-	{32, 8, 8, 384, 192, 1, 1, 1},
 }
 
 // benchmark times an operation with both kernels, together with its gradients in the first `variables` inputs. The first call compiles it.

@@ -283,18 +283,14 @@ func TestWithGradients(t *testing.T) {
 }
 
 // likePlain requires an operation's value, and its gradients in all inputs, to be those of the plain one.
-func likePlain(t *testing.T, on compute.Backend, operation func(k Kernels, inputs []*Node) *Node, inputs ...*tensors.Tensor) {
+func likePlain(t *testing.T, on compute.Backend, operation func(k Kernels, inputs []*Node) *Node, inputs ...any) {
 	compute := func(k Kernels) []*tensors.Tensor {
-		args := make([]any, len(inputs))
-		for i, input := range inputs {
-			args[i] = input
-		}
 		return MustExecOnceN(on, func(inputs []*Node) []*Node {
 			y := operation(k, inputs)
 			// A gradient that differs from entry to entry.
 			v := AddScalar(Cos(ConvertDType(Iota(y.Graph(), y.Shape(), y.Rank()-1), y.DType())), 0.1)
 			return append(Gradient(ReduceAllSum(Mul(Square(y), v)), inputs...), y)
-		}, args...)
+		}, inputs...)
 	}
 	want, got := compute(Kernels{Plain: true}), compute(Kernels{})
 	require.Equal(t, len(want), len(got))
