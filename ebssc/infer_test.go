@@ -125,14 +125,13 @@ func TestJointEnergyNeverFalls(t *testing.T) {
 	require.Greater(t, rose, 0.01)
 }
 
-// What Forward reports as energies is the joint energy, each coupling counted once, and it is no lower with more sweeps.
+// What Forward reports as energies is the joint energy, each coupling counted once.
 func TestEnergiesAreTheJointEnergy(t *testing.T) {
 	n := twoBlocks(0)
 	store, images, h := randomModel(t, n, 5), randomImages(n, 5), hyper()
 	ascent := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
 		return ebssc.Ascent(n, scope, h, images, 2)
 	})
-	var before []float64
 	for sweeps := range 3 {
 		n.Sweeps = sweeps
 		energies := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
@@ -140,16 +139,9 @@ func TestEnergiesAreTheJointEnergy(t *testing.T) {
 			return []*Node{Add(Reshape(pass.Energies[0], 2, -1), pass.Energies[1]), DivScalar(pass.Scores, h.EnergyScale)}
 		})
 		require.InDeltaSlice(t, ascent[2*sweeps], energies[0], 1e-12, "%d sweeps", sweeps)
-		if sweeps == 0 {
-			before = energies[0]
-			continue
+		if sweeps > 0 { // else the lower block's energy is the same for all hypotheses and stays out of the scores
+			require.InDeltaSlice(t, centred(energies[0], n.Classes), energies[1], 1e-12)
 		}
-		// Without sweeps the lower block's energy is the same for all hypotheses and stays out of the scores.
-		require.InDeltaSlice(t, centred(energies[0], n.Classes), energies[1], 1e-12)
-		for i := range before {
-			require.Greater(t, energies[0][i], before[i], "%d sweeps", sweeps)
-		}
-		before = energies[0]
 	}
 }
 

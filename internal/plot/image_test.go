@@ -71,39 +71,29 @@ func TestTiles(t *testing.T) {
 	require.InDelta(t, tile, share(blue), 0.1*tile)
 }
 
-// A row has a dot where a curve has a point, with a line where the point has an interval.
+// A row has a dot where a curve has a point, with a line where the point has an interval. Hollow dots have less ink. Differences have a line at 0,
+// wherever the values are, and names of any length leave room for the values.
 func TestDots(t *testing.T) {
-	ink := func(points ...plot.Point) float64 {
-		figure, err := plot.Dots{Title: "title\nsubtitle", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{{Points: points}}}.Draw()
-		require.NoError(t, err)
-		return drawn(t, figure)(plot.Hue(0))
-	}
-	both := ink(plot.At(0, 1), plot.At(1, 2))
-	require.Positive(t, both)
-	require.InDelta(t, both/2, ink(plot.At(0, 1)), 0.05*both)
-	require.Greater(t, ink(plot.Point{Mean: 1, Low: 0.5, High: 1.5}, plot.At(1, 2)), 1.2*both)
-	require.Zero(t, ink())
-}
-
-// Hollow dots have less ink. Differences have a line at 0, wherever the values are, and names of any length leave room for the values.
-func TestDotsOfDifferences(t *testing.T) {
-	dots := plot.Dots{Title: "title", X: "axis", Rows: []string{"a"}, Curves: []plot.Curve{{Points: []plot.Point{plot.At(0, 4)}}}}
-	ink := func(hue color.Color) float64 {
+	dots := plot.Dots{Title: "title\nsubtitle", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{{}}}
+	draw := func(points ...plot.Point) plot.Figure {
+		dots.Curves[0].Points = points
 		figure, err := dots.Draw()
 		require.NoError(t, err)
-		return drawn(t, figure)(hue)
+		return figure
 	}
-	full := ink(plot.Hue(0))
-	before := ink(color.Gray{0x80}) // of letters
+	ink := func(points ...plot.Point) float64 { return drawn(t, draw(points...))(plot.Hue(0)) }
+	one, both := ink(plot.At(0, 1)), ink(plot.At(0, 1), plot.At(1, 2))
+	require.Positive(t, both)
+	require.InDelta(t, both/2, one, 0.05*both)
+	require.Greater(t, ink(plot.Point{Mean: 1, Low: 0.5, High: 1.5}, plot.At(1, 2)), 1.2*both)
+	require.Zero(t, ink())
+
+	short, grey := draw(plot.At(0, 4)), color.Gray{0x80} // of letters, and of the line
 	dots.Zero, dots.Curves[0].Hollow = true, true
-	require.Less(t, ink(plot.Hue(0)), full/2)
-	require.Greater(t, ink(color.Gray{0x80}), 10*before)
-	short, err := dots.Draw()
-	require.NoError(t, err)
+	require.Less(t, ink(plot.At(0, 4)), one/2)
+	require.Greater(t, drawn(t, draw(plot.At(0, 4)))(grey), 10*drawn(t, short)(grey))
 	dots.Rows[0] = strings.Repeat("a long name ", 20)
-	long, err := dots.Draw()
-	require.NoError(t, err)
-	require.Greater(t, long.Width, short.Width+500)
+	require.Greater(t, draw(plot.At(0, 4)).Width, short.Width+500)
 }
 
 // Row names, captions, a colour bar and a title of more lines enlarge the figure, and an empty cell is white. The title's subscripts are whole: the font
