@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
@@ -266,12 +264,8 @@ func drawn(t *testing.T, figure plot.Figure) (svg string, pixels map[color.RGBA]
 func TestFiguresOfLevels(t *testing.T) {
 	n := network(ebssc.SSC)
 	n.Channels = 3
-	seen, red := digits(n, 1), tensors.FromShape(shapes.Make(dtypes.Float32, 1, n.Height, n.Width, 3))
-	tensors.MustMutableFlatData(red, func(values []float32) {
-		for i := range len(values) / 3 {
-			values[3*i] = 1
-		}
-	})
+	red := tensors.FromFlatDataAndDimensions(slices.Repeat([]float32{1, 0, 0}, n.Height*n.Width), 1, n.Height, n.Width, 3)
+	seen := digits(n, 1)
 	levels, err := newModel(t, n).Decode(t.Context(), seen)
 	require.NoError(t, err)
 	require.Nil(t, levels[0].Biases)

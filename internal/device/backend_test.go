@@ -71,12 +71,9 @@ func (f fake) machine(t *testing.T) machine {
 
 func TestResolve(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		spec    string
-		on      fake
-		config  string
-		as      string
-		warning string
+		name, spec          string
+		on                  fake
+		config, as, warning string
 	}{
 		{"the CPU plugin", "", fake{}, "xla:" + installedCPU, "xla-cpu", ""},
 		{"GPU with its plugin", "", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA, "xla-cuda", ""},
@@ -130,9 +127,6 @@ func TestResolveErrors(t *testing.T) {
 		require.ErrorContains(t, err, test.want, test.spec)
 		require.NotContains(t, err.Error(), "\n", test.spec)
 	}
-}
-
-func TestResolveCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := fake{noNetwork: true}.machine(t).resolve(ctx, "")
