@@ -59,7 +59,7 @@ func twoBlocks(sweeps int) ebssc.Network {
 // randomModel fills a network's variables with numbers from a seed: dictionaries and offsets of either sign, thresholds of
 // the size of the drives.
 func randomModel(t require.TestingT, n ebssc.Network, seed uint64) *model.Store {
-	store := initialStore(n, dtypes.Float64, hyper())
+	store := withVariables(newStore(), n, dtypes.Float64, hyper())
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for v := range store.IterVariables() {
 		if !v.Trainable {

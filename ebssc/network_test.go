@@ -82,7 +82,7 @@ func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 			on = hidden{xla}
 		}
 		h := hyper(func(h *ebssc.Hyper) { h.EnergyScale, h.Beta = 5, 0.01 })
-		store := initialStore(network, dtypes.Float64, h)
+		store := withVariables(newStore(), network, dtypes.Float64, h)
 		// Where conv7's drive is its offset alone, an offset of 0 would lie on the kink of the rectification.
 		for v := range store.IterVariables() {
 			if v.Name() == "offset" {
@@ -353,7 +353,7 @@ func TestStepsAreInUnitsOfCodes(t *testing.T) {
 	network := twoBlocks(0) // for images of 12×12×1; the lower code is 5×5×6
 	const rate = 1e-4
 	h := hyper(func(h *ebssc.Hyper) { h.BetaStep, h.ClassStep = 2, 10 })
-	store := initialStore(network, dtypes.Float32, h)
+	store := withVariables(newStore(), network, dtypes.Float32, h)
 	before := map[string][]float32{}
 	for name, value := range network.Variables(store) {
 		before[name] = tensors.MustCopyFlatData[float32](value)
@@ -416,7 +416,7 @@ func TestPenaltyAndBetaStep(t *testing.T) {
 	losses := map[float64]float32{}
 	for _, alpha := range []float64{0, 0.5} {
 		h := hyper(func(h *ebssc.Hyper) { h.Alpha, h.BetaStep = alpha, alpha })
-		store := initialStore(network, dtypes.Float32, h)
+		store := withVariables(newStore(), network, dtypes.Float32, h)
 		before := network.Variables(store)["conv1/thresholds"].Value()
 		squares := 0.0
 		for name, value := range network.Variables(store) {
@@ -444,7 +444,7 @@ func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
 	initial := func(n ebssc.Network, seed int64, variable string) []float32 {
 		store := newStore()
 		store.SetParam(model.ParamInitialSeed, seed)
-		addVariables(store, n, dtypes.Float32, hyper())
+		withVariables(store, n, dtypes.Float32, hyper())
 		return tensors.MustCopyFlatData[float32](n.Variables(store)[variable])
 	}
 	const first, last = "conv1/dictionary", "conv7/dictionary"

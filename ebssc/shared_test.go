@@ -106,18 +106,12 @@ func newStore() *model.Store {
 	return store
 }
 
-// initialStore is newStore with the network's initial variables.
-func initialStore(network ebssc.Network, dtype dtypes.DType, h ebssc.Hyper) *model.Store {
-	store := newStore()
-	addVariables(store, network, dtype, h)
-	return store
-}
-
-// addVariables adds the network's initial variables to a store. It builds a graph to create them, but compiles nothing.
-func addVariables(store *model.Store, network ebssc.Network, dtype dtypes.DType, h ebssc.Hyper) {
+// withVariables adds the network's initial variables to a store. It builds a graph to create them, but compiles nothing.
+func withVariables(store *model.Store, network ebssc.Network, dtype dtypes.DType, h ebssc.Hyper) *model.Store {
 	g := NewGraph(xla, "variables")
 	defer g.Finalize()
 	network.Forward(store.RootScope(), h, Parameter(g, "images", shapes.Make(dtype, 1, network.Height, network.Width, network.Channels)))
+	return store
 }
 
 // images are n random images of 8×8×3.

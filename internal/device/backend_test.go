@@ -95,11 +95,8 @@ func TestResolve(t *testing.T) {
 			require.NotEmpty(t, choice.Why)
 			require.Equal(t, test.as == "go", choice.Plugin == "")
 			require.True(t, strings.HasPrefix(choice.Config+"xla:", "xla:"+choice.Plugin) || test.as == "go")
-			if test.warning == "" {
-				require.Empty(t, choice.Warning)
-			} else {
-				require.Contains(t, choice.Warning, test.warning)
-			}
+			require.Equal(t, test.warning == "", choice.Warning == "")
+			require.Contains(t, choice.Warning, test.warning)
 		})
 	}
 }
