@@ -238,16 +238,14 @@ func TestNormalizeEachHypothesis(t *testing.T) {
 	})
 }
 
-// A code that is zero everywhere has a finite gradient; so has its neighbour in the batch.
+// A code that is zero everywhere has a finite gradient, also without the rectification that hides it; so has its neighbour in the batch.
 func TestZeroCodeHasFiniteGradient(t *testing.T) {
 	gradient := compute64(func(in []*Node) *Node {
-		shrunk := ebssc.ShrinkSplit(Reshape(in[0], 2, 3), Scalar(in[0].Graph(), in[0].DType(), 1))
-		code, norm := ebssc.Normalize(shrunk, 1)
+		code, norm := ebssc.Normalize(Reshape(in[0], 2, 3), 1)
 		return Gradient(Add(ReduceAllSum(norm), ReduceAllSum(code)), in[0])[0]
-	})(t, []float64{0, -1, 0.5, 2, 3, 0})
+	})(t, []float64{0, 0, 0, 2, 3, 0})
 	for i, value := range gradient {
 		require.False(t, math.IsNaN(value) || math.IsInf(value, 0), "gradient %d is %v", i, value)
 	}
-	require.Equal(t, []float64{0, 0, 0}, gradient[:3])
 	require.NotZero(t, gradient[3])
 }
