@@ -79,7 +79,8 @@ func TestBlocksArePooled(t *testing.T) {
 	blocks := cells(t, write(t, results)["decodings.csv"])
 	require.Len(t, blocks, 14)
 	third := blocks[2]
-	require.Equal(t, []string{"conv3", "true", "3", ""}, []string{third["block"], third["trained"], third["linear_cosine_n"], third["linear_image_cosine"]})
+	require.Equal(t, []string{"conv3", "true", "3", ""},
+		[]string{third["block"], third["trained"], third["linear_cosine_n"], third["linear_image_cosine"]})
 	require.InDelta(t, 0.7, parsed(t, third["linear_cosine"]), 1e-9)
 	require.Equal(t, []string{"", "0.02"}, []string{blocks[0]["difference"], blocks[1]["difference"]})
 }
