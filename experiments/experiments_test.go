@@ -231,8 +231,8 @@ func TestOverrides(t *testing.T) {
 	_, err := suite.Only([]string{"sc-lc7"})
 	require.ErrorContains(t, err, "did you mean ssc-lc7?")
 	ids := map[string]bool{}
-	for _, o := range []experiments.Overrides{{}, {Width: 9}, {Images: 100}, {Epochs: 2}, {HeldOut: 100}, {Set: "crop=0;beta=0.01"}, {Set: "precision=bfloat16"},
-		{Set: "precision=float32"}} {
+	for _, o := range []experiments.Overrides{{}, {Width: 9}, {Images: 100}, {Epochs: 2}, {HeldOut: 100}, {Set: "crop=0;beta=0.01"},
+		{Set: "precision=bfloat16"}, {Set: "precision=float32"}} {
 		ids[plan(t, "ssc-lc7", o)[0].ID()] = true
 	}
 	require.Len(t, ids, 7, "the last one is the first one")

@@ -96,8 +96,8 @@ func TestDots(t *testing.T) {
 	require.Greater(t, draw(plot.At(0, 4)).Width, short.Width+500)
 }
 
-// Row names, captions, a colour bar and a title of more lines enlarge the figure, and an empty cell is white. The title's subscripts are whole: the font
-// has each.
+// Row names, captions, a colour bar and a title of more lines enlarge the figure, and an empty cell is white. The title's subscripts are whole: the
+// font has each.
 func TestGridGrows(t *testing.T) {
 	tile := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}
 	plain := plot.Grid{Title: "title", Columns: 2, Side: 50, Tiles: []plot.Tile{tile, tile}}
