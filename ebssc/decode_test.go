@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ebssc"
 )
@@ -30,32 +31,18 @@ func reconstructions(t *testing.T, store *model.Store, n ebssc.Network, images *
 	return all
 }
 
-// withCoding is the network with one coding in all blocks, and with a linear classifier unless they are class-specific.
-func withCoding(n ebssc.Network, coding ebssc.Coding) ebssc.Network {
-	layers := n.Layers
-	n.Layers = nil
-	for _, layer := range layers {
-		if layer.Block != nil {
-			block := *layer.Block
-			block.Coding = coding
-			layer.Block = &block
-		}
-		n.Layers = append(n.Layers, layer)
+// withPool is a network of two blocks with a pool between them, and with a linear classifier unless the upper one is class-specific.
+func withPool(average bool, lower, upper ebssc.Coding) ebssc.Network {
+	classifier := ebssc.EnergySum
+	if upper.Thresholds != ebssc.ClassSpecific {
+		classifier = ebssc.Linear
 	}
-	if coding.Thresholds != ebssc.ClassSpecific {
-		n.Classifier = ebssc.Linear
-	}
-	return n
-}
-
-// withPool is a network of two blocks with a pool between them.
-func withPool(average bool) ebssc.Network {
 	return ebssc.Network{
-		Height: 8, Width: 7, Channels: 2, Classes: 3, Classifier: ebssc.EnergySum,
+		Height: 8, Width: 7, Channels: 2, Classes: 3, Classifier: classifier,
 		Layers: []ebssc.Layer{
-			{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 3, Stride: 1, Padding: 1, Coding: ebssc.SSC}},
+			{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 3, Stride: 1, Padding: 1, Coding: lower}},
 			{Name: "pool1", Pool: &ebssc.Pool{Window: 3, Stride: 2, Padding: 1, Average: average}},
-			{Name: "conv2", Block: &ebssc.Block{Filters: 4, Kernel: 3, Stride: 1, Padding: 1, Coding: ebssc.EBC}},
+			{Name: "conv2", Block: &ebssc.Block{Filters: 4, Kernel: 3, Stride: 1, Padding: 1, Coding: upper}},
 		},
 	}
 }
@@ -64,14 +51,14 @@ func withPool(average bool) ebssc.Network {
 // z₁, rectified or not, to the image. The codes have no thresholds, whatever the network's are.
 func TestReconstructStepByStep(t *testing.T) {
 	for _, coding := range []ebssc.Coding{ebssc.ReLU, ebssc.EBC} {
-		n := withCoding(withPool(false), coding)
+		n := withPool(false, coding, coding)
 		store, images := randomModel(t, n, 4), randomImages(n, 4)
 		zero := ebssc.CReLUSN // EBC without thresholds
 		if coding.Rectified {
 			zero = coding
 		}
 		want := outputs(t, store, images, func(scope *model.Scope, images *Node) (all []*Node) {
-			codes := withCoding(n, zero).Forward(scope, hyper(), images).Codes
+			codes := withPool(false, zero, zero).Forward(scope, hyper(), images).Codes
 			signed := func(z *Node) *Node {
 				if coding.Rectified {
 					return z
@@ -109,35 +96,33 @@ func TestReconstructStepByStep(t *testing.T) {
 		require.Equal(t, got[0].linearControl, got[0].rectifiedControl)
 		require.InDeltaSlice(t, want[4], got[1].linearControl, 1e-12)
 		require.InDeltaSlice(t, want[5], got[1].rectifiedControl, 1e-12)
-		require.Greater(t, distance(want[1], want[2]), 1e-3)
+		require.Greater(t, floats.Distance(want[1], want[2], 2), 1e-3)
 	}
 }
 
 // The control of an image is the reconstruction of the next one, but for the maxima in max pools. Of two equal images it is the reconstruction.
 func TestControlsKeepTheMaxima(t *testing.T) {
 	for _, average := range []bool{true, false} {
-		n := withPool(average)
+		n := withPool(average, ebssc.SSC, ebssc.EBC)
 		store, images := randomModel(t, n, 5), randomImages(n, 5)
 		size := n.Height * n.Width * n.Channels
 		swapped := func(values []float64) []float64 { return append(values[size:2*size:2*size], values[:size]...) }
 		for block, r := range reconstructions(t, store, n, images) {
 			for _, pair := range [][2][]float64{{r.linear, r.linearControl}, {r.rectified, r.rectifiedControl}} {
-				require.Greater(t, distance(pair[0], pair[1]), 0.01)
+				require.Greater(t, floats.Distance(pair[0], pair[1], 2), 0.01)
 				if average || block == 0 {
 					require.InDeltaSlice(t, swapped(pair[0]), pair[1], 1e-12)
 				} else {
-					require.Greater(t, distance(swapped(pair[0]), pair[1]), 0.01)
+					require.Greater(t, floats.Distance(swapped(pair[0]), pair[1], 2), 0.01)
 				}
 			}
 		}
-		one := tensors.MustCopyFlatData[float64](images)[:size]
-		for _, count := range []int{1, 3} {
-			same := tensors.FromFlatDataAndDimensions(slices.Repeat(one, count), count, n.Height, n.Width, n.Channels)
-			for _, r := range reconstructions(t, store, n, same) {
-				require.Len(t, r.linear, count*size)
-				require.InDeltaSlice(t, r.linear, r.linearControl, 1e-12)
-				require.InDeltaSlice(t, r.rectified, r.rectifiedControl, 1e-12)
-			}
+		count := map[bool]int{true: 1, false: 3}[average]
+		pixels := slices.Repeat(tensors.MustCopyFlatData[float64](images)[:size], count)
+		for _, r := range reconstructions(t, store, n, tensors.FromFlatDataAndDimensions(pixels, count, n.Height, n.Width, n.Channels)) {
+			require.Len(t, r.linear, count*size)
+			require.InDeltaSlice(t, r.linear, r.linearControl, 1e-12)
+			require.InDeltaSlice(t, r.rectified, r.rectifiedControl, 1e-12)
 		}
 	}
 }
@@ -158,9 +143,9 @@ func TestDecodeHypotheses(t *testing.T) {
 	require.Len(t, decoded[3], 2*size)
 	require.Equal(t, decoded[3], decoded[4], "without thresholds a code is its features")
 	require.InDeltaSlice(t, decoded[3], reconstructions(t, store, n, images)[1].linear, 1e-12)
-	for _, which := range []int{0, 1, 2} {
-		first, second := decoded[which][:size], decoded[which][size:2*size]
-		require.Greater(t, distance(first, second), 1e-3*math.Sqrt(float64(size)))
+	for _, pictures := range decoded[:3] {
+		first, second := pictures[:size], pictures[size:2*size]
+		require.Greater(t, floats.Distance(first, second, 2), 1e-3*math.Sqrt(float64(size)))
 	}
-	require.Greater(t, distance(decoded[0], decoded[1]), 1e-3)
+	require.Greater(t, floats.Distance(decoded[0], decoded[1], 2), 1e-3)
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
@@ -88,6 +86,19 @@ func whitener(n ebssc.Network) *tensors.Tensor {
 // cosine of the angle between two images.
 func cosine(a, b []float64) float64 { return floats.Dot(a, b) / floats.Norm(a, 2) / floats.Norm(b, 2) }
 
+// squaresApart are the squared distances of pictures from their mean, of each picture and pixel.
+func squaresApart(pictures [][]float64) (squares [][]float64) {
+	mean := make([]float64, len(pictures[0]))
+	for _, picture := range pictures {
+		floats.AddScaled(mean, 1/float64(len(pictures)), picture)
+	}
+	for _, picture := range pictures {
+		apart := floats.SubTo(make([]float64, len(mean)), picture, mean)
+		squares = append(squares, floats.MulTo(apart, apart, apart))
+	}
+	return squares
+}
+
 // Measure agrees with loops over the pixels of the decoded images.
 func TestMeasureMeasuresDecodings(t *testing.T) {
 	const count = 30 // more than one batch
@@ -110,44 +121,27 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 	for l, level := range levels {
 		require.Equal(t, []string{"conv1", "conv2"}[l], level.Block)
 		require.Equal(t, []int{count, n.Classes, size}, []int{len(level.Biases), len(level.Biases[0]), len(level.Biases[0][0])})
-		features, biases := slices.Concat(slices.Concat(level.Features...)...), slices.Concat(slices.Concat(level.Biases...)...)
 		var cosines, rectifiedCosines, imageCosines, differences, inkShares, inkAreas, spreads float64
 		for i := range count {
 			image, decoded := x[i*size:][:size], level.Linear[i]
 			cosines += cosine(image, decoded) / count
 			rectifiedCosines += cosine(image, level.Rectified[i]) / count
 			imageCosines += cosine(unwhitened(image), unwhitened(decoded)) / count
-			pairs, inked, ink := 0.0, 0.0, 0.0
-			for p := range size {
-				if image[p] > 0 {
-					ink++
-				}
-				for a := range n.Classes {
-					for b := range a {
-						square := math.Pow(features[(i*n.Classes+a)*size+p]-features[(i*n.Classes+b)*size+p], 2)
-						pairs += square
-						if image[p] > 0 {
-							inked += square
-						}
+			apart, all, inked := 0.0, 0.0, 0.0
+			for class, squares := range squaresApart(level.Features[i]) {
+				apart += floats.Sum(squares)
+				all += floats.Dot(level.Features[i][class], level.Features[i][class])
+				for p, square := range squares {
+					if image[p] > 0 {
+						inked += square
+						inkAreas += 1 / float64(n.Classes*size*count)
 					}
 				}
 			}
-			inkShares += inked / pairs / count
-			inkAreas += ink / float64(size) / count
-			// The squared distances from the mean are those of the pairs over the number of classes.
-			all := features[i*n.Classes*size:][:n.Classes*size]
-			differences += pairs / float64(n.Classes) / floats.Dot(all, all) / count
-			for class := range n.Classes {
-				sum, squares := 0.0, 0.0
-				for p := range size {
-					mean := 0.0
-					for other := range n.Classes {
-						mean += biases[(i*n.Classes+other)*size+p] / float64(n.Classes)
-					}
-					square := math.Pow(biases[(i*n.Classes+class)*size+p]-mean, 2)
-					sum, squares = sum+square, squares+square*square
-				}
-				spreads += sum * sum / (float64(size) * squares) / float64(n.Classes*count)
+			inkShares += inked / apart / count
+			differences += apart / all / count
+			for _, squares := range squaresApart(level.Biases[i]) {
+				spreads += math.Pow(floats.Sum(squares), 2) / (float64(size) * floats.Dot(squares, squares)) / float64(n.Classes*count)
 			}
 		}
 		got := measured[l]
@@ -190,7 +184,7 @@ func TestControlIsAnotherImage(t *testing.T) {
 	}
 }
 
-// Without another image there is no control. To decode one image needs none.
+// Without another image there is no control. To decode one image needs none. A measurement ends with its context.
 func TestMeasureNeedsTwoImages(t *testing.T) {
 	n := network(ebssc.EBC)
 	m := newModel(t, n)
@@ -199,6 +193,10 @@ func TestMeasureNeedsTwoImages(t *testing.T) {
 	levels, err := m.Decode(t.Context(), digits(n, 1))
 	require.NoError(t, err)
 	require.Len(t, levels[0].Linear, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = m.Measure(ctx, digits(n, 2))
+	require.ErrorIs(t, err, context.Canceled)
 	m.Batch = 1
 	_, err = m.Measure(t.Context(), digits(n, 2))
 	require.ErrorContains(t, err, "two images in a batch")
@@ -244,14 +242,6 @@ func TestSetVariables(t *testing.T) {
 	require.Zero(t, *after[0].Difference)
 }
 
-func TestMeasureStops(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	n := network(ebssc.EBC)
-	_, err := newModel(t, n).Measure(ctx, digits(n, 2))
-	require.ErrorIs(t, err, context.Canceled)
-}
-
 // drawn are the texts of a figure, and how many of its pixels have each colour.
 func drawn(t *testing.T, figure plot.Figure) (svg string, pixels map[color.RGBA]int) {
 	vectors, err := figure.SVG()
@@ -274,12 +264,8 @@ func drawn(t *testing.T, figure plot.Figure) (svg string, pixels map[color.RGBA]
 func TestFiguresOfLevels(t *testing.T) {
 	n := network(ebssc.SSC)
 	n.Channels = 3
-	seen, red := digits(n, 1), tensors.FromShape(shapes.Make(dtypes.Float32, 1, n.Height, n.Width, 3))
-	tensors.MustMutableFlatData(red, func(values []float32) {
-		for i := range len(values) / 3 {
-			values[3*i] = 1
-		}
-	})
+	red := tensors.FromFlatDataAndDimensions(slices.Repeat([]float32{1, 0, 0}, n.Height*n.Width), 1, n.Height, n.Width, 3)
+	seen := digits(n, 1)
 	levels, err := newModel(t, n).Decode(t.Context(), seen)
 	require.NoError(t, err)
 	require.Nil(t, levels[0].Biases)

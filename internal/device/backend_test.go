@@ -71,12 +71,9 @@ func (f fake) machine(t *testing.T) machine {
 
 func TestResolve(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		spec    string
-		on      fake
-		config  string
-		as      string
-		warning string
+		name, spec          string
+		on                  fake
+		config, as, warning string
 	}{
 		{"the CPU plugin", "", fake{}, "xla:" + installedCPU, "xla-cpu", ""},
 		{"GPU with its plugin", "", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA, "xla-cuda", ""},
@@ -98,11 +95,8 @@ func TestResolve(t *testing.T) {
 			require.NotEmpty(t, choice.Why)
 			require.Equal(t, test.as == "go", choice.Plugin == "")
 			require.True(t, strings.HasPrefix(choice.Config+"xla:", "xla:"+choice.Plugin) || test.as == "go")
-			if test.warning == "" {
-				require.Empty(t, choice.Warning)
-			} else {
-				require.Contains(t, choice.Warning, test.warning)
-			}
+			require.Equal(t, test.warning == "", choice.Warning == "")
+			require.Contains(t, choice.Warning, test.warning)
 		})
 	}
 }
@@ -130,57 +124,36 @@ func TestResolveErrors(t *testing.T) {
 		require.ErrorContains(t, err, test.want, test.spec)
 		require.NotContains(t, err.Error(), "\n", test.spec)
 	}
-}
-
-func TestResolveCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := fake{noNetwork: true}.machine(t).resolve(ctx, "")
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestResolveWithoutCache(t *testing.T) {
-	for _, name := range []string{cache.EnvVar, compute.ConfigEnvVar, "HOME", "XDG_CACHE_HOME"} {
-		t.Setenv(name, "")
-	}
-	_, err := Resolve(t.Context(), "cpu")
-	require.ErrorIs(t, err, cache.ErrUnusable)
-	require.NotContains(t, err.Error(), "\n")
-}
-
+// Backends compute. XLA on the CPU makes as many devices as needed, more than the plugin's default; other backends have those of the machine.
 func TestOpen(t *testing.T) {
-	for _, spec := range []string{"cpu", "go"} {
-		opened, choice, err := Open(t.Context(), spec, 1)
+	for spec, devices := range map[string]int{"cpu": 6, "go": 1} {
+		opened, choice, err := Open(t.Context(), spec, devices)
 		require.NoError(t, err)
 		require.Equal(t, strings.TrimPrefix(choice.Name, "xla-"), spec)
+		require.EqualValues(t, devices, opened.NumDevices())
 		sum := MustNewExec(opened, func(x *Node) *Node { return ReduceAllSum(x) })
 		require.Equal(t, float32(6), sum.MustExec([]float32{1, 2, 3})[0].Value())
 		opened.Finalize()
 	}
 }
 
-// XLA on the CPU makes as many devices as needed, more than the plugin's default; other backends have those of the machine.
-func TestOpenDevices(t *testing.T) {
-	opened, _, err := Open(t.Context(), "cpu", 6)
-	require.NoError(t, err)
-	defer opened.Finalize()
-	require.EqualValues(t, 6, opened.NumDevices())
-
-	_, _, err = Open(t.Context(), "go", 2)
-	require.ErrorContains(t, err, "backend go has fewer than 2 devices: ask for at most 1 with --devices")
-	require.NotContains(t, err.Error(), "\n")
-}
-
 func TestOpenErrors(t *testing.T) {
-	for spec, want := range map[string]string{
-		"xla:/dev/null":   "does not start",
-		"xla:cpu,bad=yes": "unknown plugin options",
-		"go:bad=yes":      "does not start",
-		"nonsense":        "unknown",
+	for _, c := range []struct {
+		spec, want string
+		devices    int
+	}{
+		{"xla:/dev/null", "does not start", 1}, {"xla:cpu,bad=yes", "unknown plugin options", 1}, {"go:bad=yes", "does not start", 1},
+		{"nonsense", "unknown", 1}, {"go", "backend go has fewer than 2 devices: ask for at most 1 with --devices", 2},
 	} {
-		_, _, err := Open(t.Context(), spec, 1)
-		require.ErrorContains(t, err, want, spec)
-		require.NotContains(t, err.Error(), "\n", spec)
+		_, _, err := Open(t.Context(), c.spec, c.devices)
+		require.ErrorContains(t, err, c.want, c.spec)
+		require.NotContains(t, err.Error(), "\n", c.spec)
 	}
 }
 
@@ -328,4 +301,18 @@ func TestCheckMemory(t *testing.T) {
 	require.Equal(t, Warn, short.Status)
 	require.Contains(t, short.Detail, "profile paper needs up to")
 	require.NotEmpty(t, short.Do)
+}
+
+// Without instructions for bfloat16, oneDNN's rewriter or a CPU plugin, bfloat16 is refused, and XLA's flags stay.
+func TestUseBFloat16Refused(t *testing.T) {
+	const flags = "XLA_FLAGS"
+	t.Setenv(flags, "--xla_a=")
+	pinned, err := Resolve(t.Context(), "cpu")
+	require.NoError(t, err)
+	for _, spec := range []string{"go", pinned.Config, "xla:/dev/null"} {
+		err := UseBFloat16(t.Context(), spec)
+		require.ErrorContains(t, err, "precision=bfloat16: ", spec)
+		require.NotContains(t, err.Error(), "\n", spec)
+	}
+	require.Equal(t, "--xla_a=", os.Getenv(flags))
 }

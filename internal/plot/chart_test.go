@@ -35,52 +35,38 @@ func svg(t *testing.T, c plot.Chart) string {
 	}
 }
 
-func TestChartIsLabelled(t *testing.T) {
-	text := svg(t, chart(0))
-	for _, label := range []string{"first", "second", "epoch", "error", "T = 0", "1", "2", "3"} {
-		require.Contains(t, text, ">"+label+"</text>")
+// Curves are labelled by name, axes at round numbers and whole epochs: few of long trainings, the one of a single epoch, and powers of ten of
+// logarithms.
+func TestChartLabels(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*plot.Chart)
+		has, no []string
+	}{
+		"a few epochs": {func(*plot.Chart) {}, []string{"first", "second", "epoch", "error", "T = 0", "1", "2", "3"}, []string{"1.5"}},
+		"one epoch":    {func(c *plot.Chart) { c.Curves[0].Points = c.Curves[0].Points[:1] }, []string{"1"}, []string{"2"}},
+		"many epochs": {func(c *plot.Chart) {
+			for x := 4; x <= 200; x++ {
+				c.Curves[0].Points = append(c.Curves[0].Points, plot.At(float64(x), 1))
+			}
+		}, []string{"50", "100", "200"}, []string{"30"}},
+		"logarithm": {func(c *plot.Chart) { c.Log = true }, []string{"0.1", "1", "10"}, nil},
+	} {
+		chart := chart(0)
+		c.change(&chart)
+		text := svg(t, chart)
+		for _, label := range c.has {
+			require.Contains(t, text, ">"+label+"</text>", name)
+		}
+		for _, label := range c.no {
+			require.NotContains(t, text, ">"+label+"</text>", name)
+		}
+		require.Contains(t, text, "sans-serif")
+		require.NotContains(t, text, "Liberation Serif")
 	}
-	require.NotContains(t, text, ">1.5<", "epochs are whole")
-	require.Contains(t, text, "sans-serif")
-	require.NotContains(t, text, "Liberation Serif")
-}
-
-// Curves with a spread have a band, and those without have none.
-func TestChartBands(t *testing.T) {
-	require.Equal(t, 0, strings.Count(svg(t, chart(0)), "fill-opacity"))
-	require.Equal(t, 1, strings.Count(svg(t, chart(0.5)), "fill-opacity"))
-}
-
-func TestChartLogarithmic(t *testing.T) {
-	c := chart(0)
-	c.Log = true
-	text := svg(t, c)
-	for _, label := range []string{"0.1", "1", "10"} {
-		require.Contains(t, text, ">"+label+"</text>")
-	}
-	c.Curves[0].Points[2].Low = 0
-	_, err := c.Draw()
+	zero := chart(0)
+	zero.Log, zero.Curves[0].Points[2].Low = true, 0
+	_, err := zero.Draw()
 	require.ErrorContains(t, err, "logarithmic")
-}
-
-// Long trainings have few ticks, at round epochs.
-func TestChartOfManyEpochs(t *testing.T) {
-	c := chart(0)
-	for x := 4; x <= 200; x++ {
-		c.Curves[0].Points = append(c.Curves[0].Points, plot.At(float64(x), 1))
-	}
-	text := svg(t, c)
-	for _, label := range []string{"50", "100", "200"} {
-		require.Contains(t, text, ">"+label+"</text>")
-	}
-	require.NotContains(t, text, ">30</text>")
-}
-
-// A training of one epoch has one point.
-func TestChartOfOneEpoch(t *testing.T) {
-	c := chart(0)
-	c.Curves[0].Points = c.Curves[0].Points[:1]
-	require.Contains(t, svg(t, c), ">1</text>")
 }
 
 // Axes have up to seven ticks, at round numbers.
@@ -101,8 +87,10 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Curves of few points have markers.
-func TestChartMarksPoints(t *testing.T) {
+// Curves with a spread have a band, and those of few points have markers.
+func TestChartMarks(t *testing.T) {
+	require.Equal(t, 0, strings.Count(svg(t, chart(0)), "fill-opacity"))
+	require.Equal(t, 1, strings.Count(svg(t, chart(0.5)), "fill-opacity"))
 	marks := func(points int) int {
 		c := chart(0)
 		c.Curves[0].Points = nil
@@ -113,4 +101,39 @@ func TestChartMarksPoints(t *testing.T) {
 	}
 	require.Equal(t, 5, marks(5))
 	require.Zero(t, marks(100))
+}
+
+// The same input renders to the same bytes: figures carry no time, no random names, and no order of a map.
+func TestFiguresAreDeterministic(t *testing.T) {
+	for name, draw := range map[string]func() (plot.Figure, error){
+		"chart": chart(0.1).Draw,
+		"dots": func() (plot.Figure, error) {
+			return plot.Dots{Title: "title", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{
+				{Name: "first", Points: []plot.Point{{Mean: 1, Low: 0, High: 2}, plot.At(1, 3)}},
+				{Name: "second", Hollow: true, Points: []plot.Point{plot.At(0, 2), plot.At(1, -1)}},
+			}, Zero: true}.Draw()
+		},
+		"grid": func() (plot.Figure, error) {
+			tile := plot.Tile{Caption: "caption", Picture: plot.Map([]float64{-1, 0.3, 0, 1}, 2, 2, 1), Strong: true}
+			grid := plot.Grid{Title: "title", Columns: 2, Side: 50, Rows: []string{"row"}, Scale: 1, Tiles: []plot.Tile{tile, tile}}
+			return grid.Draw(), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, err := draw()
+			require.NoError(t, err)
+			again, err := draw()
+			require.NoError(t, err)
+			for _, render := range []func(plot.Figure) ([]byte, error){plot.Figure.SVG, plot.Figure.PNG} {
+				want, err := render(first)
+				require.NoError(t, err)
+				require.NotEmpty(t, want)
+				for _, figure := range []plot.Figure{first, again} {
+					got, err := render(figure)
+					require.NoError(t, err)
+					require.True(t, bytes.Equal(want, got))
+				}
+			}
+		})
+	}
 }

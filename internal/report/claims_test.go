@@ -57,11 +57,13 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// Quantities of blocks are pooled over a claim's expectations. By hand: seven blocks, of which one has the sum of squares 0.02 and the others 0.
+// Decodings are means over seeds, and empty where nothing was measured. Quantities of blocks are pooled over a claim's expectations: by hand, seven
+// blocks, of which one has the sum of squares 0.02 and the others 0.
 func TestBlocksArePooled(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, func(r *record.Record) bool {
 		r.Decodings.Trained[2].Linear = record.Reconstruction{Cosine: []float64{0.6, 0.7, 0.8}[r.Run.Seed-1]} // as is the fidelity
+		r.Decodings.Trained[0].Difference = nil
 		return true
 	}, "decoding")
 	for _, verdict := range load(t, results).Claims() {
@@ -74,6 +76,13 @@ func TestBlocksArePooled(t *testing.T) {
 			require.Equal(t, report.Agrees, verdict.Word)
 		}
 	}
+	blocks := cells(t, write(t, results)["decodings.csv"])
+	require.Len(t, blocks, 14)
+	third := blocks[2]
+	require.Equal(t, []string{"conv3", "true", "3", ""},
+		[]string{third["block"], third["trained"], third["linear_cosine_n"], third["linear_image_cosine"]})
+	require.InDelta(t, 0.7, parsed(t, third["linear_cosine"]), 1e-9)
+	require.Equal(t, []string{"", "0.02"}, []string{blocks[0]["difference"], blocks[1]["difference"]})
 }
 
 // Verdicts and p values are those of an independent calculation: two one-sided tests, the largest over the expectations for agreement, the smallest

@@ -19,62 +19,34 @@ var networkConvolutions = []convolution{
 	{128, 8, 8, 96, 48, 1, 1, 1},
 	{32, 32, 32, 3, 96, 3, 1, 1},
 	{32, 32, 32, 192, 96, 3, 1, 1},
-	{32, 16, 16, 192, 192, 3, 1, 1},
 	{32, 16, 16, 384, 192, 3, 1, 1},
-	{32, 8, 8, 384, 192, 3, 1, 1},
-	{32, 8, 8, 384, 192, 1, 1, 1},
 }
 
-// benchmark times an operation with both kernels, together with its gradients in the first `variables` inputs. The first call compiles it.
-func benchmark(b *testing.B, name string, variables int, operation func(k Kernels, in []*Node) *Node, inputs ...any) {
-	for _, k := range []Kernels{{Plain: true}, {}} {
-		b.Run(fmt.Sprintf("%s/plain=%v", name, k.Plain), func(b *testing.B) {
-			exec := MustNewExec(on(b, "cpu"), func(in []*Node) []*Node {
-				y := operation(k, in)
-				v := in[len(in)-1] // the gradient with respect to y
-				return append(Gradient(ReduceAllSum(Mul(y, v)), in[:variables]...), y)
-			})
-			step := func() {
-				for _, result := range exec.MustExec(inputs...) {
-					result.MustFinalizeAll()
-				}
-			}
-			step()
-			for b.Loop() {
-				step()
-			}
-		})
-	}
-}
-
-// BenchmarkStepConvolution times a convolution with its gradients; that in x is left out for images, as in a network.
+// BenchmarkStepConvolution times a convolution with its gradients, by both kernels; that in x is left out for images, as in a network. The first call
+// compiles it.
 func BenchmarkStepConvolution(b *testing.B) {
 	for _, c := range networkConvolutions {
-		variables := 2
-		if c.channels == 3 {
-			variables = 1
+		for _, k := range []Kernels{{Plain: true}, {}} {
+			b.Run(fmt.Sprintf("%s/plain=%v", c, k.Plain), func(b *testing.B) {
+				exec := MustNewExec(on(b, "cpu"), func(x, d, v *Node) []*Node {
+					variables := []*Node{d, x}
+					if c.channels == 3 {
+						variables = variables[:1]
+					}
+					y := k.CrossCorrelate(x, d, c.stride, c.pad)
+					return append(Gradient(ReduceAllSum(Mul(y, v)), variables...), y)
+				})
+				x, d, v := c.operands()
+				step := func() {
+					for _, result := range exec.MustExec(x, d, v) {
+						result.MustFinalizeAll()
+					}
+				}
+				step()
+				for b.Loop() {
+					step()
+				}
+			})
 		}
-		benchmark(b, c.String(), variables, func(k Kernels, in []*Node) *Node { return k.CrossCorrelate(in[1], in[0], c.stride, c.pad) },
-			random(c.kernel, c.kernel, c.channels, c.filters), random(c.batch, c.height, c.width, c.channels),
-			random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters))
-	}
-}
-
-// BenchmarkStepMaxPool times the networks' poolings with their gradients.
-func BenchmarkStepMaxPool(b *testing.B) {
-	for _, dims := range [][]int{{128, 32, 32, 48}, {128, 16, 16, 96}, {32, 32, 32, 192}, {32, 16, 16, 384}} {
-		benchmark(b, fmt.Sprint(dims), 1, func(k Kernels, in []*Node) *Node { return k.MaxPool(in[0], 3, 2, 1) },
-			random(dims...), random(dims[0], dims[1]/2, dims[2]/2, dims[3]))
-	}
-}
-
-// BenchmarkStepSphere times the split of a drive and its projection onto the sphere, with gradients.
-func BenchmarkStepSphere(b *testing.B) {
-	for _, dims := range [][]int{{128, 32, 32, 24}, {32, 32, 32, 96}, {1280, 10, 10, 48}} {
-		benchmark(b, fmt.Sprint(dims), 1, func(k Kernels, in []*Node) *Node {
-			z := k.Split(in[0])
-			z = Where(IsPositive(z), z, ZerosLike(z))
-			return k.Scale(z, Inverse(Sqrt(k.Inner(z, z, 1))))
-		}, random(dims...), random(dims[0], dims[1], dims[2], 2*dims[3]))
 	}
 }

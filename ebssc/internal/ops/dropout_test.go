@@ -13,14 +13,10 @@ import (
 )
 
 // kept returns which entries of a tensor of these dimensions Dropout keeps, as 1 and 0.
-func kept(on compute.Backend, key []uint32, rate float64, dims ...int) []float64 {
-	ones := random(dims...)
-	flat := values(MustExecOnce(on, func(x, key *Node) *Node { return Dropout(OnesLike(x), key, rate) }, ones, key))
-	mask := make([]float64, len(flat))
-	for i, value := range flat {
-		if value != 0 {
-			mask[i] = float64(value) * (1 - rate)
-		}
+func kept(on compute.Backend, key []uint32, rate float64, dims ...int) (mask []float64) {
+	ones := tensors.FromScalarAndDimensions(float32(1), dims...)
+	for _, value := range values(MustExecOnce(on, func(x, key *Node) *Node { return Dropout(x, key, rate) }, ones, key)) {
+		mask = append(mask, float64(value)*(1-rate))
 	}
 	return mask
 }

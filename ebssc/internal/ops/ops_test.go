@@ -100,13 +100,19 @@ func (c convolution) outputs(size int) int {
 	return (size+2*c.pad-c.kernel)/c.stride + 1
 }
 
+// operands are random x and d, and a random gradient v with respect to d ⋆ x.
+func (c convolution) operands() (x, d, v *tensors.Tensor) {
+	return random(c.batch, c.height, c.width, c.channels), random(c.kernel, c.kernel, c.channels, c.filters),
+		random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters)
+}
+
 // run computes d ⋆ x and its gradients in x and d for a random gradient with respect to it.
 func (c convolution) run(on compute.Backend, k Kernels) (y, dx, dd []float32) {
-	v := random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters)
+	x, d, v := c.operands()
 	results := MustExecOnceN(on, func(x, d, v *Node) []*Node {
 		y := k.CrossCorrelate(x, d, c.stride, c.pad)
 		return append(Gradient(ReduceAllSum(Mul(y, v)), x, d), y)
-	}, random(c.batch, c.height, c.width, c.channels), random(c.kernel, c.kernel, c.channels, c.filters), v)
+	}, x, d, v)
 	return values(results[2]), values(results[0]), values(results[1])
 }
 
@@ -124,16 +130,15 @@ func (c convolution) requireLikePlain(t require.TestingT, on compute.Backend) {
 func TestCrossCorrelateLikePlain(t *testing.T) {
 	cases := []convolution{
 		{2, 8, 8, 8, 5, 3, 1, 1},
-		{3, 7, 10, 9, 4, 3, 1, 1},    // neither side a multiple of the tile
-		{1, 1, 1, 16, 8, 3, 1, 1},    // one position
-		{2, 5, 3, 8, 1, 3, 1, 1},     // one filter
-		{2, 6, 8, 3, 8, 3, 1, 1},     // too few channels for the transform: columns in pairs
-		{1, 1, 2, 1, 1, 3, 1, 1},     // one pair
-		{2, 8, 8, 8, 12, 1, 1, 0},    // 1×1
-		{2, 8, 8, 8, 12, 1, 1, 1},    // conv7: 1×1 with a border of zeros
-		{3, 5, 5, 4, 6, 5, 2, 0},     // one window
-		{3, 6, 9, 4, 6, 3, 3, 0},     // windows side by side
-		{8, 32, 32, 128, 8, 3, 1, 1}, // more than one chunk of the batch
+		{3, 7, 10, 9, 4, 3, 1, 1}, // neither side a multiple of the tile
+		{1, 1, 1, 16, 8, 3, 1, 1}, // one position
+		{2, 5, 3, 8, 1, 3, 1, 1},  // one filter
+		{2, 6, 8, 3, 8, 3, 1, 1},  // too few channels for the transform: columns in pairs
+		{1, 1, 2, 1, 1, 3, 1, 1},  // one pair
+		{2, 8, 8, 8, 12, 1, 1, 0}, // 1×1
+		{2, 8, 8, 8, 12, 1, 1, 1}, // conv7: 1×1 with a border of zeros
+		{3, 5, 5, 4, 6, 5, 2, 0},  // one window
+		{3, 6, 9, 4, 6, 3, 3, 0},  // windows side by side
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, c := range cases {
@@ -154,8 +159,9 @@ func TestWinogradAnySize(t *testing.T) {
 	})
 }
 
-// The test case above has several chunks, as it says. Chunks divide the batch, whatever its size.
-func TestChunkSize(t *testing.T) {
+// A convolution in several chunks of the batch is like the plain one. Chunks divide the batch, whatever its size.
+func TestChunks(t *testing.T) {
+	convolution{8, 32, 32, 128, 8, 3, 1, 1}.requireLikePlain(t, on(t, "cpu"))
 	MustExecOnce(on(t, "cpu"), func(x *Node) *Node {
 		g := x.Graph()
 		require.Less(t, chunkSize(g, 8, 4*36*64*(128+8), chunkBytes), 8)
@@ -190,38 +196,38 @@ func TestLoopOverBatch(t *testing.T) {
 
 // ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩, and the gradients of both sides are those of the one bilinear form.
 func TestTransposeIsAdjoint(t *testing.T) {
-	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		for _, kernel := range []int{1, 3, 5} {
-			for _, stride := range []int{1, 2} {
-				for _, pad := range []int{0, 1, 2} {
-					for height := 7; height < 7+stride; height++ { // each remainder of the stride
-						c := convolution{2, height, height + 1, 3, 4, kernel, stride, pad}
-						t.Run(c.String(), func(t *testing.T) { c.requireAdjoint(t, on) })
-					}
+	for _, kernel := range []int{1, 3, 5} {
+		for _, stride := range []int{1, 2} {
+			for _, pad := range []int{0, 1, 2} {
+				for height := 7; height < 7+stride; height++ { // each remainder of the stride
+					convolution{2, height, height + 1, 3, 4, kernel, stride, pad}.requireAdjoint(t, on(t, "go"))
 				}
 			}
 		}
-		for _, fast := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}, {3, 6, 9, 4, 6, 3, 3, 0}, {2, 10, 13, 1, 4, 5, 3, 1}} {
-			t.Run(fast.String(), func(t *testing.T) { fast.requireAdjoint(t, on) })
+	}
+	eachBackend(t, func(t *testing.T, on compute.Backend) {
+		for _, c := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}, {3, 6, 9, 4, 6, 3, 3, 0}, {2, 10, 13, 1, 4, 5, 3, 1},
+			{2, 7, 8, 3, 4, 3, 2, 1}, {2, 8, 9, 3, 4, 5, 2, 2}, {2, 7, 8, 3, 4, 1, 2, 1}} { // the first three have fast paths
+			c.requireAdjoint(t, on)
 		}
 	})
 }
 
 func (c convolution) requireAdjoint(t *testing.T, on compute.Backend) {
 	const tolerance = 5e-5
+	x, d, z := c.operands()
 	results := MustExecOnceN(on, func(x, d, z *Node) []*Node {
 		k, plain := Kernels{}, Kernels{Plain: true}
 		y := plain.CrossCorrelate(x, d, c.stride, c.pad)
 		back := k.Transpose(z, d, c.stride, c.pad, c.height, c.width)
 		there, here := ReduceAllSum(Mul(y, z)), ReduceAllSum(Mul(x, back))
 		return append(append([]*Node{there, here, y, back}, Gradient(there, x, d)...), Gradient(here, z, d)...)
-	}, random(c.batch, c.height, c.width, c.channels), random(c.kernel, c.kernel, c.channels, c.filters),
-		random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters))
+	}, x, d, z)
 	there, here, y, back := values(results[0]), values(results[1]), values(results[2]), values(results[3])
-	require.InEpsilon(t, there[0], here[0], 1e-4)
-	requireClose(t, values(results[4]), back, tolerance, "the gradient of ⟨d ⋆ x, z⟩ in x is d * z")
-	requireClose(t, y, values(results[6]), tolerance, "the gradient of ⟨x, d * z⟩ in z is d ⋆ x")
-	requireClose(t, values(results[5]), values(results[7]), tolerance, "gradients in d")
+	require.InEpsilon(t, there[0], here[0], 1e-4, c)
+	requireClose(t, values(results[4]), back, tolerance, "%s: the gradient of ⟨d ⋆ x, z⟩ in x is d * z", c)
+	requireClose(t, y, values(results[6]), tolerance, "%s: the gradient of ⟨x, d * z⟩ in z is d ⋆ x", c)
+	requireClose(t, values(results[5]), values(results[7]), tolerance, "%s: gradients in d", c)
 }
 
 // Gradients of kernels of even size and of wide paddings, for which GoMLX's are wrong or panic, with and without fast paths.
@@ -231,9 +237,9 @@ func TestOwnConvolutionGradients(t *testing.T) {
 		{2, 9, 8, 4, 3, 4, 3, 0}, {2, 5, 5, 4, 3, 2, 1, 2}, {2, 6, 6, 4, 3, 5, 1, 3}, {2, 6, 6, 4, 3, 5, 2, 4},
 		{2, 10, 13, 1, 4, 5, 3, 1}, // the lower block of the unroll study
 	} {
+		wantDX, wantDD := c.differences(on(t, "go"))
 		for _, k := range []Kernels{{}, {Plain: true}} {
 			_, dx, dd := c.run(on(t, "cpu"), k)
-			wantDX, wantDD := c.differences(on(t, "cpu"), k)
 			requireClose(t, wantDX, dx, 1e-3, "gradient in x of %s", c)
 			requireClose(t, wantDD, dd, 1e-3, "gradient in d of %s", c)
 		}
@@ -241,25 +247,22 @@ func TestOwnConvolutionGradients(t *testing.T) {
 }
 
 // differences are the gradients of run by differences: the value is linear in x and in d, so any step does.
-func (c convolution) differences(on compute.Backend, k Kernels) (dx, dd []float32) {
-	x := random(c.batch, c.height, c.width, c.channels)
-	d := random(c.kernel, c.kernel, c.channels, c.filters)
-	v := random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters)
-	exec := MustNewExec(on, func(x, d, v *Node) *Node { return ReduceAllSum(Mul(k.CrossCorrelate(x, d, c.stride, c.pad), v)) })
-	defer exec.Finalize()
-	slopes := func(operand int) (slopes []float32) {
-		operands := []*tensors.Tensor{x, d}
-		size := operands[operand].Shape().Size()
-		for i := range size {
-			unit := make([]float32, size)
+func (c convolution) differences(on compute.Backend) (dx, dd []float32) {
+	x, d, v := c.operands()
+	value := MustNewExec(on, func(x, d, v *Node) *Node {
+		return ReduceAllSum(Mul(Kernels{Plain: true}.CrossCorrelate(x, d, c.stride, c.pad), v))
+	})
+	defer value.Finalize()
+	slopes := func(operand *tensors.Tensor, at func(unit *tensors.Tensor) *tensors.Tensor) (slopes []float32) {
+		for i := range operand.Shape().Size() {
+			unit := make([]float32, operand.Shape().Size())
 			unit[i] = 1
-			moved := []*tensors.Tensor{x, d}
-			moved[operand] = tensors.FromFlatDataAndDimensions(unit, operands[operand].Shape().Dimensions...)
-			slopes = append(slopes, tensors.ToScalar[float32](exec.MustCall1(moved[0], moved[1], v)))
+			slopes = append(slopes, tensors.ToScalar[float32](at(tensors.FromFlatDataAndDimensions(unit, operand.Shape().Dimensions...))))
 		}
 		return slopes
 	}
-	return slopes(0), slopes(1)
+	return slopes(x, func(unit *tensors.Tensor) *tensors.Tensor { return value.MustCall1(unit, d, v) }),
+		slopes(d, func(unit *tensors.Tensor) *tensors.Tensor { return value.MustCall1(x, unit, v) })
 }
 
 // Custom gradients replace those of the operation's graph, add to other gradients of an operand, and are computed only if
@@ -276,5 +279,40 @@ func TestWithGradients(t *testing.T) {
 		require.Equal(t, []float32{31, 31}, values(results[0]))
 		require.Equal(t, []float32{5, 14}, values(results[1]))
 		require.Equal(t, map[string]int{"a": 1}, asked)
+	})
+}
+
+// likePlain requires an operation's value, and its gradients in all inputs, to be those of the plain one.
+func likePlain(t *testing.T, on compute.Backend, operation func(k Kernels, inputs []*Node) *Node, inputs ...any) {
+	compute := func(k Kernels) []*tensors.Tensor {
+		return MustExecOnceN(on, func(inputs []*Node) []*Node {
+			y := operation(k, inputs)
+			// A gradient that differs from entry to entry.
+			v := AddScalar(Cos(ConvertDType(Iota(y.Graph(), y.Shape(), y.Rank()-1), y.DType())), 0.1)
+			return append(Gradient(ReduceAllSum(Mul(Square(y), v)), inputs...), y)
+		}, inputs...)
+	}
+	want, got := compute(Kernels{Plain: true}), compute(Kernels{})
+	require.Equal(t, len(want), len(got))
+	for i := range want {
+		require.Equal(t, want[i].Shape().Dimensions, got[i].Shape().Dimensions)
+		requireClose(t, values(want[i]), values(got[i]), 1e-5, "output %d", i)
+	}
+}
+
+// Split, Inner and Scale are like the plain ones, on images and on hypotheses, in odd sizes too.
+func TestSplitLikePlain(t *testing.T) {
+	eachBackend(t, func(t *testing.T, on compute.Backend) {
+		for _, shape := range [][]int{{2, 5, 3, 6}, {2, 3, 4, 5, 8}, {2, 3, 3, 7}} {
+			x, y := random(shape...), random(shape...)
+			likePlain(t, on, func(k Kernels, in []*Node) *Node { return k.Split(in[0]) }, x)
+			for batchAxes := 1; batchAxes <= len(shape)-3; batchAxes++ {
+				inner := func(k Kernels, in []*Node) *Node { return k.Inner(in[0], in[len(in)-1], batchAxes) }
+				likePlain(t, on, inner, x, y)
+				likePlain(t, on, inner, x)
+				factor := random(shape[:batchAxes]...)
+				likePlain(t, on, func(k Kernels, in []*Node) *Node { return k.Scale(in[0], in[1]) }, x, factor)
+			}
+		}
 	})
 }
