@@ -43,12 +43,6 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// The values are what sha256sum printed for files of these bytes, and for its list of them.
-func TestFingerprintIsThatOfSha256sum(t *testing.T) {
-	files := []dataFile{{name: "a.bin", bytes: []byte("a")}, {name: "b.bin", bytes: []byte("bb")}}
-	require.Equal(t, "9871bf22f86ca589f6aa87857046dddac5c63c02496239af04d9a5a10c4ac0d8", fingerprint(files))
-}
-
 // The official fingerprint follows from the published SHA-256 of each file. That of MNIST is checked on its files.
 func TestOfficialFingerprint(t *testing.T) {
 	cifar := []string{
