@@ -165,19 +165,6 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// Where there is no connection, nothing is tried again.
-func TestDownloadWithoutNetwork(t *testing.T) {
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
-	began := time.Now()
-	for _, address := range []string{"http://host.invalid", closed.URL} {
-		_, err := pinned(address, content).download(t.Context(), io.Discard)
-		require.ErrorIs(t, err, ErrUnavailable)
-		requireOneLine(t, err, address)
-	}
-	require.Less(t, time.Since(began), 5*time.Second)
-}
-
 func TestDownloadStopped(t *testing.T) {
 	from, _ := serve(t, stalling)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/stretchr/testify/require"
 )
 
@@ -75,13 +74,6 @@ func changed(content []byte, at int, to byte) []byte {
 	content = bytes.Clone(content)
 	content[at] = to
 	return content
-}
-
-func TestPick(t *testing.T) {
-	images := tensors.FromFlatDataAndDimensions([]float32{0, 1, 10, 11, 20, 21}, 3, 1, 2, 1)
-	picked := Pick(images, 2, 0, 2)
-	require.Equal(t, []int{3, 1, 2, 1}, picked.Shape().Dimensions)
-	require.Equal(t, []float32{20, 21, 0, 1, 20, 21}, tensors.MustCopyFlatData[float32](picked))
 }
 
 // Only CIFAR-10 and its JPEG copy show the same pictures; of unknown bytes nothing is known.

@@ -193,15 +193,6 @@ func TestValue(t *testing.T) {
 	require.Nil(t, value(experiments.LinearFidelity, "conv3", false))
 }
 
-// A run that was continued elsewhere names both, each once.
-func TestOriginThen(t *testing.T) {
-	a, b := record.Origin{CPU: "A 8480+", Commit: "1", Cores: 2}, record.Origin{CPU: "B", Commit: "1", Cores: 4}
-	both := a.Then(b)
-	require.Equal(t, record.Origin{CPU: "A 8480+ then B", Commit: "1", Cores: 4}, both)
-	require.Equal(t, record.Origin{CPU: "A 8480+ then B", Commit: "1", Cores: 2}, both.Then(a))
-	require.Equal(t, "G", record.Origin{CPU: "A", GPU: "G"}.Processor())
-}
-
 // FuzzLoad: whatever a file holds, loading it ends with an error: no one writes a record by chance.
 func FuzzLoad(f *testing.F) {
 	_, path := saved(f, "unroll-1")
