@@ -27,6 +27,7 @@ var (
 	WriteArrays   = writeArrays
 	Halved        = func(x *tensors.Tensor) *tensors.Tensor { return converted(x, float16.FromFloat32) }
 	Checksum      = checksum
+	Silence       = &silence
 )
 
 // Sealed is the checkpoint with these arrays.
@@ -123,11 +124,4 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 	})
 	_, err = loop.RunSteps(batches, steps)
 	require.NoError(t, err)
-}
-
-// NeverSilent makes runs without a progress bar write a line after every step, until the test ends.
-func NeverSilent(t interface{ Cleanup(func()) }) {
-	before := silence
-	silence = -1
-	t.Cleanup(func() { silence = before })
 }

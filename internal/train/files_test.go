@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,12 +15,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/train"
 )
@@ -33,7 +31,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	runner, _ := newRunner(set, original)
 	_, _, err := runner.Train(&looks{context.Background(), 1 + 5 + 1}, run) // leaves steps 5 and 7
 	require.ErrorIs(t, err, context.Canceled)
-	file, before := train.CheckpointFiles(original, run)
+	file, _ := train.CheckpointFiles(original, run)
 	good, err := os.ReadFile(file)
 	require.NoError(t, err)
 	head, arrays, _ := bytes.Cut(good, []byte("\n"))
@@ -87,21 +85,9 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 			require.Empty(t, left)
 		})
 	}
-	t.Run("random numbers", func(t *testing.T) { // of the epoch that follows, whatever was drawn before
-		store, err := train.LoadCheckpoint(golang, run, before)
-		require.NoError(t, err)
-		for name, purpose := range map[string]experiments.Purpose{"augmentation/state": experiments.Augmentation, "#rngState": experiments.Dropout} {
-			state, err := graph.RNGStateFromSeed(run.Stream(purpose, 1))
-			require.NoError(t, err)
-			require.True(t, state.Equal(store.GetVariable(name).MustValue()), name)
-		}
-	})
 	t.Run("each flipped byte", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "flipped")
-		for at := range len(good) {
-			if at > len(head) && at%(len(good)/200) != 0 {
-				continue
-			}
+		for at := 0; at < len(good); at += 1 + at/len(head)*len(good)/200 { // each of the head, and some of the arrays
 			flipped := bytes.Clone(good)
 			flipped[at] ^= 1 << (at % 8)
 			require.NoError(t, os.WriteFile(path, flipped, 0o600))
@@ -186,22 +172,14 @@ type wrong func(name string, content []byte) (string, []byte)
 // wrongs are changes after which a file does not have the variables of its run: conv7/offset [K] is another.
 func wrongs() map[string]wrong {
 	header := func(kind, order, shape string) wrong {
-		return func(name string, content []byte) (string, []byte) {
-			if name != "conv7/offset.npy" {
-				return name, content
-			}
+		return on("conv7/offset", func(name string, content []byte) (string, []byte) {
 			_, data, _ := bytes.Cut(content, []byte("\n"))
 			dictionary := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", kind, order, shape)
 			return name, fmt.Appendf(nil, "\x93NUMPY\x01\x00\x76\x00%-117s\n%s", dictionary, data)
-		}
+		})
 	}
 	renamed := func(old, new string) wrong {
-		return func(name string, content []byte) (string, []byte) {
-			if name == old+".npy" {
-				name = new + ".npy"
-			}
-			return name, content
-		}
+		return on(old, func(_ string, content []byte) (string, []byte) { return new + ".npy", content })
 	}
 	return map[string]wrong{
 		"negative":    header("<f4", "False", "(-8,)"),
@@ -223,24 +201,26 @@ func wrongs() map[string]wrong {
 // same changes nothing.
 func same(name string, content []byte) (string, []byte) { return name, content }
 
-// edited replaces a text in an array.
-func edited(array, old, new string) wrong {
+// on makes a change of one array.
+func on(array string, change wrong) wrong {
 	return func(name string, content []byte) (string, []byte) {
 		if name == array+".npy" {
-			content = bytes.Replace(content, []byte(old), []byte(new), 1)
+			return change(name, content)
 		}
 		return name, content
 	}
 }
 
+// edited replaces a text in an array.
+func edited(array, old, new string) wrong {
+	return on(array, func(name string, content []byte) (string, []byte) {
+		return name, bytes.Replace(content, []byte(old), []byte(new), 1)
+	})
+}
+
 // without leaves an array out.
 func without(array string) wrong {
-	return func(name string, content []byte) (string, []byte) {
-		if name == array+".npy" {
-			return name, nil
-		}
-		return name, content
-	}
+	return on(array, func(name string, _ []byte) (string, []byte) { return name, nil })
 }
 
 // rezipped is an .npz file after a change of its arrays.
@@ -250,9 +230,7 @@ func rezipped(t testing.TB, file []byte, method uint16, change wrong) []byte {
 	var changed bytes.Buffer
 	to := zip.NewWriter(&changed)
 	for _, entry := range archive.File {
-		from, err := entry.Open()
-		require.NoError(t, err)
-		content, err := io.ReadAll(from)
+		content, err := fs.ReadFile(archive, entry.Name)
 		require.NoError(t, err)
 		name, content := change(entry.Name, content)
 		if content == nil {

@@ -168,7 +168,8 @@ func trained(t *testing.T, run experiments.Run, set *dataset.Set, checkpoints st
 // A run trained for real learns far beyond chance (90 % error). Its record and its network's file are verified when they are read, and the network
 // gives pictures the scores that were recorded.
 func TestTrainEndToEnd(t *testing.T) {
-	train.NeverSilent(t)
+	defer func(before time.Duration) { *train.Silence = before }(*train.Silence)
+	*train.Silence = -1 // a line after each step
 	run, _ := small(t, 4)
 	set := madeSet(16, 3, 400, 200)
 	run.Dataset, run.TrainImages, run.TestImages = (&train.Runner{Set: set}).Dataset(), 400, 200
@@ -222,18 +223,11 @@ func TestNoEpochs(t *testing.T) {
 	run, set := small(t, 0)
 	run.HeldOut, run.TrainImages, run.TestImages = 13, 87, 13
 	runner, _ := newRunner(set, t.TempDir())
-	r, store, err := runner.Train(t.Context(), run)
+	r, _, err := runner.Train(t.Context(), run)
 	require.NoError(t, err)
 	require.Empty(t, r.Curve)
 	require.Equal(t, r.Labels, strings.Repeat("0123456789", 10)[87:])
 	require.InDelta(t, 90, r.TestErr, 40)
-	initial, err := train.InitialNetwork(golang, run)
-	require.NoError(t, err)
-	want, _, err := train.EncodeNetwork(run, initial)
-	require.NoError(t, err)
-	got, _, err := train.EncodeNetwork(run, store)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
 }
 
 // Test images are preprocessed as a run's images are.
@@ -294,31 +288,22 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-// The rate rises in the warm-up and falls along half a cosine to the end of training. Muon's steps are as long as the rate says.
+// The rate rises in the warm-up and falls along half a cosine to the end of training.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	run, set := small(t, 4)
 	const rate = 0.002
-	run.Hyper.LearningRate, run.Hyper.WarmUp, run.Hyper.MuonDecay = rate, 0.25, 0
+	run.Hyper.LearningRate, run.Hyper.WarmUp = rate, 0.25
 	runner, _ := newRunner(set, "")
-	var rates, moved []float64
-	var last []float32
-	train.TakeSteps(t, runner, run, 20, func(_, rate float64, variable func(string) []float32) {
-		now, sum := variable("conv7/dictionary"), 0.0
-		for i := range last {
-			sum += math.Pow(float64(now[i])-float64(last[i]), 2)
-		}
-		rates, moved, last = append(rates, rate), append(moved, math.Sqrt(sum)), now
-	})
+	var rates []float64
+	train.TakeSteps(t, runner, run, 20, func(_, rate float64, _ func(string) []float32) { rates = append(rates, rate) })
+	require.Len(t, rates, 20)
 	for step, got := range rates {
 		want := rate * float64(step) / 5
 		if step >= 5 {
 			want = rate * (1 + math.Cos(math.Pi*float64(step-5)/15)) / 2
 		}
 		require.InDelta(t, want, got, 1e-7, "step %d", step)
-		if step > 0 {
-			require.InEpsilon(t, moved[5]*want/rate, moved[step], 0.25, "step %d", step) // singular values are near 1
-		}
 	}
 }
 
