@@ -129,8 +129,7 @@ func TestSmoke(t *testing.T) {
 		require.FileExists(t, train.NetworkFile(folder, id))
 	}
 
-	// What is recorded is not trained again, and the same records give the same reports.
-	require.NotContains(t, succeeds(t, args...), "epoch 1 of")
+	// The same records give the same reports, also where the output of what made them was full.
 	device, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer device.Close()
@@ -181,16 +180,16 @@ func TestKilled(t *testing.T) {
 	data, whole, broken := t.TempDir(), t.TempDir(), t.TempDir()
 	datasettest.MNIST(t, data, 1000)
 	args := func(results string, more ...string) []string {
-		return append([]string{"run", "unroll", "--profile", "smoke", "--only", "unroll-0", "--seeds", "2", "--epochs", "18", "--images", "500",
+		return append([]string{"run", "unroll", "--profile", "smoke", "--only", "unroll-0", "--seeds", "2", "--epochs", "14", "--images", "500",
 			"--backend", "cpu", "--data", data, "--results", results}, more...)
 	}
-	p, _ := startUntil(t, "epoch 1 of 18", args(whole, "--jobs", "2")...)
+	p, _ := startUntil(t, "epoch 1 of 14", args(whole, "--jobs", "2")...)
 	require.Zero(t, p.status(t), "it goes on where nobody reads what it writes")
 
-	p, _ = startUntil(t, "seed 1: epoch 3 of 18", args(broken)...)
+	p, _ = startUntil(t, "seed 1: epoch 3 of 14", args(broken)...)
 	require.NoError(t, p.Process.Kill())
 	require.Equal(t, -1, p.status(t))
-	p, before := startUntil(t, "seed 2: epoch 3 of 18", args(broken)...)
+	p, before := startUntil(t, "seed 2: epoch 3 of 14", args(broken)...)
 	require.Contains(t, before, "seed 1: resumed at")
 	require.NoError(t, p.Process.Signal(syscall.SIGSTOP))
 	require.Contains(t, start(t, nil, args(broken)...).line(t, 1), "another process is training")
