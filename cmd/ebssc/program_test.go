@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,7 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -111,23 +114,22 @@ func files(t *testing.T, folder string) map[string]string {
 func TestSmoke(t *testing.T) {
 	t.Parallel()
 	results := t.TempDir()
-	args := []string{"run", "all", "--profile", "smoke", "--only", "crelu-lc7,ssc-ebc17",
+	args := []string{"run", "all", "--profile", "smoke", "--only", "ssc-ebc67",
 		"--backend", "cpu", "--data", datasettest.CIFAR10(t), "--results", results}
 	require.Contains(t, succeeds(t, args...), "epoch 4 of 4")
 	folder := filepath.Join(results, "smoke-cifar10-unknown") // made images are not those of the committed results
 	reports := files(t, folder)
 	require.Contains(t, reports, report.File)
-	require.Contains(t, reports["table.csv"], "crelu-lc7")
+	require.Contains(t, reports["table.csv"], "ssc-ebc67")
 	require.Contains(t, reports["decodings.csv"], "conv7")
 	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
 	require.NoError(t, err)
-	require.Len(t, records, 2)
+	require.Len(t, records, 1)
 	for id := range records {
 		require.FileExists(t, train.NetworkFile(folder, id))
 	}
 
-	// What is recorded is not trained again, and the same records give the same reports.
-	require.NotContains(t, succeeds(t, args...), "epoch 1 of")
+	// The same records give the same reports, also where the output of what made them was full.
 	device, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer device.Close()
@@ -135,5 +137,136 @@ func TestSmoke(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(folder, report.File)))
 	succeeds(t, "report", "--results", results)
 	require.Equal(t, reports, files(t, folder))
-	require.Contains(t, succeeds(t, "compare", folder, folder), "CReLU+LC₇")
+	require.Contains(t, succeeds(t, "compare", folder, folder), "SSC+EBC₆₋₇")
+}
+
+// startUntil starts ebssc, and returns when it has written a text, with what it wrote before. Nobody reads on.
+func startUntil(t *testing.T, text string, args ...string) (p *process, before string) {
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	p = start(t, writer, args...)
+	require.NoError(t, writer.Close())
+	defer reader.Close()
+	for lines := bufio.NewScanner(reader); lines.Scan(); before += lines.Text() + "\n" {
+		if strings.Contains(lines.Text(), text) {
+			return p, before
+		}
+	}
+	require.FailNow(t, "it ended before it wrote "+text, before+p.stderr.String())
+	return nil, ""
+}
+
+// results are the networks and the records of a folder of results, without what the clock says.
+func results(t *testing.T, folder string) (networks []string, records map[string]record.Record) {
+	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
+	require.NoError(t, err)
+	for id, r := range records {
+		r.Seconds, r.Finished, r.SHA256, r.Origin.Cores = 0, time.Time{}, "", 0
+		for i := range r.Curve {
+			r.Curve[i].Seconds = 0
+		}
+		records[id] = r
+		network, err := os.ReadFile(train.NetworkFile(folder, id))
+		require.NoError(t, err)
+		networks = append(networks, string(network))
+	}
+	return networks, records
+}
+
+// A program that is killed in mid-training, and then stopped by a signal, goes on with the same command and ends with the bits of an
+// unbroken one, which trains its runs side by side. Meanwhile no other process trains the same run.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	data, whole, broken := t.TempDir(), t.TempDir(), t.TempDir()
+	datasettest.MNIST(t, data, 1000)
+	args := func(results string, more ...string) []string {
+		return append([]string{"run", "unroll", "--profile", "smoke", "--only", "unroll-0", "--seeds", "2", "--epochs", "14", "--images", "500",
+			"--backend", "cpu", "--data", data, "--results", results}, more...)
+	}
+	p, _ := startUntil(t, "epoch 1 of 14", args(whole, "--jobs", "2")...)
+	require.Zero(t, p.status(t), "it goes on where nobody reads what it writes")
+
+	p, _ = startUntil(t, "seed 1: epoch 3 of 14", args(broken)...)
+	require.NoError(t, p.Process.Kill())
+	require.Equal(t, -1, p.status(t))
+	p, before := startUntil(t, "seed 2: epoch 3 of 14", args(broken)...)
+	require.Contains(t, before, "seed 1: resumed at")
+	require.NoError(t, p.Process.Signal(syscall.SIGSTOP))
+	require.Contains(t, start(t, nil, args(broken)...).line(t, 1), "another process is training")
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
+	require.Contains(t, p.line(t, 143), "ebssc: interrupted; run the same command to go on")
+
+	// A signal ends it also where the checkpoint cannot be saved, which it says.
+	checkpoints, err := filepath.Glob(filepath.Join(broken, "*", train.Checkpoints, "*.previous.ckpt"))
+	require.NoError(t, err)
+	require.Len(t, checkpoints, 1)
+	require.NoError(t, os.Rename(checkpoints[0], checkpoints[0]+".aside"))
+	require.NoError(t, os.MkdirAll(filepath.Join(checkpoints[0], "in the way"), 0o755))
+	p, _ = startUntil(t, "seed 2: compiling", args(broken)...)
+	require.NoError(t, p.Process.Signal(syscall.SIGQUIT))
+	require.Regexp(t, "saving a checkpoint: .*; interrupted; run the same command to go on", p.line(t, 131))
+	require.NoError(t, os.RemoveAll(checkpoints[0]))
+	require.Contains(t, succeeds(t, args(broken)...), "seed 2: resumed at")
+
+	const folder = "smoke-mnist-unknown" // made images are not those of the committed results
+	networks, records := results(t, filepath.Join(whole, folder))
+	require.Len(t, records, 2)
+	for _, r := range records {
+		require.Less(t, r.TestErr, 20.0, "it learns")
+	}
+	brokenNetworks, brokenRecords := results(t, filepath.Join(broken, folder))
+	require.Equal(t, records, brokenRecords)
+	require.ElementsMatch(t, networks, brokenNetworks)
+
+	// These are trials: in the list of runs, and in no table. Their networks decode a test image, and classify it as a picture.
+	require.Contains(t, succeeds(t, "runs", "--profile", "smoke", "--results", whole), "--images 50")
+	require.NotContains(t, files(t, filepath.Join(whole, folder)), "unroll.csv")
+	pictures := filepath.Join(t.TempDir(), "new")
+	on := []string{"--run", "unroll-0", "--backend", "cpu", "--data", data, "--results", whole}
+	succeeds(t, append([]string{"decode", "--image", "7", "--out", filepath.Join(pictures, "seven.png")}, on...)...)
+	require.Contains(t, succeeds(t, append([]string{"classify", filepath.Join(pictures, "seven.png"), "--out", pictures}, on...)...), "PROBABILITY")
+	require.FileExists(t, filepath.Join(pictures, "seven_hypotheses.png"))
+}
+
+// stubs stand for the programs that run_all.sh calls: no C compiler is called, and the program that is built prints its folder and
+// its arguments.
+var stubs = map[string]string{
+	"go": `case $1$2 in
+envGOVERSION) echo ${GO:-go99.0} ;;
+envCC) echo ${COMPILER:-true} ;;
+build*) mkdir -p bin; printf '#!/bin/sh\npwd\necho "$@"\n' >bin/ebssc; chmod +x bin/ebssc ;;
+esac`,
+	"python3": `exit ${PIP:-0}`,
+}
+
+// run_all.sh runs in its project's folder, called by its path or through a symbolic link, and names what is missing.
+func TestRunAll(t *testing.T) {
+	project, programs := t.TempDir(), t.TempDir()
+	for _, name := range []string{"run_all.sh", "go.mod"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(project, name), text, 0o755))
+	}
+	for name, script := range stubs {
+		require.NoError(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+	}
+	run := func(path string, environment ...string) (string, error) {
+		cmd := exec.Command(path, "--results", "out")
+		cmd.Env = append(append(os.Environ(), "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH")), environment...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	script, link := filepath.Join(project, "run_all.sh"), filepath.Join(programs, "link")
+	require.NoError(t, os.Symlink(script, link))
+	for _, path := range []string{script, link} {
+		out, err := run(path)
+		require.NoError(t, err, out)
+		require.Equal(t, project+"\nrun all --results out\n", out, path)
+	}
+	for missing, says := range map[string]string{"GO=go1.20": "found go1.20", "COMPILER=nocc": "nocc", "PIP=1": "pip"} {
+		out, err := run(script, missing)
+		require.Error(t, err, missing)
+		require.Regexp(t, `^run_all\.sh: .*`+says+`.*\n$`, out)
+	}
 }

@@ -3,16 +3,21 @@ package dataset
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
-	"ebsscgo/internal/cache/cachetest"
 )
 
 // emptyCache makes the cache an empty folder, and no folder the named one.
@@ -80,19 +85,130 @@ func TestStandIn(t *testing.T) {
 	require.Regexp(t, `^downloading .*\nMNIST stands in for CIFAR-10, .* 404 .*\n$`, log.String())
 }
 
-// A read-only cache is used for what is in it, and nothing else can be put there.
-func TestReadOnlyCache(t *testing.T) {
-	disk := cachetest.Disk(t, 256)
-	t.Setenv(cache.EnvVar, disk)
-	t.Setenv(EnvVar, "")
-	fetching(t)
-	for range 2 {
-		set, err := Find(t.Context(), experiments.MNIST, "", io.Discard)
-		require.NoError(t, err)
-		require.Equal(t, MNISTName, set.Name)
-		cachetest.ReadOnly(t, disk)
+var content = bytes.Repeat([]byte("0123456789abcde\n"), 1<<14)
+
+// pinned is content at a server's address.
+func pinned(url string, content []byte) remote {
+	return remote{url: url, size: int64(len(content)), sha256: fmt.Sprintf("%x", sha256.Sum256(content))}
+}
+
+// serve answers requests for content one after another, the last answer again and again.
+func serve(t *testing.T, answers ...http.HandlerFunc) (from remote, requests *atomic.Int32) {
+	t.Helper()
+	requests = new(atomic.Int32)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answers[min(int(requests.Add(1)), len(answers))-1](w, r)
+	}))
+	t.Cleanup(server.Close)
+	return pinned(server.URL+"/file.bin", content), requests
+}
+
+// sending answers with bytes.
+func sending(content []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.Write(content) }
+}
+
+// half sends half of content and breaks off.
+func half(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+	w.Write(content[:len(content)/2])
+	w.(http.Flusher).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// stalling sends a byte, and then nothing.
+func stalling(w http.ResponseWriter, r *http.Request) {
+	w.Write(content[:1])
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+func TestDownload(t *testing.T) {
+	before, idle := waits, idleTimeout
+	t.Cleanup(func() { waits, idleTimeout = before, idle })
+	waits, idleTimeout = make([]time.Duration, len(waits)), 600*time.Millisecond
+	whole := sending(content)
+	tries := len(waits)
+	for name, c := range map[string]struct {
+		answers []http.HandlerFunc
+		fails   string // what the error says; empty for none
+		asked   int    // requests
+	}{
+		"at once":              {[]http.HandlerFunc{whole}, "", 1},
+		"after errors":         {[]http.HandlerFunc{status(500), status(503), status(429), whole}, "", 4},
+		"broken off":           {[]http.HandlerFunc{half, stalling, half, whole}, "", 4},
+		"not found":            {[]http.HandlerFunc{status(404), whole}, "404", 1},
+		"always half":          {[]http.HandlerFunc{half}, "broke off after", tries},
+		"stalls at last":       {[]http.HandlerFunc{half, half, half, half, stalling}, "no data for", tries},
+		"other bytes":          {[]http.HandlerFunc{half, sending(make([]byte, len(content))), whole}, "other bytes", 2},
+		"a page":               {[]http.HandlerFunc{sending(make([]byte, 999)), whole}, "other bytes", 1},
+		"too long":             {[]http.HandlerFunc{sending(make([]byte, len(content)+1)), whole}, "other bytes", 1},
+		"redirected to a file": {[]http.HandlerFunc{http.RedirectHandler("file:///etc/passwd", 302).ServeHTTP}, "unsupported protocol", tries},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from, requests := serve(t, c.answers...)
+			got, err := from.download(t.Context(), io.Discard)
+			require.EqualValues(t, c.asked, requests.Load(), "requests")
+			if c.fails == "" {
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(content, got), "other bytes arrived")
+				return
+			}
+			require.ErrorIs(t, err, ErrUnavailable)
+			requireOneLine(t, err, "file.bin", c.fails)
+			require.Nil(t, got)
+		})
 	}
-	_, err := FindOrStandIn(t.Context(), experiments.CIFAR10, "", io.Discard)
-	require.ErrorIs(t, err, cache.ErrUnusable)
-	require.NotErrorIs(t, err, ErrUnavailable, "a stand-in cannot be put there either")
+}
+
+func TestDownloadStopped(t *testing.T) {
+	from, _ := serve(t, stalling)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := from.download(ctx, io.Discard)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, ErrUnavailable, "who stops a download does not want another data set instead")
+}
+
+// cifarFrom makes a local server that gives this answer the one for CIFAR-10, and the black images the official ones.
+func cifarFrom(t *testing.T, answer http.HandlerFunc) {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	before, patience := cifarRemote, waits
+	t.Cleanup(func() {
+		server.Close()
+		cifarRemote, waits = before, patience
+		delete(names, blackSHA256)
+	})
+	waits, names[blackSHA256] = waits[:1], CIFAR10Name
+	cifarRemote = pinned(server.URL+"/"+cifarArchive, officialArchive())
+}
+
+func TestCIFAR10Downloaded(t *testing.T) {
+	emptyCache(t)
+	requests := 0
+	cifarFrom(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		w.Write(officialArchive())
+	})
+	dir := filepath.Join(os.Getenv(cache.EnvVar), "data", CIFAR10Name)
+	fetched := func(wantRequests int) {
+		t.Helper()
+		set, err := Find(t.Context(), experiments.CIFAR10, "", io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, blackSHA256, set.SHA256)
+		require.Equal(t, wantRequests, requests)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "what a killed process has left is removed")
+	}
+	fetched(1)
+	resize(t, filepath.Join(dir, cifarArchive), 5)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "."+cifarArchive+"12345"), []byte("half"), 0o600))
+	fetched(2)
+	fetched(2)
 }

@@ -2,12 +2,9 @@ package dataset
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/stretchr/testify/require"
 )
 
@@ -43,29 +40,6 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// The values are what sha256sum printed for files of these bytes, and for its list of them.
-func TestFingerprintIsThatOfSha256sum(t *testing.T) {
-	files := []dataFile{{name: "a.bin", bytes: []byte("a")}, {name: "b.bin", bytes: []byte("bb")}}
-	require.Equal(t, "9871bf22f86ca589f6aa87857046dddac5c63c02496239af04d9a5a10c4ac0d8", fingerprint(files))
-}
-
-// The official fingerprint follows from the published SHA-256 of each file. That of MNIST is checked on its files.
-func TestOfficialFingerprint(t *testing.T) {
-	cifar := []string{
-		"cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
-		"a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
-		"bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
-		"014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
-		"755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
-		"8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
-	}
-	list := ""
-	for i, name := range cifarFiles {
-		list += cifar[i] + "  " + name + "\n"
-	}
-	require.Equal(t, CIFAR10Name, names[fmt.Sprintf("%x", sha256.Sum256([]byte(list)))])
-}
-
 // requireOneLine is how every error should be: one line, which names what is wrong.
 func requireOneLine(t *testing.T, err error, contains ...string) {
 	t.Helper()
@@ -81,13 +55,6 @@ func changed(content []byte, at int, to byte) []byte {
 	content = bytes.Clone(content)
 	content[at] = to
 	return content
-}
-
-func TestPick(t *testing.T) {
-	images := tensors.FromFlatDataAndDimensions([]float32{0, 1, 10, 11, 20, 21}, 3, 1, 2, 1)
-	picked := Pick(images, 2, 0, 2)
-	require.Equal(t, []int{3, 1, 2, 1}, picked.Shape().Dimensions)
-	require.Equal(t, []float32{20, 21, 0, 1, 20, 21}, tensors.MustCopyFlatData[float32](picked))
 }
 
 // Only CIFAR-10 and its JPEG copy show the same pictures; of unknown bytes nothing is known.

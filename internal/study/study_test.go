@@ -210,21 +210,6 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// Where digits stand in for CIFAR-10, the study's line says so, and where its results go.
-func TestStandIn(t *testing.T) {
-	o, log := smoke(t)
-	s, err := Start(t.Context(), o, dataset.Find, experiments.MNIST)
-	require.NoError(t, err)
-	defer s.Backend.Finalize()
-	s.Runners[experiments.MNIST].Set = s.Runners[experiments.MNIST].Set.Padded32()
-	s.Runners[experiments.CIFAR10] = s.Runners[experiments.MNIST]
-	profile, err := experiments.FindProfile(o.Profile)
-	require.NoError(t, err)
-	_, _, err = s.plan(profile, experiments.Suite{only(t, "relu-lc7")}, nil)
-	require.NoError(t, err)
-	require.Regexp(t, `^table: on MNIST .* as a stand-in for CIFAR-10, .* results in \S+/smoke-mnist32-unknown\n$`, log.String())
-}
-
 // Inference with T sweeps counts as T + 1 bottom-up passes. The work that is left, without that of recorded runs, is shared by all jobs. With two
 // jobs the longest runs come first.
 func TestTimeLeftOfAllRuns(t *testing.T) {

@@ -27,6 +27,7 @@ var (
 	WriteArrays   = writeArrays
 	Halved        = func(x *tensors.Tensor) *tensors.Tensor { return converted(x, float16.FromFloat32) }
 	Checksum      = checksum
+	Silence       = &silence
 )
 
 // Sealed is the checkpoint with these arrays.
@@ -78,18 +79,17 @@ func Augment(backend compute.Backend, h experiments.Hyper, images *tensors.Tenso
 	return exec.Call1(images)
 }
 
-// Order is the order in which a run trains on its images, from a step to the end of that step's epoch.
-func Order(t require.TestingT, backend compute.Backend, run experiments.Run, step int) (order []int32) {
-	numbers := make([]int32, run.TrainImages)
-	for i := range numbers {
-		numbers[i] = int32(i)
+// Order is the order in which a run trains on its images in an epoch.
+func Order(t require.TestingT, backend compute.Backend, run experiments.Run, epoch int) (order []int32) {
+	for i := range run.TrainImages {
+		order = append(order, int32(i))
 	}
-	images, err := dataset.InMemoryFromData(backend, "numbers", []any{numbers}, []any{numbers})
+	images, err := dataset.InMemoryFromData(backend, "numbers", []any{order}, []any{order})
 	require.NoError(t, err)
-	for batch, err := range (&epochs{images: images, run: run, from: step, parts: 1}).Iter() {
+	order = nil
+	for batch, err := range (&epochs{images: images, run: run, from: epoch * run.StepsPerEpoch(), parts: 1}).Iter() {
 		require.NoError(t, err)
-		order = append(order, tensors.MustCopyFlatData[int32](batch.Labels[0])...)
-		if step++; step%run.StepsPerEpoch() == 0 {
+		if order = append(order, tensors.MustCopyFlatData[int32](batch.Labels[0])...); len(order) == run.TrainImages {
 			break
 		}
 	}
@@ -124,11 +124,4 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 	})
 	_, err = loop.RunSteps(batches, steps)
 	require.NoError(t, err)
-}
-
-// NeverSilent makes runs without a progress bar write a line after every step, until the test ends.
-func NeverSilent(t interface{ Cleanup(func()) }) {
-	before := silence
-	silence = -1
-	t.Cleanup(func() { silence = before })
 }

