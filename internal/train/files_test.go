@@ -154,13 +154,17 @@ func TestNetworkFiles(t *testing.T) {
 	require.ErrorContains(t, err, "no regular file")
 }
 
-// The networks that are committed are read.
+// The networks that are committed have a record, and are read.
 func TestCommittedNetworks(t *testing.T) {
 	const folder = "../../results/quick"
 	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
 	require.NoError(t, err)
-	require.NotEmpty(t, records)
-	for _, r := range records {
+	networks, err := filepath.Glob(train.NetworkFile(folder, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, networks)
+	for _, path := range networks {
+		r, ok := records[strings.TrimSuffix(filepath.Base(path), ".npz")]
+		require.True(t, ok, path)
 		_, err := train.LoadNetwork(r, folder)
 		require.NoError(t, err)
 	}
