@@ -116,7 +116,9 @@ func (s *trainingRun) steps() (err error) {
 	loop.OnStep("epoch", 0, s.onStep)
 	if s.runner.Terminal {
 		commandline.AttachProgressBar(loop,
-			func() (string, string) { return "Epoch", fmt.Sprintf("%d of %d", min(len(s.Curve)+1, s.run.Epochs), s.run.Epochs) },
+			func() (string, string) {
+				return "Epoch", fmt.Sprintf("%d of %d", min(len(s.Curve)+1, s.run.Epochs), s.run.Epochs)
+			},
 			func() (string, string) {
 				return "Images/s", fmt.Sprintf("%.0f", s.speed(loop.MedianTrainStepDuration()))
 			},
