@@ -54,7 +54,7 @@ mkdir -p "$cache/locks"
 [[ -O $cache && -z $(find "$cache" -maxdepth 0 -perm -o+w) ]] || die "another user can change $cache; set EBSSC_CACHE to a folder of your own"
 exec 9>"$cache/locks/notebooks.lock"
 if command -v flock >/dev/null; then flock 9; fi
-if [[ ! -O $environment || ! -O $environment/complete ]] || ! "$python" -c "import jupyterlab" 2>/dev/null; then # it breaks when its Python is upgraded
+if [[ ! -O $environment/complete ]] || ! "$python" -c "import jupyterlab" 2>/dev/null; then # it breaks when its Python is upgraded
   echo "installing $(paste -s -d ' ' "$folder/requirements.txt") in $environment, once …"
   python3 -m venv --clear "$environment" || # What is there was interrupted, or is broken.
     die "no virtual environment could be made in $environment"

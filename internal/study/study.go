@@ -323,8 +323,8 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	runner, id := s.Runners[run.study.Images], run.ID()
 	folder, name := s.folder(runner.Set), runner.Places[id].Name
 	records, figures := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder)
-	networks := filepath.Join(folder, train.Networks)
-	for _, folder := range []string{runner.Checkpoints, records, figures, networks} {
+	needed := []string{runner.Checkpoints, records, figures, filepath.Join(folder, train.Networks)}
+	for _, folder := range needed {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
 		}
@@ -338,7 +338,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 		return fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
 	}
 	defer lock.Unlock()
-	for _, folder := range []string{runner.Checkpoints, records, figures, networks} {
+	for _, folder := range needed {
 		if err := safefile.RemoveUnfinished(folder, id); err != nil {
 			return err
 		}
