@@ -60,25 +60,51 @@ func fitsWinograd(d *Node, stride, pad int) bool {
 func (k Kernels) winograd(x, d *Node) *Node {
 	return withGradients(k.value(x, d),
 		operand{x, func(v *Node) *Node { return k.value(v, flipped(d)) }},
-		operand{d, func(v *Node) *Node { return winogradKernelGradient(x, v) }})
+		operand{d, func(v *Node) *Node { return k.kernelGradient(x, v) }})
 }
 
 // winogradTranspose computes Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
 func (k Kernels) winogradTranspose(z, d *Node) *Node {
 	return withGradients(k.value(z, flipped(d)),
 		operand{z, func(v *Node) *Node { return k.value(v, d) }},
-		operand{d, func(v *Node) *Node { return winogradKernelGradient(v, z) }})
+		operand{d, func(v *Node) *Node { return k.kernelGradient(v, z) }})
 }
 
 // value computes d ⋆ x, [N, H, W, K].
 //
-// In bfloat16 the convolution is oneDNN's, in a process that asks for it (package device). The gradient in d is not: as a convolution, whose
-// kernel is as large as the image, oneDNN would take a thousand times as long as the transforms.
+// In bfloat16 the convolution is oneDNN's, in a process that asks for it (package device).
 func (k Kernels) value(x, d *Node) *Node {
 	if !k.BFloat16 {
 		return winogradValue(x, d)
 	}
 	return ConvertDType(convolve(ConvertDType(x, dtypes.BFloat16), ConvertDType(d, dtypes.BFloat16), 1, 1), x.DType())
+}
+
+// kernelGradient returns the gradient [3, 3, C, K] of d ⋆ x with respect to d, for the gradient v with respect to d ⋆ x.
+//
+// In bfloat16 each row of the kernel is one of oneDNN's matrix products: of the image, moved by a row, and three copies of v, moved by a column. As a
+// convolution, with a kernel of the image's size, it would take oneDNN a thousand times as long. oneDNN adds in float32; the products are
+// rounded once. Products with a result in float32 take five to seven times as long. To GoMLX that is an accumulator in bfloat16: with another it copies v
+// for each product.
+func (k Kernels) kernelGradient(x, v *Node) *Node {
+	if !k.BFloat16 {
+		return winogradKernelGradient(x, v)
+	}
+	height, width, channels, filters := x.Shape().Dim(1), x.Shape().Dim(2), x.Shape().Dim(3), v.Shape().Dim(3)
+	zero := ScalarZero(x.Graph(), dtypes.BFloat16)
+	x = padAxis(ConvertDType(x, dtypes.BFloat16), zero, 1, 1, 1)
+	v = padAxis(ConvertDType(v, dtypes.BFloat16), zero, 2, 1, 1)
+	columns, rows := make([]*Node, 3), make([]*Node, 3)
+	for j := range columns {
+		columns[j] = SliceAxis(v, 2, AxisRange(2-j, 2-j+width))
+	}
+	v = Reshape(Concatenate(columns, -1), -1, 3*filters)
+	for i := range rows {
+		row := Reshape(SliceAxis(x, 1, AxisRange(i, i+height)), -1, channels)
+		product := Dot(row, v).WithAccumulatorDType(dtypes.BFloat16).General([]int{0}, nil, []int{0}, nil)
+		rows[i] = Reshape(product, channels, 3, filters)
+	}
+	return ConvertDType(TransposeAllAxes(Stack(rows, 0), 0, 2, 1, 3), dtypes.Float32)
 }
 
 // winogradValue computes d ⋆ x, [N, H, W, K], by the transforms.
