@@ -21,7 +21,7 @@ func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	case !k.Plain && tilesImage(d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2)):
 		return patchwise(x, d)
 	case !k.Plain && fitsWinograd(d, stride, pad):
-		return k.winograd(x, d)
+		return k.correlate3x3(x, d)
 	case !k.Plain && fitsColumnPairs(x, d, stride, pad):
 		return columnPairs(x, d)
 	case d.Shape().Dim(0)%2 == 0 || 2*pad >= d.Shape().Dim(0):
@@ -70,7 +70,7 @@ func (k Kernels) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 		return Slice(bordered, AxisRange(), AxisRange(pad, pad+height), AxisRange(pad, pad+width), AxisRange())
 	}
 	if !k.Plain && fitsWinograd(d, stride, pad) {
-		return k.winogradTranspose(z, d)
+		return k.transpose3x3(z, d)
 	}
 	if !k.Plain && tilesImage(d, stride, pad, height, width) {
 		return patchwiseTranspose(z, d)

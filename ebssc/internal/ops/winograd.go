@@ -55,56 +55,30 @@ func fitsWinograd(d *Node, stride, pad int) bool {
 	return d.DType() == dtypes.Float32 && dims[0] == 3 && dims[1] == 3 && dims[2] >= 8 && stride == 1 && pad == 1
 }
 
-// winograd computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one with respect to x is the same
-// operation with the flipped kernel, the one with respect to d is computed at the same points.
-func (k Kernels) winograd(x, d *Node) *Node {
-	return withGradients(k.value(x, d),
-		operand{x, func(v *Node) *Node { return k.value(v, flipped(d)) }},
-		operand{d, func(v *Node) *Node { return k.kernelGradient(x, v) }})
+// correlate3x3 computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one with respect to x is the same
+// operation with the flipped kernel, the one with respect to d an operation of its own.
+func (k Kernels) correlate3x3(x, d *Node) *Node {
+	value, gradient := k.of3x3()
+	return withGradients(value(x, d),
+		operand{x, func(v *Node) *Node { return value(v, flipped(d)) }},
+		operand{d, func(v *Node) *Node { return gradient(x, v) }})
 }
 
-// winogradTranspose computes Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
-func (k Kernels) winogradTranspose(z, d *Node) *Node {
-	return withGradients(k.value(z, flipped(d)),
-		operand{z, func(v *Node) *Node { return k.value(v, d) }},
-		operand{d, func(v *Node) *Node { return k.kernelGradient(v, z) }})
+// transpose3x3 computes Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
+func (k Kernels) transpose3x3(z, d *Node) *Node {
+	value, gradient := k.of3x3()
+	return withGradients(value(z, flipped(d)),
+		operand{z, func(v *Node) *Node { return value(v, d) }},
+		operand{d, func(v *Node) *Node { return gradient(v, z) }})
 }
 
-// value computes d ⋆ x, [N, H, W, K].
-//
-// In bfloat16 the convolution is oneDNN's, in a process that asks for it (package device).
-func (k Kernels) value(x, d *Node) *Node {
-	if !k.BFloat16 {
-		return winogradValue(x, d)
+// of3x3 returns the functions that compute d ⋆ x, [N, H, W, K], of x and d, and its gradient with respect to d, [3, 3, C, K], of x and the gradient
+// with respect to d ⋆ x: by Winograd's transforms, or in bfloat16.
+func (k Kernels) of3x3() (value, gradient func(x, other *Node) *Node) {
+	if k.BFloat16 {
+		return bfloat16Value, bfloat16KernelGradient
 	}
-	return ConvertDType(convolve(ConvertDType(x, dtypes.BFloat16), ConvertDType(d, dtypes.BFloat16), 1, 1), x.DType())
-}
-
-// kernelGradient returns the gradient [3, 3, C, K] of d ⋆ x with respect to d, for the gradient v with respect to d ⋆ x.
-//
-// In bfloat16 each row of the kernel is one of oneDNN's matrix products: of the image, moved by a row, and three copies of v, moved by a column. As a
-// convolution, with a kernel of the image's size, it would take oneDNN a thousand times as long. oneDNN adds in float32; the products are
-// rounded once. Products with a result in float32 take five to seven times as long. To GoMLX that is an accumulator in bfloat16: with another it copies v
-// for each product.
-func (k Kernels) kernelGradient(x, v *Node) *Node {
-	if !k.BFloat16 {
-		return winogradKernelGradient(x, v)
-	}
-	height, width, channels, filters := x.Shape().Dim(1), x.Shape().Dim(2), x.Shape().Dim(3), v.Shape().Dim(3)
-	zero := ScalarZero(x.Graph(), dtypes.BFloat16)
-	x = padAxis(ConvertDType(x, dtypes.BFloat16), zero, 1, 1, 1)
-	v = padAxis(ConvertDType(v, dtypes.BFloat16), zero, 2, 1, 1)
-	columns, rows := make([]*Node, 3), make([]*Node, 3)
-	for j := range columns {
-		columns[j] = SliceAxis(v, 2, AxisRange(2-j, 2-j+width))
-	}
-	v = Reshape(Concatenate(columns, -1), -1, 3*filters)
-	for i := range rows {
-		row := Reshape(SliceAxis(x, 1, AxisRange(i, i+height)), -1, channels)
-		product := Dot(row, v).WithAccumulatorDType(dtypes.BFloat16).General([]int{0}, nil, []int{0}, nil)
-		rows[i] = Reshape(product, channels, 3, filters)
-	}
-	return ConvertDType(TransposeAllAxes(Stack(rows, 0), 0, 2, 1, 3), dtypes.Float32)
+	return winogradValue, winogradKernelGradient
 }
 
 // winogradValue computes d ⋆ x, [N, H, W, K], by the transforms.
