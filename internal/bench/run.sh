@@ -30,9 +30,13 @@ if [[ $features == *_bf16* ]]; then
   programs=(ebssc ebssc-bf16 torch torch-bf16 jax)
 fi
 echo "$file" >&2
+commit=$(git rev-parse --short HEAD)
 if [[ ! -e $file ]]; then
-  printf '%s\n' "date: $(date -u +%FT%TZ)" "commit: $(git rev-parse --short HEAD)" "cpu: $processor, $(nproc) cores" "cpu-features: $features" \
+  printf '%s\n' "date: $(date -u +%FT%TZ)" "commit: $commit" "cpu: $processor, $(nproc) cores" "cpu-features: $features" \
     "peers: $(grep -E '^(jax|torch)=' $peers/requirements.txt | xargs)" '' > "$file"
+elif ! grep -qx "commit: $commit" "$file"; then
+  echo "run.sh: $file is of another $(grep ^commit: "$file"); go on there, or remove it" >&2
+  exit 1
 fi
 
 measure() { # CASE PROGRAM: prints the results of one turn

@@ -59,7 +59,8 @@ func TestMuonTakesTorchsSteps(t *testing.T) {
 		testSteps(t, torch, golang, func(x *Node) *Node { return x }, 1e-11)
 	}
 	testSteps(t, torchSteps[0], golang, func(x *Node) *Node { return ConvertDType(x, dtypes.Float32) }, 1e-6)
-	testSteps(t, torchSteps[0], gpu{golang}, func(x *Node) *Node { return ConvertDType(x, dtypes.Float32) }, 1e-5)
+	// 1e-7 is too little for the same steps orthogonalised in float32.
+	testSteps(t, torchSteps[0], gpu{golang}, func(x *Node) *Node { return ConvertDType(x, dtypes.Float32) }, 1e-7)
 	zero := MustExecOnce(golang, train.Orthogonalize, tensors.FromFlatDataAndDimensions(make([]float32, 6), 3, 2))
 	require.Equal(t, make([]float32, 6), tensors.MustCopyFlatData[float32](zero), "a dictionary without gradient stays")
 }
