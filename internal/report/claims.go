@@ -27,14 +27,16 @@ type Verdict struct {
 	Estimates []stats.Estimate
 	// Word is the verdict, one of the constants; empty without one. Reason says why there is none.
 	Word, Reason string
-	// P is the claim's p value, corrected for the number of claims that can be judged; NaN without a verdict.
+	// P is the claim's p value, corrected for the number of claims of the profile; NaN without a verdict.
 	P float64
 }
 
 // Claims judges the claims of all studies that have records.
 func (p *Profile) Claims() (all []Verdict) {
-	var judged []int
-	var values []float64
+	values := make([]float64, p.claims) // one for each claim of the profile, 1 where there is no verdict
+	for i := range values {
+		values[i] = 1
+	}
 	for _, study := range p.Studies {
 		for _, claim := range study.Claims {
 			v := Verdict{Claim: claim, Study: study, Estimates: p.estimates(study, claim), P: math.NaN()}
@@ -43,15 +45,17 @@ func (p *Profile) Claims() (all []Verdict) {
 				if v.Word = Disagrees; agree < disagree {
 					v.Word = Agrees
 				}
-				judged, values = append(judged, len(all)), append(values, min(1, 2*min(agree, disagree)))
+				values[len(all)] = min(1, 2*min(agree, disagree))
 			}
 			all = append(all, v)
 		}
 	}
-	for i, corrected := range stats.Holm(values) {
-		v := &all[judged[i]]
-		if v.P = corrected; corrected >= stats.Significance {
-			v.Word = Open
+	corrected := stats.Holm(values)
+	for i := range all {
+		if v := &all[i]; v.Reason == "" {
+			if v.P = corrected[i]; v.P >= stats.Significance {
+				v.Word = Open
+			}
 		}
 	}
 	return all

@@ -33,6 +33,7 @@ type Profile struct {
 	suite   experiments.Suite
 	rows    map[string]Row
 	planned map[string]bool
+	claims  int // of all studies of the profile
 	sorted  []record.Record
 }
 
@@ -59,6 +60,7 @@ func Load(results, folder string, profile experiments.Profile, suite experiments
 		return nil, err
 	}
 	for _, study := range suite.Of(profile) {
+		p.claims += len(study.Claims)
 		if err := p.plan(study, p.Datasets[study.Images]); err != nil {
 			return nil, fmt.Errorf("planning %s at profile %s: %w", study.Name, profile.Name, err)
 		}

@@ -114,6 +114,9 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	both := load(t, results).Differences(study(t, "table"), smoke).Markdown()
 	require.Contains(t, both, "| quick: width 16, 4 epochs, 5 seeds | smoke: width 4, 4 epochs, 0 of 1 seed |")
 	require.Contains(t, both, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (−4.58 to −3.42)** | – |")
+	few := t.TempDir()
+	fill(t, few, stepped, func(r *record.Record) bool { return r.Run.Seed < 5 }, "table")
+	require.Contains(t, write(t, few)[report.File], "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | −4.0", "seeds are missing: not in bold")
 }
 
 // Figures say what they are of. On a page, 800 pixels wide, no text is smaller than 11 pixels, and none is cut off.

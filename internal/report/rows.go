@@ -34,12 +34,12 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 }
 
 // Differences are those in test error between the rows of a study, beside the paper's: of this profile, and of others. The heads say how many seeds
-// there are. A single seed has no interval, and a profile without records has no differences.
+// there are. With fewer than planned nothing is told from 0. A single seed has no interval, and a profile without records has no differences.
 func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
 	}}
-	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals over the paper's test images and over our seeds. Bold: 0 is outside."}
+	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals over the paper's test images and over our seeds. Bold: 0 is outside, and no seed is missing."}
 	if study.Name == p.Headline {
 		t.Name = "differences"
 	}
@@ -54,7 +54,11 @@ func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table
 		t.Columns = append(t.Columns, Column{Title: of.scale(study), Name: "here", Kind: Interval}, Column{Name: "seeds", Kind: Number})
 		for i, c := range steps {
 			here := of.Difference(experiments.TestErr, c.subject.Name, c.base.Name)
-			t.Rows[i] = append(t.Rows[i], estimated(here, decimals(2)).marked(), count(here.N))
+			cell := estimated(here, decimals(2))
+			if here.N == of.Scales[study.Name].Seeds {
+				cell = cell.marked()
+			}
+			t.Rows[i] = append(t.Rows[i], cell, count(here.N))
 		}
 	}
 	return t
