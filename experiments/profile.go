@@ -50,7 +50,7 @@ var Profiles = []Profile{
 		},
 	},
 	{
-		Name: "quick", About: "real images at a sixth of the paper's width: a verdict on every claim at that scale", Memory: 3,
+		Name: "quick", About: "real images at a sixth of the paper's width, in few epochs", Memory: 3,
 		Scales: map[string]Scale{
 			"table":         {Width: 16, Epochs: 4, Seeds: 5, Change: onCPU(64)},
 			"unroll":        {Width: 8, Epochs: 20, Seeds: 3, Change: onCPU(100)},

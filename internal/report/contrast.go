@@ -30,7 +30,7 @@ func merged(terms []experiments.Term) (all []experiments.Term) {
 	return slices.DeleteFunc(all, func(term experiments.Term) bool { return term.Weight == 0 })
 }
 
-// contrast writes a sum of terms, the added ones first, with titles of experiments: "2 × T = 1 − T = 0 − T = 2".
+// contrast writes a sum of terms, the added ones first, with titles of experiments: "2 × (T = 1) − (T = 0) − (T = 2)".
 func contrast(terms []experiments.Term, title func(experiment string) string) (sum string) {
 	terms = merged(terms)
 	slices.SortStableFunc(terms, func(a, b experiments.Term) int { return cmp.Compare(b.Weight, a.Weight) })
@@ -43,7 +43,11 @@ func contrast(terms []experiments.Term, title func(experiment string) string) (s
 		if weight := math.Abs(term.Weight); weight != 1 {
 			sum += fmt.Sprintf("%g × ", weight)
 		}
-		sum += strings.TrimSpace(title(term.Experiment) + " " + term.Block)
+		of := title(term.Experiment)
+		if strings.Contains(of, "=") {
+			of = "(" + of + ")"
+		}
+		sum += strings.TrimSpace(of + " " + term.Block)
 		if term.Untrained {
 			sum += ", untrained"
 		}

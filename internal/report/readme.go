@@ -59,7 +59,8 @@ func (p *Profile) files() (map[string][]byte, error) {
 		return nil, nil
 	}
 	g := &page{files: map[string][]byte{}}
-	fmt.Fprintf(&g.text, "# `%s`: %s\n", p.Name, escaped(p.About))
+	fmt.Fprintf(&g.text, "# `%s`: %s\n\n%s\n", p.Name, escaped(p.About),
+		"± is the standard deviation over seeds. The project's docs/protocol.md says what columns and verdicts mean.")
 	for _, study := range p.Studies {
 		if study.Name == p.Headline {
 			p.differences(g, study)

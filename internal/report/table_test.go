@@ -97,7 +97,7 @@ func TestEmptyColumnsAreHidden(t *testing.T) {
 // A sum has each term once, and the added ones first.
 func TestContrastsAreReadable(t *testing.T) {
 	twice := []experiments.Term{{Weight: 1, Experiment: "1"}, {Weight: -1, Experiment: "0"}, {Weight: -1, Experiment: "2"}, {Weight: 1, Experiment: "1"}}
-	require.Equal(t, "2 × T = 1 − T = 0 − T = 2", contrast(twice, func(name string) string { return "T = " + name }))
+	require.Equal(t, "2 × (T = 1) − (T = 0) − (T = 2)", contrast(twice, func(name string) string { return "T = " + name }))
 	untrained := experiments.Term{Weight: -1, Experiment: "a", Block: "conv7", Untrained: true}
 	require.Equal(t, "a − a conv7, untrained", contrast([]experiments.Term{untrained, {Weight: 1, Experiment: "a"}}, strings.ToLower))
 }
