@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"ebsscgo/ebssc"
 )
@@ -86,7 +88,7 @@ type number struct {
 }
 
 func (o Overrides) numbers() []number {
-	return []number{{"width", o.Width, 4096}, {"images", o.Images, 1 << 30}, {"epochs", o.Epochs, 1 << 20},
+	return []number{{"width", o.Width, 4096}, {"images", o.Images, 1 << 30}, {"epochs", o.Epochs, 10_000},
 		{"seeds", o.Seeds, maxSeeds}, {"held-out", o.HeldOut, 1 << 30}}
 }
 
@@ -96,6 +98,9 @@ func (o Overrides) Validate() error {
 		if number.value < 0 || number.value > number.max {
 			return fmt.Errorf("--%s %d is out of range: choose 1 to %d", number.flag, number.value, number.max)
 		}
+	}
+	if strings.ContainsFunc(o.Set, func(c rune) bool { return !unicode.IsPrint(c) }) { // records take no such text
+		return fmt.Errorf("--set %q: write it in one line, without tabs", o.Set)
 	}
 	_, err := Recipe.Set(o.Set)
 	return err

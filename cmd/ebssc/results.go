@@ -25,7 +25,7 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			recorded, err := report.Load(results, name, profile, study.Suite)
+			folders, err := study.Load(results, name) // one for each data set
 			if err != nil {
 				return err
 			}
@@ -37,9 +37,11 @@ func listCommand() *cobra.Command {
 					return err
 				}
 				r, done, seconds := runs[0], 0, 0.0
-				for _, row := range recorded.Rows(s) {
-					for _, r := range row.Records {
-						done, seconds = done+1, seconds+r.Seconds
+				for _, p := range folders {
+					for _, row := range p.Rows(s) {
+						for _, r := range row.Records {
+							done, seconds = done+1, seconds+r.Seconds
+						}
 					}
 				}
 				took := ""
@@ -79,21 +81,23 @@ func runsCommand() *cobra.Command {
 				return err
 			}
 			profiles, err := study.Load(results, name)
-			found := false
+			unknown := slices.Clone(ids)
 			for _, p := range profiles {
 				if len(ids) == 0 && len(p.Records) > 0 {
-					found = true
 					fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", p.Folder, p.Runs().Text())
 				}
 				for _, id := range ids {
 					if r, ok := p.Records[id]; ok {
-						found = true
+						unknown = slices.DeleteFunc(unknown, func(other string) bool { return other == id })
 						fmt.Fprintln(cmd.OutOrStdout(), r.Command)
 					}
 				}
 			}
-			if err == nil && !found {
-				err = fmt.Errorf("no such runs are recorded at profile %s in %s: ebssc run table --profile %[1]s --results %[2]s", name, results)
+			switch {
+			case err == nil && len(unknown) > 0:
+				return fmt.Errorf("%s: no such runs are recorded at profile %s in %s: ebssc runs lists them", strings.Join(unknown, ", "), name, results)
+			case err == nil && !slices.ContainsFunc(profiles, func(p *report.Profile) bool { return len(p.Records) > 0 }):
+				return fmt.Errorf("no runs are recorded at profile %s in %s: ebssc run table --profile %[1]s --results %[2]s", name, results)
 			}
 			return err
 		},

@@ -68,9 +68,6 @@ type Origin struct {
 	GPU string `json:",omitempty"`
 }
 
-// Processor is the name of what computed: the GPU, or else the CPU.
-func (o Origin) Processor() string { return cmp.Or(o.GPU, o.CPU) }
-
 // Then is the origin of a run that a program and a computer began and others went on with: both names where they differ, and the cores of
 // the latter.
 func (o Origin) Then(next Origin) Origin {
@@ -78,7 +75,7 @@ func (o Origin) Then(next Origin) Origin {
 		if slices.Contains(strings.Split(first, " then "), second) {
 			return first
 		}
-		return first + " then " + second
+		return cmp.Or(first, "none") + " then " + cmp.Or(second, "none")
 	}
 	next.Commit, next.Go, next.GoMLX = both(o.Commit, next.Commit), both(o.Go, next.Go), both(o.GoMLX, next.GoMLX)
 	next.Backend, next.Plugin, next.System = both(o.Backend, next.Backend), both(o.Plugin, next.Plugin), both(o.System, next.System)

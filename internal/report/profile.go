@@ -61,9 +61,7 @@ func Load(results, folder string, profile experiments.Profile, suite experiments
 	}
 	for _, study := range suite.Of(profile) {
 		p.claims += len(study.Claims)
-		if err := p.plan(study, p.Datasets[study.Images]); err != nil {
-			return nil, fmt.Errorf("planning %s at profile %s: %w", study.Name, profile.Name, err)
-		}
+		p.plan(study, p.Datasets[study.Images])
 	}
 	return p, nil
 }
@@ -103,17 +101,16 @@ func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error)
 	return sets, nil
 }
 
-// plan makes the rows of a study, on a data set that is empty where no record names one: such rows have no records. On images that are not the
+// plan makes the rows of a study, on a data set that is empty where no record names one: such rows have no records. Nor have those of a study that
+// wants more images than there are; running it says so. On images that are not the
 // paper's, the paper's numbers do not stand beside ours.
-func (p *Profile) plan(study experiments.Study, set experiments.Dataset) (err error) {
+func (p *Profile) plan(study experiments.Study, set experiments.Dataset) {
 	if p.Headline == "" && !study.Traced && !study.Ablation && len(study.Experiments) > 1 {
 		p.Headline = study.Name
 	}
 	var runs []experiments.Run
 	if set.Name != "" {
-		if runs, err = experiments.Plan(study, p.Profile, set, experiments.Overrides{}); err != nil {
-			return err
-		}
+		runs, _ = experiments.Plan(study, p.Profile, set, experiments.Overrides{})
 	}
 	found := false
 	for _, e := range study.Experiments {
@@ -131,7 +128,6 @@ func (p *Profile) plan(study experiments.Study, set experiments.Dataset) (err er
 	if found {
 		p.Studies = append(p.Studies, study)
 	}
-	return nil
 }
 
 // Rows are the rows of a study in their order, those without a record, too. A study without any record has none.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strconv"
@@ -12,13 +13,14 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// differs says what sets a run apart from its profile's: the flags that it was planned with, or that it is planned no more.
+// differs says what sets a trial apart from its profile's runs: the flags that it was planned with, or that it is planned no more.
 func (p *Profile) differs(r record.Record) string {
-	flags := strings.TrimSpace(r.Overrides.Flags())
-	if flags == "" && p.Trial(r) {
-		return "no longer planned"
+	if !p.Trial(r) {
+		return ""
 	}
-	return flags
+	overrides := r.Overrides
+	overrides.Seeds = 0
+	return cmp.Or(strings.TrimSpace(overrides.Flags()), strings.TrimSpace(r.Overrides.Flags()), "no longer planned")
 }
 
 func (p *Profile) list(records []record.Record) Table {

@@ -62,6 +62,8 @@ type Options struct {
 	Out      io.Writer
 	Terminal bool
 	OnEpoch  func(run experiments.Run, curve []record.Epoch)
+	// bfloat16 says that a run has this precision.
+	bfloat16 bool
 }
 
 // Folders are the folders in results of the profile of that name, or of all for an empty name, each with its profile: "quick", or "quick-mnist32"
@@ -80,7 +82,7 @@ func Folders(results, of string) (map[string]experiments.Profile, error) {
 	folders := map[string]experiments.Profile{}
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry.Name(), "-")
-		if profile, err := experiments.FindProfile(name); err == nil && (of == "" || of == name) {
+		if profile, err := experiments.FindProfile(name); err == nil && entry.IsDir() && (of == "" || of == name) {
 			folders[entry.Name()] = profile
 		}
 	}
@@ -131,7 +133,7 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 			return nil, err
 		}
 	}
-	if hyper, _ := experiments.Recipe.Set(o.Overrides.Set); hyper.Precision == ebssc.BFloat16 {
+	if o.bfloat16 {
 		if err := device.UseBFloat16(ctx, o.Backend); err != nil {
 			return nil, err
 		}
@@ -172,8 +174,16 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	err = cmp.Or(err, unknown)
 	var images []experiments.Images
 	for _, study := range studies {
+		var runs []experiments.Run
 		if images = append(images, study.Images); err == nil {
-			_, err = experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
+			runs, err = experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
+		}
+		for _, run := range runs {
+			o.bfloat16 = o.bfloat16 || run.Hyper.Precision == ebssc.BFloat16
+			if err == nil && run.Hyper.Batch%max(1, o.Devices) != 0 {
+				err = fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a multiple of %[3]d with --set batch_size=…, or other --devices",
+					run.Hyper.Batch, run.Experiment, o.Devices)
+			}
 		}
 	}
 	if err == nil {
@@ -192,13 +202,15 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	}
 	defer s.Backend.Finalize()
 	recorded, folders := map[string]record.Record{}, map[string]experiments.Profile{}
-	for _, p := range before {
-		maps.Copy(recorded, p.Records)
-	}
-	runs, missing, err := s.plan(profile, studies, recorded)
 	for _, runner := range s.Runners {
 		folders[dataset.Folder(s.Profile, runner.Set.Name)] = profile
 	}
+	for _, p := range before {
+		if _, ok := folders[filepath.Base(p.Folder)]; ok {
+			maps.Copy(recorded, p.Records)
+		}
+	}
+	runs, missing, err := s.plan(profile, studies, recorded)
 	if err == nil {
 		diverged, err = s.train(ctx, runs, missing)
 	}

@@ -131,6 +131,12 @@ func TestRun(t *testing.T) {
 	require.Regexp(t, `^unroll: .* runs: 1, of which 1 are recorded and not trained again, results in \S+\n$`, log.String(), "one line for a study")
 	require.Equal(t, written, files(t, o.Results))
 
+	// What only looks like a folder of the profile is none.
+	require.NoError(t, os.WriteFile(filepath.Join(o.Results, "smoke-log.txt"), nil, 0o600))
+	profiles, err := Load(o.Results, "")
+	require.NoError(t, err)
+	require.Len(t, profiles, 1)
+
 	// A damaged record is seen before a backend starts.
 	require.NoError(t, os.WriteFile(record.Path(records, r.ID), []byte("{}"), 0o600))
 	o.Backend = "none"

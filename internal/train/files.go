@@ -328,7 +328,7 @@ func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
 	var errno syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it with %s --results and another folder", r.ID, path, r.Command)
+		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it with %s --results FOLDER, another one", r.ID, path, r.Command)
 	case errors.As(err, &errno): // the network may well be good
 		return nil, fmt.Errorf("reading network %s: %w", path, err)
 	case err != nil:

@@ -34,10 +34,6 @@ import (
 // ctx's cause.
 func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished record.Record, store *model.Store, err error) {
 	s := &trainingRun{runner: r, ctx: ctx, run: run, progress: progress{ID: run.ID(), Origin: r.Origin}}
-	if devices := max(1, r.Origin.Devices); run.Hyper.Batch%devices != 0 {
-		return finished, nil, fmt.Errorf("batch_size=%d cannot be shared by %d devices: take a multiple of %[2]d with --set batch_size=…, or other --devices",
-			run.Hyper.Batch, devices)
-	}
 	if s.train, s.test, err = r.upload(ctx, run); err != nil {
 		return finished, nil, err
 	}
@@ -101,6 +97,7 @@ func (s *trainingRun) steps() (err error) {
 	if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run); err != nil {
 		return err
 	}
+	s.say("compiling %s", s.ID)
 	s.began = time.Now().Add(-time.Duration(s.Seconds * float64(time.Second)))
 	if s.Steps == s.run.StepsPerEpoch() { // stopped while the epoch was being measured
 		if err := s.endEpoch(); err != nil {
@@ -124,7 +121,6 @@ func (s *trainingRun) steps() (err error) {
 			},
 			func() (string, string) { return "Time left", s.left(loop.LoopStep+1, loop.MedianTrainStepDuration()) })
 	}
-	s.say("compiling %s", s.ID)
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
 	batches, err := s.batches()
 	if err != nil {

@@ -380,10 +380,6 @@ func TestDevicesTakeTheSameSteps(t *testing.T) {
 			}
 		})
 	}
-	runner, _ := newRunner(set, "")
-	runner.Origin.Devices = 3
-	_, _, err = runner.Train(t.Context(), run)
-	require.ErrorContains(t, err, "batch_size=8 cannot be shared by 3 devices")
 	require.Greater(t, floats.Max(losses[1])-floats.Min(losses[1]), 1e-3, "a loss that stays where it is would be equal for any steps")
 	require.InEpsilonSlice(t, losses[1], losses[2], 1e-8)
 	require.Zero(t, slices.Min(variables[1]["conv7/thresholds"]), "some were projected")
