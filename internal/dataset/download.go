@@ -2,13 +2,14 @@ package dataset
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"time"
+
+	"ebsscgo/internal/safefile"
 )
 
 // remote is a pinned file on the web.
@@ -74,7 +75,7 @@ func (r remote) get(ctx context.Context) (content []byte, again bool, err error)
 			return nil, true, fmt.Errorf("broke off after %d of %d bytes: %w", n, r.size, err)
 		}
 	}
-	if sum := fmt.Sprintf("%x", sha256.Sum256(content)); sum != r.sha256 {
+	if sum := safefile.Sum(content); sum != r.sha256 {
 		return nil, false, fmt.Errorf("other bytes than expected: their SHA-256 is %s, not %s", sum, r.sha256)
 	}
 	return content, false, nil

@@ -26,7 +26,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 )
@@ -34,18 +33,6 @@ import (
 // OneLine returns an error's text on one line, for users: GoMLX and the backends add line breaks and stack traces.
 func OneLine(err error) string {
 	return regexp.MustCompile(`\s*\n\s*`).ReplaceAllString(strings.TrimSpace(err.Error()), "; ")
-}
-
-// GoMLXVersion is the version of GoMLX that the program was built with, as in go.mod; "unknown" where the program does not tell.
-func GoMLXVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, dependency := range info.Deps {
-			if dependency.Path == "github.com/gomlx/gomlx" {
-				return dependency.Version
-			}
-		}
-	}
-	return "unknown"
 }
 
 // Cores is the number of cores that the process may use: those that it is bound to, or fewer where a container has a quota of processor time.

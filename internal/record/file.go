@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -110,7 +109,7 @@ func (r Record) sealed() (Record, []byte, error) {
 	if err != nil {
 		return r, nil, err
 	}
-	r.SHA256 = fmt.Sprintf("%x", sha256.Sum256(append(text, '\n')))
+	r.SHA256 = safefile.Sum(append(text, '\n'))
 	text, err = json.MarshalIndent(r, "", "\t")
 	return r, append(text, '\n'), err
 }

@@ -32,7 +32,7 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 			}
 			testA, testB := rowA.Sample(TestErr), rowB.Sample(TestErr)
 			difference := stats.Welch(testA, testB)
-			cell, verdict := estimated(difference, decimals(2)).marked(), ""
+			cell, verdict := estimated(difference, "%.2f").marked(), ""
 			switch low, high := difference.Interval(); {
 			case low > 0:
 				verdict, worse = "worse", append(worse, rowA.Name)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -95,7 +94,7 @@ func (p *Profile) pictures(row Row) ([]record.Figure, error) {
 	for _, f := range r.Decodings.Figures {
 		path := filepath.Join(p.Folder, record.FiguresFolder, f.File)
 		picture, err := safefile.Read(path, maxSize)
-		if err == nil && checksum(picture) != f.SHA256 {
+		if err == nil && safefile.Sum(picture) != f.SHA256 {
 			err = errors.New(path + " has another SHA-256")
 		}
 		if err != nil {
@@ -104,5 +103,3 @@ func (p *Profile) pictures(row Row) ([]record.Figure, error) {
 	}
 	return r.Decodings.Figures, nil
 }
-
-func checksum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }

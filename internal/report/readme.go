@@ -11,6 +11,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 )
 
 // File is the report for reading in a profile's folder.
@@ -73,7 +74,7 @@ func (p *Profile) files() (map[string][]byte, error) {
 	g.files[File] = []byte(g.text.String())
 	list := ""
 	for _, name := range slices.Sorted(maps.Keys(g.files)) {
-		list += fmt.Sprintf("%s  %s\n", checksum(g.files[name]), name)
+		list += fmt.Sprintf("%s  %s\n", safefile.Sum(g.files[name]), name)
 	}
 	g.files[manifest] = []byte(list)
 	return g.files, g.err

@@ -54,7 +54,7 @@ func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table
 		t.Columns = append(t.Columns, Column{Title: of.scale(study), Name: "here", Kind: Interval}, Column{Name: "seeds", Kind: Number})
 		for i, c := range steps {
 			here := of.Difference(experiments.TestErr, c.subject.Name, c.base.Name)
-			cell := estimated(here, decimals(2))
+			cell := estimated(here, "%.2f")
 			if here.N == of.Scales[study.Name].Seeds {
 				cell = cell.marked()
 			}

@@ -63,12 +63,9 @@ type Cell struct {
 // text, number and the others make cells of their kinds.
 func text(s string) Cell { return Cell{text: s} }
 
-func number(value float64, digits int) Cell { return formatted(value, decimals(digits)) }
+func number(value float64, digits int) Cell { return formatted(value, fmt.Sprintf("%%.%df", digits)) }
 
 func count(value int) Cell { return number(float64(value), 0) }
-
-// decimals is the format of numbers with so many of them.
-func decimals(digits int) string { return fmt.Sprintf("%%.%df", digits) }
 
 func formatted(value float64, format string) Cell {
 	return Cell{value: value, low: math.NaN(), high: math.NaN(), deviation: math.NaN(), format: format}

@@ -24,7 +24,7 @@ func sample(texts ...string) Table {
 	}}
 	for _, s := range texts {
 		t.Rows = append(t.Rows, []Cell{text(s), text(s), number(-1.005, 1), mean(stats.Sample{Mean: 2, Std: 0.25, N: 3}, 2),
-			Cell{value: -2, low: -3, high: -1, format: decimals(1)}.marked(), count(1_234_567)})
+			Cell{value: -2, low: -3, high: -1, format: "%.1f"}.marked(), count(1_234_567)})
 	}
 	t.Rows = append(t.Rows, make([]Cell, len(t.Columns)))
 	return t
@@ -54,7 +54,7 @@ func TestCellsOfLittle(t *testing.T) {
 	require.Equal(t, "2.00", mean(stats.SampleOf([]float64{2}), 2).read())
 	require.Equal(t, []string{"2", "", "1"}, mean(stats.SampleOf([]float64{2}), 2).plain(Mean))
 	require.Equal(t, "–", mean(stats.SampleOf(nil), 2).read())
-	require.Equal(t, "1.0", estimated(stats.Estimate{Value: 1}, decimals(1)).marked().read())
+	require.Equal(t, "1.0", estimated(stats.Estimate{Value: 1}, "%.1f").marked().read())
 	require.Equal(t, "0.00", number(-0.001, 2).read())
 	require.Equal(t, "–", paper(0).read())
 	require.Equal(t, []string{""}, number(math.NaN(), 2).plain(Number))

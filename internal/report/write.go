@@ -88,7 +88,7 @@ func (p *Profile) removeOthers(files map[string][]byte) error {
 	}
 	defer root.Close()
 	if len(files) == 0 { // the manifest goes, too
-		listed = fmt.Appendf(listed, "%s  %s\n", checksum(listed), manifest)
+		listed = fmt.Appendf(listed, "%s  %s\n", safefile.Sum(listed), manifest)
 	}
 	for line := range strings.Lines(string(listed)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
@@ -100,7 +100,7 @@ func (p *Profile) removeOthers(files map[string][]byte) error {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if content, err := safefile.Read(filepath.Join(p.Folder, name), maxSize); err != nil || checksum(content) != sum {
+		if content, err := safefile.Read(filepath.Join(p.Folder, name), maxSize); err != nil || safefile.Sum(content) != sum {
 			continue
 		}
 		if err := root.Remove(name); err != nil {

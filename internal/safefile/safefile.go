@@ -3,6 +3,7 @@
 package safefile
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -43,11 +44,12 @@ func Read(path string, most int64) ([]byte, error) {
 
 // Write replaces a file, whose folder has to exist. Others may read it.
 func Write(path string, content []byte) error {
-	return renameio.WriteFile(path, content, 0o644, beside(path))
+	// Not in $TMPDIR, where RemoveUnfinished would not find it after a kill.
+	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
 }
 
-// beside keeps the temporary file out of $TMPDIR, where RemoveUnfinished would not find it after a kill.
-func beside(path string) renameio.Option { return renameio.WithTempDir(filepath.Dir(path)) }
+// Sum is the SHA-256 of a file's content in lower-case hexadecimal.
+func Sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
 // RemoveUnfinished removes what a kill left in a folder of files whose names begin so: Write writes them there,
 // under hidden names that end in digits. A folder that does not exist has none.

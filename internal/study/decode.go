@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/train"
 )
 
@@ -223,6 +223,6 @@ func (d *decoder) add(suffix, title string, figure plot.Figure) error {
 	name := d.run.ID() + "_" + suffix + ".png"
 	d.files[filepath.Join(d.folder, name)] = picture
 	d.figures = append(d.figures, record.Figure{
-		File: name, Title: strings.Replace(title, "\n", ": ", 1), SHA256: fmt.Sprintf("%x", sha256.Sum256(picture))})
+		File: name, Title: strings.Replace(title, "\n", ": ", 1), SHA256: safefile.Sum(picture)})
 	return nil
 }

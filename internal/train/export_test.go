@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/safefile"
 )
 
 // Parts that tests look at.
@@ -26,13 +27,12 @@ var (
 	Orthogonalize = orthogonalize
 	WriteArrays   = writeArrays
 	Halved        = func(x *tensors.Tensor) *tensors.Tensor { return converted(x, float16.FromFloat32) }
-	Checksum      = checksum
 	Silence       = &silence
 )
 
 // Sealed is the checkpoint with these arrays.
 func Sealed(arrays []byte) []byte {
-	return fmt.Appendf(nil, "%s%s\n%s", checkpointHead, checksum(arrays), arrays)
+	return fmt.Appendf(nil, "%s%s\n%s", checkpointHead, safefile.Sum(arrays), arrays)
 }
 
 // CheckpointFiles are a run's newest checkpoint and the one before it.

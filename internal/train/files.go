@@ -3,7 +3,6 @@ package train
 import (
 	"archive/zip"
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -97,7 +96,7 @@ func (s *trainingRun) save() error {
 		err = os.Rename(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix))
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = safefile.Write(s.checkpoint(newestSuffix), fmt.Appendf(nil, "%s%s\n%s", checkpointHead, checksum(arrays), arrays))
+		err = safefile.Write(s.checkpoint(newestSuffix), fmt.Appendf(nil, "%s%s\n%s", checkpointHead, safefile.Sum(arrays), arrays))
 	}
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
@@ -146,7 +145,7 @@ func (s *trainingRun) load(path string) error {
 		return err
 	}
 	head, arrays, _ := bytes.Cut(file, []byte("\n"))
-	if sum, ok := strings.CutPrefix(string(head), checkpointHead); !ok || sum != checksum(arrays) {
+	if sum, ok := strings.CutPrefix(string(head), checkpointHead); !ok || sum != safefile.Sum(arrays) {
 		return errors.New("it is damaged, or of another version of this program")
 	}
 	store, err := shapedStore(s.runner.Backend, s.run)
@@ -225,7 +224,7 @@ func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums r
 		variables[name] = converted(value, float16.FromFloat32)
 	}
 	half, err := writeArrays(variables, runName, run)
-	return file, record.Network{SHA256: checksum(file), HalfSHA256: checksum(half)}, err
+	return file, record.Network{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
 }
 
 // converted is a tensor with each of its numbers converted.
@@ -236,9 +235,6 @@ func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(Fr
 	}
 	return tensors.FromFlatDataAndDimensions(to, value.Shape().Dimensions...)
 }
-
-// checksum is the SHA-256 of a file.
-func checksum(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
 
 // writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of their names. (GoMLX's writer takes them in
 // a random order.)
@@ -343,7 +339,7 @@ func loadNetwork(r record.Record, path string) (*model.Store, error) {
 		return nil, err
 	}
 	dtype := dtypes.Float32
-	switch checksum(file) {
+	switch safefile.Sum(file) {
 	case r.Network.SHA256:
 	case r.Network.HalfSHA256:
 		dtype = dtypes.Float16

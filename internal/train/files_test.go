@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/train"
 )
 
@@ -140,7 +141,7 @@ func TestNetworkFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, file, 0o600))
 		_, err := train.LoadNetwork(r, folder)
 		require.ErrorContains(t, err, "SHA-256", what)
-		matching.Network.SHA256 = train.Checksum(file) // as if it had been recorded so
+		matching.Network.SHA256 = safefile.Sum(file) // as if it had been recorded so
 		_, err = train.LoadNetwork(matching, folder)
 		require.ErrorContains(t, err, path+" is not good", what)
 	}
@@ -278,7 +279,7 @@ func FuzzNetwork(f *testing.F) {
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "\n")
 		require.NoError(t, os.WriteFile(path, file, 0o600))
-		r.Network.SHA256 = train.Checksum(file)
+		r.Network.SHA256 = safefile.Sum(file)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		store, err := train.LoadNetwork(r, folder)
