@@ -111,7 +111,7 @@ func TestFiguresAreDeterministic(t *testing.T) {
 			return plot.Dots{Title: "title", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{
 				{Name: "first", Points: []plot.Point{{Mean: 1, Low: 0, High: 2}, plot.At(1, 3)}},
 				{Name: "second", Hollow: true, Points: []plot.Point{plot.At(0, 2), plot.At(1, -1)}},
-			}}.Draw()
+			}, Zero: true}.Draw()
 		},
 		"grid": func() (plot.Figure, error) {
 			tile := plot.Tile{Caption: "caption", Picture: plot.Map([]float64{-1, 0.3, 0, 1}, 2, 2, 1), Strong: true}

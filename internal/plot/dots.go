@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Dots is a dot plot of differences, with a line at 0: a row for each name, from the top, and in it a dot with its interval for each curve that has a point there.
+// Dots is a dot plot: a row for each name, from the top, and in it a dot with its interval for each curve that has a point there.
 type Dots struct {
 	// Title, in one or more lines; X names the axis.
 	Title, X string
@@ -17,6 +17,8 @@ type Dots struct {
 	Rows []string
 	// Curves have points whose X is the number of their row, from 0.
 	Curves []Curve
+	// Zero draws a line at 0, for differences.
+	Zero bool
 }
 
 // Draw draws the plot.
@@ -27,8 +29,10 @@ func (d Dots) Draw() (Figure, error) {
 		labels = append(labels, plot.Tick{Value: last - float64(i), Label: printable(name)})
 		width = max(width, p.Y.Tick.Label.Width(printable(name)))
 	}
-	if _, err := AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: last + 0.6}}, color.Gray{0x80}, 1); err != nil {
-		return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
+	if d.Zero {
+		if _, err := AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: last + 0.6}}, color.Gray{0x80}, 1); err != nil {
+			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
+		}
 	}
 	for i, c := range d.Curves {
 		var means plotter.XYs

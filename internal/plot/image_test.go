@@ -88,10 +88,10 @@ func TestDots(t *testing.T) {
 	require.Greater(t, ink(plot.Point{Mean: 1, Low: 0.5, High: 1.5}, plot.At(1, 2)), 1.2*both)
 	require.Zero(t, ink())
 
-	short := draw(plot.At(0, 4))
-	require.Greater(t, drawn(t, short)(color.Gray{0x80}), 0.0003, "letters alone have a tenth of that")
-	dots.Curves[0].Hollow = true
+	short, grey := draw(plot.At(0, 4)), color.Gray{0x80} // of letters, and of the line
+	dots.Zero, dots.Curves[0].Hollow = true, true
 	require.Less(t, ink(plot.At(0, 4)), one/2)
+	require.Greater(t, drawn(t, draw(plot.At(0, 4)))(grey), 10*drawn(t, short)(grey))
 	dots.Rows[0] = strings.Repeat("a long name ", 20)
 	require.Greater(t, draw(plot.At(0, 4)).Width, short.Width+500)
 }

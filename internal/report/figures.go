@@ -15,7 +15,7 @@ func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) 
 			curve.Points = append(curve.Points, plot.Point{X: float64(row), Mean: cell.value, Low: cell.low, High: cell.high})
 		}
 	}
-	dots := plot.Dots{Title: "Difference in test error, with 95 % intervals\n" + p.describe(study)}
+	dots := plot.Dots{Title: "Difference in test error, with 95 % intervals\n" + p.describe(study), Zero: true}
 	dots.X = "percentage points (left of 0: fewer errors)"
 	for i, c := range p.steps(study) {
 		dots.Rows = append(dots.Rows, cmp.Or(c.step, c.title()))
