@@ -81,25 +81,29 @@ func runsCommand() *cobra.Command {
 				return err
 			}
 			profiles, err := study.Load(results, name)
-			unknown := slices.Clone(ids)
+			if err != nil {
+				return err
+			}
 			for _, p := range profiles {
 				if len(ids) == 0 && len(p.Records) > 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", p.Folder, p.Runs().Text())
 				}
 				for _, id := range ids {
 					if r, ok := p.Records[id]; ok {
-						unknown = slices.DeleteFunc(unknown, func(other string) bool { return other == id })
 						fmt.Fprintln(cmd.OutOrStdout(), r.Command)
 					}
 				}
 			}
+			unknown := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+				return slices.ContainsFunc(profiles, func(p *report.Profile) bool { _, ok := p.Records[id]; return ok })
+			})
 			switch {
-			case err == nil && len(unknown) > 0:
+			case len(unknown) > 0:
 				return fmt.Errorf("%s: no such runs are recorded at profile %s in %s: ebssc runs lists them", strings.Join(unknown, ", "), name, results)
-			case err == nil && !slices.ContainsFunc(profiles, func(p *report.Profile) bool { return len(p.Records) > 0 }):
+			case !slices.ContainsFunc(profiles, func(p *report.Profile) bool { return len(p.Records) > 0 }):
 				return fmt.Errorf("no runs are recorded at profile %s in %s: ebssc run table --profile %[1]s --results %[2]s", name, results)
 			}
-			return err
+			return nil
 		},
 	}
 	profileFlag(cmd, &name)

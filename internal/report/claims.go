@@ -33,10 +33,11 @@ type Verdict struct {
 
 // Claims judges the claims of all studies that have records.
 func (p *Profile) Claims() (all []Verdict) {
-	values := make([]float64, p.claims) // one for each claim of the profile, 1 where there is no verdict
-	for i := range values {
-		values[i] = 1
+	claims := 0
+	for _, study := range p.suite.Of(p.Profile) {
+		claims += len(study.Claims)
 	}
+	values := slices.Repeat([]float64{1}, claims) // 1 where there is no verdict, or no record
 	for _, study := range p.Studies {
 		for _, claim := range study.Claims {
 			v := Verdict{Claim: claim, Study: study, Estimates: p.estimates(study, claim), P: math.NaN()}
@@ -50,12 +51,13 @@ func (p *Profile) Claims() (all []Verdict) {
 			all = append(all, v)
 		}
 	}
-	corrected := stats.Holm(values)
-	for i := range all {
-		if v := &all[i]; v.Reason == "" {
-			if v.P = corrected[i]; v.P >= stats.Significance {
-				v.Word = Open
-			}
+	for i, corrected := range stats.Holm(values)[:len(all)] {
+		v := &all[i]
+		if v.Reason != "" {
+			continue
+		}
+		if v.P = corrected; corrected >= stats.Significance {
+			v.Word = Open
 		}
 	}
 	return all

@@ -33,7 +33,6 @@ type Profile struct {
 	suite   experiments.Suite
 	rows    map[string]Row
 	planned map[string]bool
-	claims  int // of all studies of the profile
 	sorted  []record.Record
 }
 
@@ -60,7 +59,6 @@ func Load(results, folder string, profile experiments.Profile, suite experiments
 		return nil, err
 	}
 	for _, study := range suite.Of(profile) {
-		p.claims += len(study.Claims)
 		p.plan(study, p.Datasets[study.Images])
 	}
 	return p, nil

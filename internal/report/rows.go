@@ -39,7 +39,8 @@ func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
 	}}
-	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals over the paper's test images and over our seeds. Bold: 0 is outside, and no seed is missing."}
+	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals over the paper's test images and over our seeds. " +
+		"Bold: 0 is outside, and no seed is missing."}
 	if study.Name == p.Headline {
 		t.Name = "differences"
 	}
