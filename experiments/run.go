@@ -99,8 +99,8 @@ func (o Overrides) Validate() error {
 			return fmt.Errorf("--%s %d is out of range: choose 1 to %d", number.flag, number.value, number.max)
 		}
 	}
-	if strings.ContainsFunc(o.Set, func(c rune) bool { return !unicode.IsPrint(c) }) { // records take no such text
-		return fmt.Errorf("--set %q: write it in one line, without tabs", o.Set)
+	if len(o.Set) > 1000 || strings.ContainsFunc(o.Set, func(c rune) bool { return !unicode.IsPrint(c) }) { // records take no such text
+		return fmt.Errorf("--set %.80q: write it in one line of at most 1000 characters, without tabs", o.Set)
 	}
 	_, err := Recipe.Set(o.Set)
 	return err

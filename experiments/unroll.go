@@ -34,7 +34,8 @@ func (t TwoBlocks) Network(width int) ebssc.Network {
 // digits are the hyperparameters of networks for digits, which are not mirrored, nor moved, and not whitened: the model sees them as they are.
 func digits(h *Hyper) { h.Flip, h.Crop, h.Preprocessing = 0, 0, Raw }
 
-// oneSetting is that of all numbers of sweeps, the paper's words: the softmax of the energies themselves (factor 1), and no regularisation.
+// oneSetting is that of all numbers of sweeps: the softmax of the energies themselves (factor 1), as the paper has it, and no regularisation, which the paper
+// says of CIFAR-10 alone.
 func oneSetting(h *Hyper) {
 	digits(h)
 	h.Optimizer, h.LearningRate, h.WarmUp, h.ClassStep, h.EnergyScale, h.Alpha = Adam, 0.1, 0, 1, 1, 0

@@ -55,7 +55,7 @@ func TestSameBytes(t *testing.T) {
 	require.Len(t, linked, len(first))
 }
 
-// The committed reports, the README's table and the paper's intervals in the protocol follow from the committed records.
+// The committed reports and the README's table follow from the committed records.
 func TestCommittedNumbers(t *testing.T) {
 	const project = "../.."
 	results, folders := t.TempDir(), map[string]experiments.Profile{}
@@ -84,12 +84,6 @@ func TestCommittedNumbers(t *testing.T) {
 	_, rest, _ := strings.Cut(string(readme), "<!-- differences -->\n\n")
 	between, _, _ := strings.Cut(rest, "\n<!-- /differences -->")
 	require.Equal(t, table.Markdown(), between, "between the marks of README.md belongs:\n%s", table.Markdown())
-	protocol, err := os.ReadFile(filepath.Join(project, "docs", "protocol.md"))
-	require.NoError(t, err)
-	for _, row := range cells(t, string(table.CSV()))[:4] {
-		value, high := parsed(t, row["paper"]), parsed(t, row["paper_high"])
-		require.Contains(t, string(protocol), strings.Replace(fmt.Sprintf("%.2f ± %.2f", value, high-value), "-", "−", 1))
-	}
 }
 
 // The answer stands first: before the first heading below the title. Each number of a table for readers stands in a CSV file.
