@@ -217,6 +217,9 @@ func TestHyperFields(t *testing.T) {
 		h, err := experiments.Recipe.Set(bad)
 		require.ErrorContains(t, errors.Join(err, h.Validate()), strings.TrimSpace(strings.Split(bad, "=")[0]))
 	}
+	h, err := experiments.Recipe.Set("batch_size=064")
+	require.NoError(t, err)
+	require.Equal(t, 64, h.Batch, "not octal")
 }
 
 // Overrides that no run can have are refused before anything is planned. The others change the ID.

@@ -98,7 +98,11 @@ func (h Hyper) Set(text string) (Hyper, error) {
 		if err != nil {
 			return h, err
 		}
-		if _, err := fmt.Sscanf(value+"\n", "%v\n", f.value.Addr().Interface()); err != nil {
+		verb := "%v"
+		if f.value.CanInt() {
+			verb = "%d" // 064 is 64
+		}
+		if _, err := fmt.Sscanf(value+"\n", verb+"\n", f.value.Addr().Interface()); err != nil {
 			return h, fmt.Errorf("--set %s: give a word, or a number, and a whole one where it counts", part)
 		}
 	}

@@ -16,19 +16,21 @@ func dataCommand() *cobra.Command {
 	fetch := &cobra.Command{
 		Use: "fetch", Short: "Download the XLA plugin, CIFAR-10 and MNIST into the cache unless they are here", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			choice, failed := device.Resolve(cmd.Context(), "")
-			if failed == nil {
+			choice, err := device.Resolve(cmd.Context(), "")
+			if err == nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s)\n", choice.Name, choice.Why)
 			}
 			if choice.Warning != "" {
 				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
 			}
-			sets, err := dataset.Fetch(cmd.Context(), cmd.ErrOrStderr())
-			for _, set := range sets {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
-					dataset.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
+			for _, images := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
+				set, missing := dataset.Find(cmd.Context(), images, "", cmd.ErrOrStderr())
+				if err = errors.Join(err, missing); missing == nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
+						dataset.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
+				}
 			}
-			return errors.Join(failed, err)
+			return err
 		},
 	}
 	return group(&cobra.Command{Use: "data", Short: "Fetch the data sets; doctor checks them"}, fetch)

@@ -151,16 +151,16 @@ func classifyCommand() *cobra.Command {
 			"Turn photos upright first: the orientation tag of a JPEG is not read.",
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			pictureOf := map[string]string{} // by the file of its decodings
-			for _, path := range paths {
-				if other := pictureOf[drawing(path)]; other != "" {
-					return fmt.Errorf("%s and %s would both give %s: name them one at a time, with another --out", other, path, drawing(path))
-				}
-				pictureOf[drawing(path)] = path
-			}
 			r, folder, err := flags.find(cmd)
 			if err != nil {
 				return err
+			}
+			pictureOf := map[string]string{} // by the file of its decodings
+			for _, path := range paths {
+				if other := pictureOf[drawing(path)]; other != "" && r.Run.Network.Classifier != ebssc.Linear {
+					return fmt.Errorf("%s and %s would both give %s: name them one at a time, with another --out", other, path, drawing(path))
+				}
+				pictureOf[drawing(path)] = path
 			}
 			pictures, err := dataset.ReadPictures(paths, r.Run.Network.Height, r.Run.Network.Width, r.Run.Network.Channels)
 			if err != nil {

@@ -84,17 +84,6 @@ func Local(which experiments.Images, folder string) (*Set, error) {
 	return s.load(filepath.Join(dir, "data", s.name)), nil
 }
 
-// Fetch finds CIFAR-10 and MNIST, see [Find], and downloads what is missing into the cache. If one fails, it still gets the other.
-func Fetch(ctx context.Context, log io.Writer) (sets []*Set, err error) {
-	for _, which := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
-		set, failed := Find(ctx, which, "", log)
-		if err = cmp.Or(err, failed); set != nil {
-			sets = append(sets, set)
-		}
-	}
-	return sets, err
-}
-
 // source is where a data set comes from.
 type source struct {
 	name     string   // of the official bytes, also that of their folder in the cache

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"ebsscgo/ebssc"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 )
 
@@ -76,10 +77,10 @@ func Hypotheses(title string, classes []string, original, input *tensors.Tensor,
 // of the hypotheses less their mean, at one contrast of all.
 func drawLevels(title string, captions []string, original, input *tensors.Tensor, levels []Level,
 	picturesOf func(Level) (alone [][]float64, byHypothesis [][][]float64)) plot.Figure {
-	dims, pixels, seen := input.Shape().Dimensions[1:], plot.Values(original), plot.Values(input)
+	dims, seen := input.Shape().Dimensions[1:], plot.Values(input)
 	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0])}
-	first, names := []plot.Tile{photo(dims, pixels)}, []string{"original"}
-	if !slices.Equal(pixels, seen) {
+	first, names := []plot.Tile{Photo("", original)}, []string{"original"}
+	if !slices.Equal(plot.Values(original), seen) {
 		first, names = append(first, signed(dims, seen)...), append(names, "network input")
 	}
 	addRow(&grid, "image", names, first)
@@ -121,9 +122,8 @@ func Residuals(title string, classes []string, originals *tensors.Tensor, labels
 	limit := stat.Quantile(0.995, stat.Empirical, magnitudes, nil)
 	captions := slices.Concat([]string{"original"}, classes)
 	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0]), Scale: limit, Framed: "the image's own class"}
-	pixels := plot.Values(originals)
 	for i, label := range labels {
-		tiles := []plot.Tile{photo(dims, pixels[i*dims[0]*dims[1]:][:dims[0]*dims[1]])}
+		tiles := []plot.Tile{Photo("", dataset.Pick(originals, i))}
 		for class, residual := range residuals[i] {
 			tiles = append(tiles, plot.Tile{Picture: plot.Map(residual, dims[0], dims[1], limit), Strong: class == int(label)})
 		}
@@ -135,22 +135,26 @@ func Residuals(title string, classes []string, originals *tensors.Tensor, labels
 
 // Dictionaries draws the first block's filters [k, k, C, K] before and after training, each at its own contrast; grey is 0.
 func Dictionaries(title string, before, after *tensors.Tensor) plot.Figure {
-	dims := before.Shape().Dimensions
-	grid := plot.Grid{Title: title, Columns: min(dims[3], 16), Side: 30}
+	grid := plot.Grid{Title: title, Columns: min(before.Shape().Dim(3), 16), Side: 30}
 	for i, dictionary := range []*tensors.Tensor{before, after} {
-		values, tiles := plot.Values(dictionary), []plot.Tile(nil)
-		for k := range dims[3] {
-			var filter []float64
-			for at := k; at < len(values); at += dims[3] {
-				filter = append(filter, values[at])
-			}
-			tiles = append(tiles, signed(dims[:3], filter)...)
-		}
-		for row := range slices.Chunk(tiles, grid.Columns) {
+		for row := range slices.Chunk(Filters(dictionary), grid.Columns) {
 			addRow(&grid, []string{"before", "after"}[i], nil, row)
 		}
 	}
 	return grid.Draw()
+}
+
+// Filters are tiles of a dictionary [k, k, C, K], each at its own contrast.
+func Filters(dictionary *tensors.Tensor) (tiles []plot.Tile) {
+	dims, all := dictionary.Shape().Dimensions, plot.Values(dictionary)
+	for k := range dims[3] {
+		var filter []float64
+		for i := k; i < len(all); i += dims[3] {
+			filter = append(filter, all[i])
+		}
+		tiles = append(tiles, signed(dims[:3], filter)...)
+	}
+	return tiles
 }
 
 // addRow adds a row of tiles, with captions, to a grid, and empty cells up to its end.
@@ -172,12 +176,13 @@ func signed(dims []int, pictures ...[]float64) (tiles []plot.Tile) {
 	return tiles
 }
 
-// photo renders an image [H, W, C] as it is, with pixels from 0 to 1: a digit, of one channel, as dark ink.
-func photo(dims []int, pixels []float64) plot.Tile {
-	if dims[2] == 1 {
-		return plot.Tile{Picture: plot.Photo(pixels, dims[0], dims[1], 1, 1, 0)}
+// Photo is a tile of an image [1, H, W, C] as it is, with pixels from 0 to 1: a digit, of one channel, as dark ink.
+func Photo(caption string, image *tensors.Tensor) plot.Tile {
+	dims, low := image.Shape().Dimensions, 0.0
+	if dims[3] == 1 {
+		low = 1
 	}
-	return plot.Tile{Picture: plot.Photo(pixels, dims[0], dims[1], dims[2], 0, 1)}
+	return plot.Tile{Caption: caption, Picture: plot.Photo(plot.Values(image), dims[1], dims[2], dims[3], low, 1-low)}
 }
 
 // deviations returns the pictures of an image less their mean over the hypotheses, and the mean.

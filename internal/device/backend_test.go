@@ -84,7 +84,7 @@ func TestResolve(t *testing.T) {
 		{"GoMLX's options", "xla:cuda,tf32=false", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=false", "xla-cuda-float32", ""},
 		{"options in the environment", "", fake{env: "xla:cpu,a,b=c"}, "xla:" + installedCPU + ",a,b=c", "xla-cpu", ""},
 		{"chosen again, as each of several jobs does", "xla:" + installedCPU, fake{}, "xla:" + installedCPU, "xla-cpu", ""},
-		{"a file", "xla:/dev/null,a=b", fake{}, "xla:/dev/null,a=b", "xla", ""},
+		{"a file", "xla:/etc/passwd,a=b", fake{}, "xla:/etc/passwd,a=b", "xla", ""},
 		{"Go with options", "go:parallelism=1", fake{}, "go:parallelism=1", "go", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -118,6 +118,7 @@ func TestResolveErrors(t *testing.T) {
 		{"tpu", fake{}, "unknown"},
 		{"xla:tpu", fake{}, "no plugin of this name"},
 		{"xla:plugin.so", fake{}, "absolute path"},
+		{"xla:/dev/zero", fake{}, "no regular file"},
 		{"xla:/no/such/plugin.so", fake{}, "/no/such/plugin.so"},
 	} {
 		_, err := test.on.machine(t).resolve(t.Context(), test.spec)
@@ -148,7 +149,7 @@ func TestOpenErrors(t *testing.T) {
 		spec, want string
 		devices    int
 	}{
-		{"xla:/dev/null", "does not start", 1}, {"xla:cpu,bad=yes", "unknown plugin options", 1}, {"go:bad=yes", "does not start", 1},
+		{"xla:/etc/passwd", "does not start", 1}, {"xla:cpu,bad=yes", "unknown plugin options", 1}, {"go:bad=yes", "does not start", 1},
 		{"nonsense", "unknown", 1}, {"go", "backend go has fewer than 2 devices: ask for at most 1 with --devices", 2},
 	} {
 		_, _, err := Open(t.Context(), c.spec, c.devices)
@@ -309,7 +310,7 @@ func TestUseBFloat16Refused(t *testing.T) {
 	t.Setenv(flags, "--xla_a=")
 	pinned, err := Resolve(t.Context(), "cpu")
 	require.NoError(t, err)
-	for _, spec := range []string{"go", pinned.Config, "xla:/dev/null"} {
+	for _, spec := range []string{"go", pinned.Config, "xla:/etc/passwd"} {
 		err := UseBFloat16(t.Context(), spec)
 		require.ErrorContains(t, err, "precision=bfloat16: ", spec)
 		require.NotContains(t, err.Error(), "\n", spec)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/safefile"
 )
 
 // bfloat16Wheel is the pinned CPU plugin with the rewriter that gives convolutions in bfloat16 to oneDNN: 201,600,336 bytes, PJRT API 0.115, of
@@ -41,7 +42,7 @@ func UseBFloat16(ctx context.Context, spec string) (err error) {
 	if err != nil {
 		return fmt.Errorf("precision=bfloat16: %w", err)
 	}
-	plugin, err := os.ReadFile(choice.Plugin)
+	plugin, err := safefile.Read(choice.Plugin, 1<<30)
 	if err != nil || choice.CUDA() || !bytes.Contains(plugin, []byte("onednn-contraction-rewriter")) {
 		return fmt.Errorf("precision=bfloat16: backend %s cannot give convolutions to oneDNN: choose --backend cpu", choice.Config)
 	}

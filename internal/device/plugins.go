@@ -111,7 +111,9 @@ func nameGPU(ctx context.Context) string {
 func ask(ctx context.Context, command ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.WaitDelay = time.Second // for programs that it started
+	out, err := cmd.Output()
 	if err != nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/safefile"
 )
 
 // withoutTF32 matches GoMLX's options with which a GPU multiplies float32 in full.
@@ -94,9 +95,15 @@ func (m machine) named(ctx context.Context, spec string) (c Choice, err error) {
 	if c.Name == nameCUDA && withoutTF32.MatchString(options) {
 		c.Name = nameCUDAFloat32
 	}
-	if err == nil {
-		c.Config = strings.TrimSuffix("xla:"+path+","+options, ",")
-		c.Plugin, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		return c, err
 	}
+	file, err := safefile.Open(path) // loading a pipe would wait
+	if err != nil {
+		return c, err
+	}
+	defer file.Close()
+	c.Config = strings.TrimSuffix("xla:"+path+","+options, ",")
+	c.Plugin, err = filepath.EvalSymlinks(path)
 	return c, err
 }

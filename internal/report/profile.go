@@ -100,8 +100,7 @@ func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error)
 }
 
 // plan makes the rows of a study, on a data set that is empty where no record names one: such rows have no records. Nor have those of a study that
-// wants more images than there are; running it says so. On images that are not the
-// paper's, the paper's numbers do not stand beside ours.
+// wants more images than there are; running it says so. On images that are not the paper's, the paper's numbers do not stand beside ours.
 func (p *Profile) plan(study experiments.Study, set experiments.Dataset) {
 	if p.Headline == "" && !study.Traced && !study.Ablation && len(study.Experiments) > 1 {
 		p.Headline = study.Name

@@ -391,7 +391,7 @@ func TestRuns(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(results, "quick", "networks", r.Run.ID()+".npz"), nil, 0o644))
 	text := load(t, results).Runs().Text()
 	require.Equal(t, 1, strings.Count(text, " here "))
-	require.Regexp(t, r.Run.ID()+` .* here     --epoch.*…\n`, text, "it ends at the edge of the terminal")
+	require.Regexp(t, r.Run.ID()+` .* here     --epochs 2 --held-out 100 --set "muon_rate=0.02;crop=0"\n`, text)
 	require.Equal(t, 1+3*13+1, strings.Count(text, "\n"))
 }
 

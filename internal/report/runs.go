@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/train"
@@ -36,9 +35,9 @@ func (p *Profile) list(records []record.Record) Table {
 	return t
 }
 
-// Runs lists all records for a terminal of 100 columns, and says which networks are here.
+// Runs lists all records, and says which networks are here.
 func (p *Profile) Runs() Table {
-	t, width := p.list(p.sorted), 0
+	t := p.list(p.sorted)
 	t.Columns = slices.Insert(t.Columns, 5, Column{Title: "network"})
 	for i, r := range p.sorted {
 		here := Cell{}
@@ -46,17 +45,6 @@ func (p *Profile) Runs() Table {
 			here = text("here")
 		}
 		t.Rows[i] = slices.Insert(t.Rows[i], 5, here)
-	}
-	differs := &t.Columns[6]
-	differs.Title = "" // until it is known how wide the others are
-	for line := range strings.Lines(t.withoutEmpty().Text()) {
-		width = max(width, utf8.RuneCountInString(line)) // with the line's end
-	}
-	differs.Title = "differs"
-	for _, row := range t.Rows {
-		if said := []rune(row[6].text); len(said) > 99-width {
-			row[6].text = string(said[:max(0, 98-width)]) + "…"
-		}
 	}
 	return t.withoutEmpty()
 }

@@ -82,7 +82,9 @@ func Folders(results, of string) (map[string]experiments.Profile, error) {
 	folders := map[string]experiments.Profile{}
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry.Name(), "-")
-		if profile, err := experiments.FindProfile(name); err == nil && entry.IsDir() && (of == "" || of == name) {
+		profile, unknown := experiments.FindProfile(name)
+		info, missing := os.Stat(filepath.Join(results, entry.Name())) // also of a folder that lies elsewhere
+		if unknown == nil && missing == nil && info.IsDir() && (of == "" || of == name) {
 			folders[entry.Name()] = profile
 		}
 	}

@@ -52,7 +52,7 @@ func ShowTiles(title string, columns int, side vg.Length, tiles ...plot.Tile) {
 	Show(plot.Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
 
-// ShowCharts shows line charts side by side.
+// ShowCharts shows line charts, one below the other.
 func ShowCharts(charts ...plot.Chart) { Show(Must(plot.Charts(charts...))) }
 
 // Show shows a figure in the cell's output.
