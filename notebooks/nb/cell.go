@@ -81,7 +81,7 @@ func small(picture image.Image) []byte {
 		rounded.Set(i%bounds.Dx(), i/bounds.Dx(), colour)
 		counts[colour]++
 	}
-	if len(counts) <= 512 {
+	if len(counts) <= 1024 { // a chart of ten smooth lines has more than 512
 		palette := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int {
 			return cmp.Or(counts[b]-counts[a], strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 		})

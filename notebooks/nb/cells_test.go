@@ -32,7 +32,7 @@ type notebook struct {
 // The cells of a committed notebook can be read at a glance, and it has been executed: where it draws, there are small pictures. No output is an
 // error or shows what differs between machines and executions.
 func TestCommittedNotebooks(t *testing.T) {
-	const maxLines, maxColumns, maxPicture, maxNotebook = 40, 110, 112 << 10, 400_000
+	const maxLines, maxColumns, maxPicture, maxNotebook = 40, 110, 96 << 10, 400_000
 	pictures := regexp.MustCompile(`"image/png": "([^"]*)"`)
 	elsewhere := regexp.MustCompile(`/root|/home/|/tmp/\w+/|/work|\\u001b|"execution"|"stderr"|"error"|widget`)
 	paths, err := filepath.Glob("../*.ipynb")
