@@ -309,3 +309,13 @@ func TestShrinkage(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(svg), "improper")
 }
+
+// Filters are the columns of a dictionary.
+func TestFilters(t *testing.T) {
+	tiles := decode.Filters(tensors.FromFlatDataAndDimensions([]float64{-1, 2, 1, 4}, 1, 2, 1, 2))
+	require.Len(t, tiles, 2)
+	left, _, _, _ := tiles[0].Picture.At(0, 0).RGBA()
+	right, _, _, _ := tiles[0].Picture.At(1, 0).RGBA()
+	require.Zero(t, left, "−1 is black")
+	require.EqualValues(t, 0xffff, right, "1 is white")
+}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/stretchr/testify/require"
 )
 
@@ -63,16 +62,6 @@ func TestCommittedNotebooks(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Filters are the columns of a dictionary.
-func TestFilters(t *testing.T) {
-	tiles := Filters(tensors.FromFlatDataAndDimensions([]float64{-1, 2, 1, 4}, 1, 2, 1, 2))
-	require.Len(t, tiles, 2)
-	left, _, _, _ := tiles[0].Picture.At(0, 0).RGBA()
-	right, _, _, _ := tiles[0].Picture.At(1, 0).RGBA()
-	require.Zero(t, left, "−1 is black")
-	require.EqualValues(t, 0xffff, right, "1 is white")
 }
 
 // Patches have mean 0 and unit norm.
