@@ -67,8 +67,17 @@ func (p *Profile) files() (map[string][]byte, error) {
 			p.differences(g, study)
 		}
 	}
+	verdicts := p.Claims()
+	if len(verdicts) > 0 {
+		g.section("Claims of the paper")
+		g.table(claimsTable(verdicts))
+	}
 	for _, study := range p.Studies {
 		p.study(g, study)
+	}
+	if len(verdicts) > 0 {
+		g.section("What the claims expect, and what was measured")
+		g.table(p.expectationsTable(verdicts))
 	}
 	p.lists(g)
 	g.files[File] = []byte(g.text.String())
@@ -115,13 +124,8 @@ func (p *Profile) study(g *page, study experiments.Study) {
 	}
 }
 
-// lists adds what is about all studies: claims, trials, and the files of all records.
+// lists adds what is about all studies: trials, and the files of all records.
 func (p *Profile) lists(g *page) {
-	if verdicts := p.Claims(); len(verdicts) > 0 {
-		g.section("Claims of the paper")
-		g.table(claimsTable(verdicts))
-		g.table(p.expectationsTable(verdicts))
-	}
 	if trials := p.trials(); len(trials.Rows) > 0 {
 		g.section("Trials")
 		g.table(trials)

@@ -78,12 +78,19 @@ func TestCommittedNumbers(t *testing.T) {
 	}
 	weekend, err := report.Load(results, "weekend", profile(t, "weekend"), suite)
 	require.NoError(t, err)
-	table := weekend.Differences(study(t, "table"), load(t, results))
+	quick := load(t, results)
+	table := weekend.Differences(study(t, "table"), quick)
 	readme, err := os.ReadFile(filepath.Join(project, "README.md"))
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(readme), "<!-- differences -->\n\n")
 	between, _, _ := strings.Cut(rest, "\n<!-- /differences -->")
 	require.Equal(t, table.Markdown(), between, "between the marks of README.md belongs:\n%s", table.Markdown())
+	verdicts := map[string]int{}
+	for _, v := range quick.Claims() {
+		verdicts[v.Word]++
+	}
+	tally := fmt.Sprintf("%d agree, %d disagree, %d are open", verdicts[report.Agrees], verdicts[report.Disagrees], verdicts[report.Open])
+	require.Contains(t, string(readme), tally)
 }
 
 // The answer stands first: before the first heading below the title. Each number of a table for readers stands in a CSV file.
