@@ -227,7 +227,7 @@ func TestOverrides(t *testing.T) {
 	for _, o := range []experiments.Overrides{
 		{Epochs: 10_001}, {Set: "crop=0;\nbeta=0.01"}, // a record of it could not be read
 		{Seeds: 2_000_000_000}, {Seeds: -1}, {Width: -1}, {Width: 1 << 30}, {Epochs: -1}, {HeldOut: -1}, {HeldOut: 50_000}, {Images: -1}, {Images: 10},
-		{Images: 50_001}, {Images: 45_001, HeldOut: 5000}, {Set: "beta=-1"}, {Set: "batch_size=50001"},
+		{HeldOut: 1}, {Images: 50_001}, {Images: 45_001, HeldOut: 5000}, {Set: "beta=-1"}, {Set: "batch_size=50001"},
 	} {
 		_, err := experiments.Plan(suite[0], experiments.Profiles[1], suite[0].Images.Declared(), o)
 		require.Error(t, err, "%+v", o)

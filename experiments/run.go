@@ -178,8 +178,8 @@ func (r Run) Validate() error {
 		return fmt.Errorf("%d epochs: at least 0 are needed", r.Epochs)
 	case r.Seed < 1 || r.Seed > heldOutSeeds+maxSeeds:
 		return fmt.Errorf("seed %d is out of range", r.Seed)
-	case r.TrainImages < 1 || r.TestImages < 1 || r.TrainImages > r.Dataset.Train-r.HeldOut || r.TestImages > max(r.HeldOut, r.Dataset.Test):
-		return fmt.Errorf("%d training and %d test images: at least 1 of each is needed, and no more than there are", r.TrainImages, r.TestImages)
+	case r.TrainImages < 1 || r.TestImages < 2 || r.TrainImages > r.Dataset.Train-r.HeldOut || r.TestImages > max(r.HeldOut, r.Dataset.Test):
+		return fmt.Errorf("%d training and %d test images: at least 1 and 2 are needed, and no more than there are", r.TrainImages, r.TestImages)
 	case r.Hyper.Batch > r.TrainImages:
 		return fmt.Errorf("batch_size=%d does not fit: there are %d training images", r.Hyper.Batch, r.TrainImages)
 	}
