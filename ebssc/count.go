@@ -64,25 +64,15 @@ func (n Network) Shapes() (map[string][]int, error) {
 	return all, nil
 }
 
-// TrainingFLOP counts the floating-point operations of the convolutions in a training step, for one image; each product and
-// each sum counts one. It counts direct convolutions, zero padding included: the forward pass, the gradients in the
-// dictionaries, and the gradients in the inputs of all blocks above the first. Blocks that read class-specific codes count
-// once for each hypothesis. All other operations are left out: they are few, though they take time. For networks with sweeps
-// the count is unknown, and 0 is returned.
-func (n Network) TrainingFLOP() (int, error) {
-	sizes, err := n.sizes()
-	if err != nil || n.Sweeps > 0 {
-		return 0, err
-	}
-	flop, passes := 0, 2 // the first block: forward and the dictionary's gradient
+// Products is the number of products in the convolutions of a valid network for one image. Blocks that read class-specific codes count once for each
+// hypothesis, and a sweep of inference counts as much as the pass up.
+func (n Network) Products() (products float64) {
+	sizes, _ := n.sizes()
 	for i, layer := range n.Layers {
-		if layer.Block == nil {
-			continue
+		if block := layer.Block; block != nil {
+			below, above := sizes[i], sizes[i+1]
+			products += float64(above.height * above.width * block.Kernel * block.Kernel * below.channels * block.Filters * max(1, below.classes))
 		}
-		below, above, block := sizes[i], sizes[i+1], layer.Block
-		products := above.height * above.width * block.Kernel * block.Kernel * below.channels * block.Filters
-		flop += passes * 2 * products * max(1, below.classes)
-		passes = 3 // blocks above: the input's gradient, too
 	}
-	return flop, nil
+	return products * float64(1+n.Sweeps)
 }

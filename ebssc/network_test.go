@@ -43,29 +43,21 @@ func TestParameterCounts(t *testing.T) {
 	}
 }
 
-// Operations by hand: the blocks' codes have 32², 32², 16² (three times), 8² and, with block 7's border, 10² positions, and
+// Products by hand: the blocks' codes have 32², 32², 16² (three times), 8² and, with block 7's border, 10² positions, and
 // block 7 of EBC₆₋₇ is computed ten times.
-func TestTrainingFLOP(t *testing.T) {
+func TestProducts(t *testing.T) {
 	const (
 		conv1, conv2        = 32 * 32 * 27 * 96, 32 * 32 * 9 * 192 * 96
 		conv3, conv4, conv5 = 16 * 16 * 9 * 192 * 192, 16 * 16 * 9 * 384 * 192, 16 * 16 * 9 * 384 * 192
 		conv6, conv7        = 8 * 8 * 9 * 384 * 192, 10 * 10 * 384 * 192
 		lower               = conv2 + conv3 + conv4 + conv5 + conv6
 	)
-	for row, want := range map[string]int{
-		"crelu-lc7": 2 * (2*conv1 + 3*(lower+conv7)), // 3.88 GFLOP
-		"ssc-lc7":   2 * (2*conv1 + 3*(lower+conv7)),
-		"ssc-ebc67": 2 * (2*conv1 + 3*(lower+10*conv7)),
-		// ReLU hands half the channels up.
-		"relu-lc7": 2*2*conv1 + 3*(lower+conv7),
-		"unroll-1": 0,
-	} {
-		flop, err := rowNamed(t, row).Network(experiments.PaperWidth).TrainingFLOP()
-		require.NoError(t, err)
-		require.Equal(t, want, flop, row)
-	}
-	_, err := ebssc.Network{Layers: []ebssc.Layer{{}}}.TrainingFLOP()
-	require.ErrorContains(t, err, "names must differ")
+	products := func(row string) float64 { return rowNamed(t, row).Network(experiments.PaperWidth).Products() }
+	require.EqualValues(t, conv1+lower+conv7, products("crelu-lc7")) // 0.66 G
+	require.EqualValues(t, conv1+lower+conv7, products("ssc-lc7"))
+	require.EqualValues(t, conv1+lower+10*conv7, products("ssc-ebc67"))
+	require.EqualValues(t, conv1+(lower+conv7)/2, products("relu-lc7"), "ReLU hands half the channels up")
+	require.Equal(t, 3*products("unroll-0"), products("unroll-2"))
 }
 
 // softmaxLoss is the mean log-loss of class scores.

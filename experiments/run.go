@@ -171,7 +171,10 @@ func (r Run) Validate() error {
 	if err := r.Hyper.Validate(); err != nil {
 		return err
 	}
+	n := r.Network
 	switch {
+	case n.Height > 32 || n.Width > 32 || n.Channels != 1 && n.Channels != 3 || n.Classes > 10:
+		return fmt.Errorf("images of %d by %d pixels, %d channels, in %d classes: no data set has such", n.Height, n.Width, n.Channels, n.Classes)
 	case r.HeldOut < 0 || r.HeldOut >= r.Dataset.Train:
 		return fmt.Errorf("--held-out %d leaves nothing to train on: the data set has %d training images", r.HeldOut, r.Dataset.Train)
 	case r.Epochs < 0:
@@ -189,17 +192,8 @@ func (r Run) Validate() error {
 // StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch are left out of the epoch.
 func (r Run) StepsPerEpoch() int { return r.TrainImages / r.Hyper.Batch }
 
-// Work estimates the work of training in floating-point operations, see [ebssc.Network.TrainingFLOP]. A sweep of inference counts
-// as much as the bottom-up pass.
-func (r Run) Work() float64 {
-	passes := 1 + r.Network.Sweeps
-	r.Network.Sweeps = 0
-	flop, err := r.Network.TrainingFLOP()
-	if err != nil {
-		panic(err) // the network was not validated
-	}
-	return float64(flop) * float64(passes) * float64(r.TrainImages) * float64(r.Epochs)
-}
+// Work estimates the work of training: the products of all convolutions, forward.
+func (r Run) Work() float64 { return r.Network.Products() * float64(r.TrainImages*r.Epochs) }
 
 // ID names the run: experiment, seed and a hash of the whole description. Two runs with the same ID have the same result
 // on the same kind of processor; elsewhere they differ by rounding.

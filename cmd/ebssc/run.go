@@ -22,8 +22,7 @@ import (
 // runFlags are the flags of `ebssc run`.
 type runFlags struct {
 	study.Options
-	only      []string
-	ablations bool
+	only []string
 }
 
 func runCommand() *cobra.Command {
@@ -42,7 +41,7 @@ func runCommand() *cobra.Command {
 	return group(run, commands...)
 }
 
-// runStudies is the command that runs some studies. With several it can add the ablations.
+// runStudies is the command that runs some studies.
 func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
@@ -59,9 +58,6 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 			}
 			if cmd.Flags().Changed("only") && len(flags.only) == 0 {
 				return errors.New("--only names no experiment: leave it out for all")
-			}
-			if flags.ablations {
-				studies = study.Suite
 			}
 			return flags.run(cmd.Context(), cmd.OutOrStdout(), studies)
 		},
@@ -91,9 +87,6 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	f.IntVar(&flags.Devices, "devices", 1, "number of the backend's devices that share each training batch (cpu has any number, for tests)")
 	f.IntVar(&flags.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the cores, all share a GPU")
 	f.Func("shard", "train one part of all runs, such as 3/10, and write their records alone (see experiments/cluster)", flags.Shard.Set)
-	if len(studies) > 1 {
-		cmd.Flags().BoolVar(&flags.ablations, "ablations", false, "train rows with one thing changed, too, which the paper does not report")
-	}
 	return cmd
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"ebsscgo/experiments"
 )
 
 // The names of data sets. Only fingerprints decide which one a set gets.
@@ -39,10 +41,10 @@ func OfThePaper(name string) bool {
 // StandsIn says whether a name is of digits in the place of CIFAR-10, padded to the size of its images.
 func StandsIn(name string) bool { return strings.HasPrefix(name, MNIST32Name) }
 
-// Copies says whether two names are of the same pictures and labels in different bytes: CIFAR-10 and its JPEG copy. Results on them are never
+// Copies says whether two data sets are the same pictures and labels in different bytes: CIFAR-10 and its JPEG copy. Results on them are never
 // put together, but a network trained on one can be shown the other's pictures.
-func Copies(a, b string) bool {
-	return min(a, b) == CIFAR10Name && max(a, b) == CIFAR10JPEGName
+func Copies(a, b experiments.Dataset) bool {
+	return min(a.Name, b.Name) == CIFAR10Name && max(a.Name, b.Name) == CIFAR10JPEGName && a.Train == b.Train && a.Test == b.Test
 }
 
 // Folder is the folder below results/ for a profile's results on the data set of that name: "quick" for the images of the committed

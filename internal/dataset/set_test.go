@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"ebsscgo/experiments"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -57,12 +59,14 @@ func changed(content []byte, at int, to byte) []byte {
 	return content
 }
 
-// Only CIFAR-10 and its JPEG copy show the same pictures; of unknown bytes nothing is known.
+// Only CIFAR-10 and its JPEG copy show the same pictures, as many; of unknown bytes nothing is known.
 func TestCopies(t *testing.T) {
+	copies := func(a, b string) bool { return Copies(experiments.Dataset{Name: a}, experiments.Dataset{Name: b}) }
 	for a := range titles {
-		require.Equal(t, a == CIFAR10JPEGName, Copies(a, CIFAR10Name), a)
-		require.Equal(t, a == CIFAR10Name, Copies(CIFAR10JPEGName, a), a)
-		require.False(t, Copies(a, a), a)
-		require.False(t, Copies(a, CIFAR10UnknownName), a)
+		require.Equal(t, a == CIFAR10JPEGName, copies(a, CIFAR10Name), a)
+		require.Equal(t, a == CIFAR10Name, copies(CIFAR10JPEGName, a), a)
+		require.False(t, copies(a, a), a)
+		require.False(t, copies(a, CIFAR10UnknownName), a)
 	}
+	require.False(t, Copies(experiments.Dataset{Name: CIFAR10Name, Train: 10}, experiments.Dataset{Name: CIFAR10JPEGName, Train: 20}))
 }

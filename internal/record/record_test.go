@@ -89,6 +89,7 @@ func TestEditsAreNamed(t *testing.T) {
 		{"ID", `"learning_rate": 0.1`, `"learning_rate": 0.02`},
 		{"ID", `"Name": "mnist"`, `"Name": "other"`},
 		{"Run", `"Epochs": 2`, `"Epochs": -2`},
+		{"Run", `"Height": 28`, `"Height": 200000`}, // classify would scale pictures to it
 		{"Overrides", `"Images": 100`, `"Images": -100`},
 		{"Parameters", `"Parameters": `, `"Parameters": 1`},
 		{"TestErr", `"TestErr": `, `"TestErr": 1`},

@@ -23,11 +23,11 @@ import (
 // decodedImages is the number of test images that decodings are measured on, of which decodedBatch are decoded at a time.
 const decodedImages, decodedBatch = 1000, 25
 
-// residualBlocks are the levels of the paper's Fig. 5.
-var residualBlocks = []string{"conv2", "conv5"}
+// Network is the trained network of a run, on a backend, and decodes its images (Sec. 4.2).
+type Network struct {
+	// Classes are the names of the classes.
+	Classes []string
 
-// decoder decodes a trained network (Sec. 4.2).
-type decoder struct {
 	runner *train.Runner
 	run    experiments.Run
 	model  decode.Model
@@ -49,45 +49,39 @@ func Decoder(runner *train.Runner, run experiments.Run, store *model.Store) deco
 // pictures, to be written into a folder, to files, by their paths. Afterwards the store has the initial variables.
 func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, store *model.Store, folder string, files map[string][]byte) (
 	measured *record.Decodings, err error) {
-	d := &decoder{runner: runner, run: r.Run, model: Decoder(runner, r.Run, store), folder: folder, files: files}
-	defer d.model.Close()
-	if d.images, d.labels, d.model.Unwhiten, err = runner.TestImages(ctx, r.Run, decodedImages); err != nil {
+	n := &Network{Classes: runner.Set.Classes, runner: runner, run: r.Run, model: Decoder(runner, r.Run, store), folder: folder, files: files}
+	defer n.model.Close()
+	if n.images, n.labels, n.model.Unwhiten, err = runner.TestImages(ctx, r.Run, decodedImages); err != nil {
 		return nil, err
 	}
-	d.model.Batch = min(decodedBatch, len(d.labels))
+	n.model.Batch = min(decodedBatch, len(n.labels))
 	initial, err := train.InitialNetwork(runner.Backend, r.Run)
 	if err != nil {
 		return nil, err
 	}
 	defer initial.Finalize()
 	if r.Run.Seed == 1 && r.Learned() { // reports show no other
-		if err := d.draw(ctx, initial); err != nil {
+		if err := n.draw(ctx, initial); err != nil {
 			return nil, fmt.Errorf("drawing decodings: %w", err)
 		}
 	}
 	began := time.Now()
-	measured = &record.Decodings{Images: len(d.labels), Figures: d.figures}
-	if measured.Trained, err = d.model.Measure(ctx, d.images); err != nil {
+	measured = &record.Decodings{Images: len(n.labels), Figures: n.figures}
+	if measured.Trained, err = n.model.Measure(ctx, n.images); err != nil {
 		return nil, fmt.Errorf("measuring decodings: %w", err)
 	}
 	measured.Seconds = time.Since(began).Seconds()
-	if err := d.model.SetVariables(initial); err != nil { // the same compiled program
+	if err := n.model.SetVariables(initial); err != nil { // the same compiled program
 		return nil, err
 	}
-	if measured.Untrained, err = d.model.Measure(ctx, d.images); err != nil {
+	if measured.Untrained, err = n.model.Measure(ctx, n.images); err != nil {
 		return nil, fmt.Errorf("measuring decodings before training: %w", err)
 	}
 	return measured, nil
 }
 
-// Network is the trained network of a recorded run, on a backend. Close frees both.
-type Network struct {
-	// Classes are the names of the classes.
-	Classes []string
-	decoder
-}
-
 // Open reads the trained network of a recorded run from its folder of results, and then starts a session on the run's images or on a copy of them.
+// Close frees both.
 func Open(ctx context.Context, o Options, folder string, r record.Record) (*Network, error) {
 	store, err := train.LoadNetwork(r, folder)
 	if err != nil {
@@ -111,7 +105,7 @@ func Open(ctx context.Context, o Options, folder string, r record.Record) (*Netw
 		runner.Set = runner.Set.Padded32()
 	}
 	switch here, there := runner.Dataset(), r.Run.Dataset; {
-	case dataset.Copies(here.Name, there.Name):
+	case dataset.Copies(here, there):
 		fmt.Fprintf(o.Out, "%s was trained on %s; it sees the same pictures here as %s, preprocessed as these are\n",
 			r.ID, dataset.Title(there.Name), dataset.Title(here.Name))
 	case here != there:
@@ -119,7 +113,7 @@ func Open(ctx context.Context, o Options, folder string, r record.Record) (*Netw
 		return nil, fmt.Errorf("%s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
 			r.ID, there.Name, there.SHA256, here.Name, here.SHA256)
 	}
-	return &Network{runner.Set.Classes, decoder{runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}}, nil
+	return &Network{Classes: runner.Set.Classes, runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}, nil
 }
 
 // Close frees the network and the backend.
@@ -153,60 +147,58 @@ func (n *Network) Hypotheses(ctx context.Context, name string, original dataset.
 }
 
 // title is a figure's: what it shows, and in a second line of which network.
-func (d *decoder) title(format string, values ...any) string {
-	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", Suite.Title(d.run.Experiment),
-		dataset.Title(d.run.Dataset.Name), d.run.Width(), d.run.TrainImages, d.run.Epochs, d.run.Seed)
+func (n *Network) title(format string, values ...any) string {
+	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", Suite.Title(n.run.Experiment),
+		dataset.Title(n.run.Dataset.Name), n.run.Width(), n.run.TrainImages, n.run.Epochs, n.run.Seed)
 }
 
 // levels draws a test image decoded from every level.
-func (d *decoder) levels(ctx context.Context, image int) (title string, figure plot.Figure, err error) {
-	classes := d.runner.Set.Classes
-	shown := dataset.Pick(d.images, image)
-	levels, err := d.model.Decode(ctx, shown)
+func (n *Network) levels(ctx context.Context, image int) (title string, figure plot.Figure, err error) {
+	shown := dataset.Pick(n.images, image)
+	levels, err := n.model.Decode(ctx, shown)
 	if err != nil {
 		return "", figure, err
 	}
-	title = d.title("Test image %d (%s) decoded from each level, and class biases less their mean", image, classes[d.labels[image]])
-	return title, decode.Reconstructions(title, classes, d.runner.Set.Test.Slice(image, image+1).Tensor(), shown, levels), nil
+	title = n.title("Test image %d (%s) decoded from each level, and class biases less their mean", image, n.Classes[n.labels[image]])
+	return title, decode.Reconstructions(title, n.Classes, n.runner.Set.Test.Slice(image, image+1).Tensor(), shown, levels), nil
 }
 
 // draw draws the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
-func (d *decoder) draw(ctx context.Context, initial *model.Store) error {
-	title, figure, err := d.levels(ctx, max(0, slices.Index(d.labels, 0)))
+func (n *Network) draw(ctx context.Context, initial *model.Store) error {
+	title, figure, err := n.levels(ctx, max(0, slices.Index(n.labels, 0)))
 	if err == nil {
-		err = d.add("levels", title, figure)
+		err = n.add("levels", title, figure)
 	}
-	if err == nil && d.run.Network.Channels == 1 {
-		err = d.drawResiduals(ctx)
+	if err == nil && n.run.Network.Channels == 1 {
+		err = n.drawResiduals(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	dictionary := d.run.Network.Blocks()[0].Name + "/dictionary"
-	title = d.title("Filters of the first block, before and after training")
-	return d.add("filters", title, decode.Dictionaries(title,
-		d.run.Network.Variables(initial)[dictionary], d.run.Network.Variables(d.model.Store)[dictionary]))
+	dictionary := n.run.Network.Blocks()[0].Name + "/dictionary"
+	title = n.title("Filters of the first block, before and after training")
+	return n.add("filters", title, decode.Dictionaries(title,
+		n.run.Network.Variables(initial)[dictionary], n.run.Network.Variables(n.model.Store)[dictionary]))
 }
 
 // drawResiduals draws how hypotheses change the decodings of a digit of each class.
-func (d *decoder) drawResiduals(ctx context.Context) error {
-	classes := d.runner.Set.Classes
+func (n *Network) drawResiduals(ctx context.Context) error {
 	var digits []int
 	var labels []uint8
-	for class := range classes {
-		if first := slices.Index(d.labels, uint8(class)); first >= 0 {
+	for class := range n.Classes {
+		if first := slices.Index(n.labels, uint8(class)); first >= 0 {
 			digits, labels = append(digits, first), append(labels, uint8(class))
 		}
 	}
-	levels, err := d.model.Decode(ctx, dataset.Pick(d.images, digits...))
+	levels, err := n.model.Decode(ctx, dataset.Pick(n.images, digits...))
 	if err != nil {
 		return err
 	}
-	originals := dataset.Pick(d.runner.Set.Test.Slice(0, len(d.labels)).Tensor(), digits...)
+	originals := dataset.Pick(n.runner.Set.Test.Slice(0, len(n.labels)).Tensor(), digits...)
 	for _, level := range levels {
-		if slices.Contains(residualBlocks, level.Block) {
-			title := d.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)
-			if err := d.add(level.Block, title, decode.Residuals(title, classes, originals, labels, level)); err != nil {
+		if level.Block == "conv2" || level.Block == "conv5" {
+			title := n.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)
+			if err := n.add(level.Block, title, decode.Residuals(title, n.Classes, originals, labels, level)); err != nil {
 				return err
 			}
 		}
@@ -215,14 +207,14 @@ func (d *decoder) drawResiduals(ctx context.Context) error {
 }
 
 // add adds a figure, in a file named after the run.
-func (d *decoder) add(suffix, title string, figure plot.Figure) error {
+func (n *Network) add(suffix, title string, figure plot.Figure) error {
 	picture, err := figure.PNG()
 	if err != nil {
 		return err
 	}
-	name := d.run.ID() + "_" + suffix + ".png"
-	d.files[filepath.Join(d.folder, name)] = picture
-	d.figures = append(d.figures, record.Figure{
+	name := n.run.ID() + "_" + suffix + ".png"
+	n.files[filepath.Join(n.folder, name)] = picture
+	n.figures = append(n.figures, record.Figure{
 		File: name, Title: strings.Replace(title, "\n", ": ", 1), SHA256: safefile.Sum(picture)})
 	return nil
 }

@@ -348,8 +348,10 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	lock := flock.New(locked, flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
 	if ok, err := lock.TryLock(); err != nil {
 		return fmt.Errorf("locking %s: %w; give another folder with --results", locked, err)
-	} else if !ok {
+	} else if _, err := record.Load(record.Path(records, id)); !ok && err != nil {
 		return fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
+	} else if !ok { // it is tidying up
+		return nil
 	}
 	defer lock.Unlock()
 	for _, folder := range needed {
@@ -358,7 +360,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 		}
 	}
 	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
-	tidy := func() error { return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.Remove(locked)) }
+	tidy := func() error { return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.RemoveAll(locked)) }
 	finished, err := record.Load(record.Path(records, id))
 	switch {
 	case err == nil:

@@ -140,7 +140,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 	for _, p := range reports(Profile(), s, runner.Set.Name) {
 		for _, r := range p.Rows(s)[0].Records {
 			store, err := train.LoadNetwork(r, p.Folder)
-			if set := r.Run.Dataset; err == nil && (set == runner.Dataset() || dataset.Copies(set.Name, runner.Set.Name)) {
+			if set := r.Run.Dataset; err == nil && (set == runner.Dataset() || dataset.Copies(set, runner.Dataset())) {
 				return runner, r, store
 			}
 		}
