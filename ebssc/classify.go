@@ -36,7 +36,7 @@ func linear(scope *model.Scope, h Hyper, top signal, classes int) *Node {
 	return Dot(MulScalar(pooled, scale), weights.NodeValue(g)).Product()
 }
 
-// energy returns the class energies [N, Y] of EBC from the energies of the layers: E_y = Σ_ℓ E_{ℓ,y} over the blocks whose codes depend on
+// energy returns the class energies [N, Y] of EBC from the energies of the blocks: E_y = Σ_ℓ E_{ℓ,y} over the blocks whose codes depend on
 // the hypothesis, each ‖z̃_{ℓ,y}‖₂ or, with sweeps, E'(x, y, z) at the inferred codes; of EnergyTop the highest block's alone.
 func (c Classifier) energy(energies []*Node) *Node {
 	ofHypotheses := slices.DeleteFunc(slices.Clone(energies), func(e *Node) bool { return e == nil || e.Rank() < 2 })

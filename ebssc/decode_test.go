@@ -78,7 +78,7 @@ func TestReconstructStepByStep(t *testing.T) {
 				return MaxPool(x).Window(3).Strides(2).PaddingPerDim([][2]int{{1, 1}, {1, 1}}).Done()
 			}
 			for _, swap := range []bool{false, true} {
-				z1, z2 := codes[0], codes[2]
+				z1, z2 := codes[0], codes[1]
 				if swap { // two images: each is the other's next
 					z1, z2 = Reverse(z1, 0), Reverse(z2, 0)
 				}

@@ -32,8 +32,6 @@ type level struct {
 	path  path
 	// dictionary [k, k, C, K], offset [K], thresholds [1, Y, H, W, 2K] or a scalar; thresholds are nil if they are zero.
 	dictionary, offset, thresholds *Node
-	// pooled are the outputs of the path's pools.
-	pooled []signal
 	// input is the output of the path, and drive is computed from it: u or, for split codes, [u, −u].
 	input, drive signal
 	// code is the block's code, and norm is ‖z̃‖₂, shaped as the code's batch axes; nil if the block is not spherical.
@@ -138,7 +136,7 @@ func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 
 // computeDrive recomputes u = d ⋆ x + b from the current code below. x is padded with zeros, so the drive in the padding is b.
 func (l *level) computeDrive(below signal) {
-	l.pooled, l.input = l.path.forward(below)
+	l.input = l.path.forward(below)
 	l.drive = l.input
 	l.drive.values = l.input.apply(func(x *Node) *Node {
 		u := l.path.kernels.CrossCorrelate(x, l.dictionary, l.block.Stride, l.block.Padding)
@@ -193,13 +191,12 @@ type path struct {
 	dropout *dropout
 }
 
-// forward computes the input of the block above; pooled are the outputs of each pool.
-func (p path) forward(below signal) (pooled []signal, above signal) {
+// forward computes the input of the block above.
+func (p path) forward(code signal) signal {
 	for _, pool := range p.pools {
-		below = pool.apply(p.kernels, below)
-		pooled = append(pooled, below)
+		code = pool.apply(p.kernels, code)
 	}
-	return pooled, p.dropout.apply(below)
+	return p.dropout.apply(code)
 }
 
 // unpool is the adjoint of the pools: it maps r to the space of the code below. A max pool passes r to the positions of that code's maxima.
@@ -214,7 +211,7 @@ func (p path) unpool(r, below signal) signal {
 		below.values = BroadcastToDims(below.values, dims...)
 	}
 	below.values = Identity(StopGradient(below.values)) // a stopped node itself gets no gradient
-	_, above := path{pools: p.pools}.forward(below)     // fast kernels: GoMLX's own pools have no second derivative
+	above := path{pools: p.pools}.forward(below)        // fast kernels: GoMLX's own pools have no second derivative
 	r.values = Gradient(ReduceAllSum(Mul(above.values, r.values)), below.values)[0]
 	return r
 }

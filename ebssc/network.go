@@ -215,10 +215,10 @@ func (n Network) variables(store *model.Store) (all []*model.Variable) {
 type Pass struct {
 	// Scores of the classes [N, Y]: the logits of the softmax.
 	Scores *Node
-	// Codes of each layer, [N, H, W, C] or, if they depend on the hypothesis, [N, Y, H, W, C].
+	// Codes of each block, [N, H, W, C] or, if they depend on the hypothesis, [N, Y, H, W, C].
 	Codes []*Node
-	// Energies of each layer's block, [N] or [N, Y], E'(x, y, z) at the inferred codes. Their sum is the joint energy, which
-	// counts each coupling between two blocks once. nil for pools and for blocks that are not spherical.
+	// Energies of each block, [N] or [N, Y], E'(x, y, z) at the inferred codes. Their sum is the joint energy, which
+	// counts each coupling between two blocks once. nil for blocks that are not spherical.
 	Energies []*Node
 	// Penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar; the trainer adds it to its loss.
 	Penalty *Node
@@ -232,8 +232,16 @@ type Pass struct {
 // It panics if the graph cannot be built, as GoMLX's graph functions do.
 func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {
 	s := n.infer(scope, h, images)
-	pass, top := n.collect(s)
+	var pass Pass
+	for _, l := range s.levels {
+		energy := l.norm  // the energy of the block's own optimum, by Appendix B
+		if n.Sweeps > 0 { // the block above has shifted the code from this block's own optimum
+			energy = l.energy()
+		}
+		pass.Codes, pass.Energies = append(pass.Codes, l.code.values), append(pass.Energies, energy)
+	}
 	if n.Classifier == Linear {
+		top := s.above.forward(s.levels[len(s.levels)-1].code)
 		pass.Scores = linear(scope.In(classifierScope), h, top, n.Classes)
 	} else {
 		// The softmax ignores what all energies share. Without it, float32 rounds the product to the size of the differences.
@@ -244,28 +252,6 @@ func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {
 	pass.Scores.AssertDims(-1, n.Classes)
 	pass.Penalty = n.penalty(scope, h, images.Graph(), images.DType())
 	return pass
-}
-
-// collect returns the codes and energies of each layer; top is the classifier's input.
-func (n Network) collect(s *stack) (pass Pass, top signal) {
-	add := func(values, energy *Node) {
-		pass.Codes, pass.Energies = append(pass.Codes, values), append(pass.Energies, energy)
-	}
-	for _, l := range s.levels {
-		for _, pooled := range l.pooled {
-			add(pooled.values, nil)
-		}
-		energy := l.norm  // the energy of the block's own optimum, by Appendix B
-		if n.Sweeps > 0 { // the block above has shifted the code from this block's own optimum
-			energy = l.energy()
-		}
-		add(l.code.values, energy)
-	}
-	pooled, top := s.above.forward(s.levels[len(s.levels)-1].code)
-	for _, p := range pooled {
-		add(p.values, nil)
-	}
-	return pass, top
 }
 
 // kernels returns the fast kernels where XLA computes on one CPU, on which they were measured, and plain ones elsewhere. They loop over pieces of the

@@ -142,12 +142,11 @@ func TestEqualClassThresholdsGiveSSC(t *testing.T) {
 	row := experiments.SevenBlocks{Body: ebssc.SSC, EBC: 6}
 	ebc, ssc := tiny(row, 3), tiny(experiments.SevenBlocks{Body: ebssc.SSC}, 3)
 	h := hyper(func(h *ebssc.Hyper) { h.ClassSpread, h.Beta = 0, 0.02 })
-	layers := [2]int{5, 6} // conv6 and conv7
 	results := func(network ebssc.Network) []*tensors.Tensor {
 		outputs, err := model.CallOnceN(xla, newStore(), func(scope *model.Scope, images *Node) (nodes []*Node) {
 			pass := network.Forward(scope, h, images)
-			for _, layer := range layers {
-				nodes = append(nodes, pass.Codes[layer], InsertAxes(pass.Energies[layer], -1))
+			for _, block := range []int{3, 4} { // conv6 and conv7
+				nodes = append(nodes, pass.Codes[block], InsertAxes(pass.Energies[block], -1))
 			}
 			return nodes
 		}, images[float32](3, 2))
@@ -173,24 +172,15 @@ func TestSlip5SoftmaxOverClassEnergies(t *testing.T) {
 	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
 	store, h := newStore(), hyper(func(h *ebssc.Hyper) { h.EnergyScale, h.Beta = scale, 0.02 })
 	labels := []int32{3, 8}
-	var below []int // the outputs that are energies of SSC blocks
 	outputs, err := model.CallOnceN(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
 		pass := network.Forward(scope, h, images)
-		outputs := []*Node{pass.Scores, pass.Energies[5], pass.Energies[6],
-			softmaxLoss(pass.Scores, labels)}
-		for i, layer := range network.Layers[:5] {
-			if layer.Block != nil {
-				below = append(below, len(outputs))
-				outputs = append(outputs, pass.Energies[i])
-			}
-		}
-		return outputs
+		outputs := []*Node{pass.Scores, pass.Energies[3], pass.Energies[4], softmaxLoss(pass.Scores, labels)}
+		return append(outputs, pass.Energies[:3]...)
 	}, images[float64](6, 2), [][]int32{{labels[0]}, {labels[1]}})
 	require.NoError(t, err)
-	require.Len(t, below, 3)
-	for _, i := range below {
-		require.Equal(t, []int{2}, outputs[i].Shape().Dimensions, "the energy of a block below is not one of a hypothesis")
-		for _, energy := range tensors.MustCopyFlatData[float64](outputs[i]) {
+	for _, below := range outputs[4:] {
+		require.Equal(t, []int{2}, below.Shape().Dimensions, "the energy of a block below is not one of a hypothesis")
+		for _, energy := range tensors.MustCopyFlatData[float64](below) {
 			require.Greater(t, energy, 0.01, "it is too small to be missed or found in a sum")
 		}
 	}
@@ -216,7 +206,7 @@ func TestSlip5SoftmaxOverClassEnergies(t *testing.T) {
 	require.InDelta(t, mean, tensors.MustCopyFlatData[float64](outputs[3])[0], 1e-9)
 }
 
-// dropoutCodes are the codes of each layer under a dropout rate, in training or not, where all hypotheses start equal.
+// dropoutCodes are the codes of each block under a dropout rate, in training or not, where all hypotheses start equal.
 func dropoutCodes(t *testing.T, network ebssc.Network, images *tensors.Tensor, rate float64, training bool) [][]float64 {
 	store, h := newStore(), hyper(func(h *ebssc.Hyper) { h.Dropout, h.ClassSpread = rate, 0 })
 	require.NoError(t, store.SetRNGStateFromSeed(1))
@@ -234,10 +224,10 @@ func TestHypothesesShareDropout(t *testing.T) {
 	one := tensors.MustCopyFlatData[float64](images[float64](7, 1))
 	twice := tensors.FromFlatDataAndDimensions(slices.Repeat(one, 2), 2, 8, 8, 3)
 	codes := dropoutCodes(t, network, twice, 0.3, true)
-	byHypothesis := func(layer, image, hypothesis int) []float64 {
-		size := len(codes[layer]) / (2 * network.Classes)
+	byHypothesis := func(block, image, hypothesis int) []float64 {
+		size := len(codes[block]) / (2 * network.Classes)
 		at := (image*network.Classes + hypothesis) * size
-		return codes[layer][at : at+size]
+		return codes[block][at : at+size]
 	}
 	const conv6, conv7 = 0, 1
 	for image := range 2 {
@@ -269,7 +259,7 @@ func TestCodesOnTheSphere(t *testing.T) {
 			var norms, lowest []*Node
 			for i, code := range network.Forward(scope, hyper(), images).Codes {
 				lowest = append(lowest, ReduceAllMin(code))
-				if block := network.Layers[i].Block; block != nil && block.Coding.Spherical {
+				if network.Blocks()[i].Block.Coding.Spherical {
 					batch := 1
 					if code.Rank() == 5 {
 						batch = 2
