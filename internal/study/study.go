@@ -360,7 +360,9 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 		}
 	}
 	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
-	tidy := func() error { return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.RemoveAll(locked)) }
+	tidy := func() error {
+		return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.RemoveAll(locked))
+	}
 	finished, err := record.Load(record.Path(records, id))
 	switch {
 	case err == nil:

@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"slices"
-
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -46,10 +44,9 @@ func tilesImage(d *Node, stride, pad, height, width int) bool {
 // 1×1 kernels is slow.
 func patchwise(x, d *Node) *Node {
 	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
-	dims := slices.Clone(x.Shape().Dimensions)
-	dims[1], dims[2], dims[3] = dims[1]/kh, dims[2]/kw, k
-	windows := TransposeAllAxes(Reshape(x, dims[0], dims[1], kh, dims[2], kw, c), 0, 1, 3, 2, 4, 5)
-	return Reshape(Dot(Reshape(windows, -1, kh*kw*c), Reshape(d, kh*kw*c, k)).Product(), dims...)
+	count, rows, columns := x.Shape().Dim(0), x.Shape().Dim(1)/kh, x.Shape().Dim(2)/kw
+	windows := TransposeAllAxes(Reshape(x, count, rows, kh, columns, kw, c), 0, 1, 3, 2, 4, 5)
+	return Reshape(Dot(Reshape(windows, -1, kh*kw*c), Reshape(d, kh*kw*c, k)).Product(), count, rows, columns, k)
 }
 
 // patchwiseTranspose is the adjoint of patchwise with respect to x.
