@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/ebssc"
@@ -130,6 +131,11 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `^unroll: .* runs: 1, of which 1 are recorded and not trained again, results in \S+\n$`, log.String(), "one line for a study")
 	require.Equal(t, written, files(t, o.Results))
+	tidying := flock.New(filepath.Join(checkpoints, r.ID+".lock")) // as another process does once it has recorded the run
+	require.NoError(t, tidying.Lock())
+	_, _, err = Run(t.Context(), o, study)
+	require.NoError(t, err)
+	require.NoError(t, tidying.Close())
 
 	// What only looks like a folder of the profile is none.
 	require.NoError(t, os.WriteFile(filepath.Join(o.Results, "smoke-log.txt"), nil, 0o600))
