@@ -64,10 +64,13 @@ func (n Network) Shapes() (map[string][]int, error) {
 	return all, nil
 }
 
-// Products is the number of products in the convolutions of a valid network for one image. Blocks that read class-specific codes count once for each
-// hypothesis, and a sweep of inference counts as much as the pass up.
+// Products is the number of products in the convolutions of a valid network for one image; it panics for others. Blocks that read class-specific
+// codes count once for each hypothesis, and a sweep of inference counts as much as the pass up.
 func (n Network) Products() (products float64) {
-	sizes, _ := n.sizes()
+	sizes, err := n.sizes()
+	if err != nil {
+		panic(err)
+	}
 	for i, layer := range n.Layers {
 		if block := layer.Block; block != nil {
 			below, above := sizes[i], sizes[i+1]

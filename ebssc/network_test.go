@@ -58,6 +58,7 @@ func TestProducts(t *testing.T) {
 	require.EqualValues(t, conv1+lower+10*conv7, products("ssc-ebc67"))
 	require.EqualValues(t, conv1+(lower+conv7)/2, products("relu-lc7"), "ReLU hands half the channels up")
 	require.Equal(t, 3*products("unroll-0"), products("unroll-2"))
+	require.PanicsWithError(t, `layer "": names must differ and not be empty`, func() { ebssc.Network{Layers: []ebssc.Layer{{}}}.Products() })
 }
 
 // softmaxLoss is the mean log-loss of class scores.
@@ -178,6 +179,7 @@ func TestSlip5SoftmaxOverClassEnergies(t *testing.T) {
 		return append(outputs, pass.Energies[:3]...)
 	}, images[float64](6, 2), [][]int32{{labels[0]}, {labels[1]}})
 	require.NoError(t, err)
+	require.Len(t, outputs, 4+3)
 	for _, below := range outputs[4:] {
 		require.Equal(t, []int{2}, below.Shape().Dimensions, "the energy of a block below is not one of a hypothesis")
 		for _, energy := range tensors.MustCopyFlatData[float64](below) {

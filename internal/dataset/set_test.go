@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"ebsscgo/experiments"
-
 	"github.com/stretchr/testify/require"
+
+	"ebsscgo/experiments"
 )
 
 func TestPadded32(t *testing.T) {

@@ -346,14 +346,18 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	// The lock keeps other processes out until this one ends, however it ends. Opening it never waits, not even for a pipe.
 	locked := filepath.Join(runner.Checkpoints, id+".lock")
 	lock := flock.New(locked, flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
-	if ok, err := lock.TryLock(); err != nil {
+	held, err := lock.TryLock()
+	if err != nil {
 		return fmt.Errorf("locking %s: %w; give another folder with --results", locked, err)
-	} else if _, err := record.Load(record.Path(records, id)); !ok && err != nil {
-		return fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
-	} else if !ok { // it is tidying up
-		return nil
 	}
 	defer lock.Unlock()
+	finished, err := record.Load(record.Path(records, id))
+	switch recorded := err == nil; {
+	case !held && recorded: // by another process, which is tidying up
+		return nil
+	case !held:
+		return fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
+	}
 	for _, folder := range needed {
 		if err := safefile.RemoveUnfinished(folder, id); err != nil {
 			return err
@@ -363,7 +367,6 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	tidy := func() error {
 		return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.RemoveAll(locked))
 	}
-	finished, err := record.Load(record.Path(records, id))
 	switch {
 	case err == nil:
 		return tidy()

@@ -52,6 +52,11 @@ func ShowTiles(title string, columns int, side vg.Length, tiles ...plot.Tile) {
 	Show(plot.Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
 
+// Around is a tile of numbers [height, width, channels] around 0, which is grey; limit is white and −limit black.
+func Around(caption string, numbers []float64, height, width, channels int, limit float64) plot.Tile {
+	return plot.Tile{Caption: caption, Picture: plot.Photo(numbers, height, width, channels, -limit, limit)}
+}
+
 // ShowCharts shows line charts, one below the other.
 func ShowCharts(charts ...plot.Chart) { Show(Must(plot.Charts(charts...))) }
 

@@ -62,8 +62,3 @@ func Kept(name string) *tensors.Tensor {
 func kept(name string) string {
 	return filepath.Join(os.Getenv(protocol.GONB_TMP_DIR_ENV), name+".tensor")
 }
-
-// Around is a tile of numbers [height, width, channels] around 0, which is grey; limit is white and −limit black.
-func Around(caption string, numbers []float64, height, width, channels int, limit float64) plot.Tile {
-	return plot.Tile{Caption: caption, Picture: plot.Photo(numbers, height, width, channels, -limit, limit)}
-}
