@@ -18,6 +18,9 @@ var Studies = experiments.Suite{
 		Experiments: withAdam()},
 }
 
+// Suite holds all studies, the paper's before those of this package, in the order in which they run and are reported.
+var Suite = slices.Concat(experiments.Studies, Studies)
+
 // rows are rows of the table, with a suffix to their names and without a base.
 func rows(suffix string) (rows []experiments.Experiment) {
 	for _, row := range experiments.Table {
@@ -79,8 +82,8 @@ var ours = []experiments.Experiment{
 func bigBeta(h *experiments.Hyper) { h.Beta = 0.01 }
 
 // lower predicts that a row's test error is lower than that of its base.
-func lower(subject, baseline string) experiments.Expectation {
-	return experiments.Lower(experiments.TestErr, subject, baseline)
+func lower(subject, base string) experiments.Expectation {
+	return experiments.Lower(experiments.TestErr, subject, base)
 }
 
 // claims of the paper about rows that change one thing.

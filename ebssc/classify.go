@@ -24,7 +24,7 @@ const (
 
 // linear returns the scores [N, Y] of LC from the top code.
 //
-// The weights that meet a unit-norm code of n entries are near √n, several hundred times a dictionary's, and so are their steps.
+// The weights that meet a unit-norm code of n entries are taken in units of √n, several hundred times a dictionary's, and so are their steps.
 // The variable is the weights over that factor: beside numbers of its own size float32 would round a small step away.
 func linear(scope *model.Scope, h Hyper, top signal, classes int) *Node {
 	g := top.values.Graph()

@@ -1,10 +1,9 @@
 package ebssc
 
 import (
+	"fmt"
+	"math"
 	"strings"
-
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 )
 
 // Count is the number of a network's parameters, by role.
@@ -20,11 +19,21 @@ type Count struct {
 // Total number of parameters.
 func (c Count) Total() int { return c.Dictionary + c.Classifier + c.Offsets }
 
-// Count counts the network's parameters from its description; it builds no graph.
+// MaxParameters is the largest number of parameters of a valid network.
+const MaxParameters = 1 << 26
+
+// Count counts the network's parameters from its description; it builds no graph. More than [MaxParameters] are an error.
 func (n Network) Count() (count Count, err error) {
 	variables, err := n.Shapes()
 	for name, dims := range variables {
-		size := shapes.Make(dtypes.Float32, dims...).Size()
+		product := 1.0
+		for _, dim := range dims {
+			product *= math.Abs(float64(dim)) // which a product of large sizes may have turned
+		}
+		if product > MaxParameters {
+			return Count{}, fmt.Errorf("%s has %.3g numbers: a network may have %d at most, take a smaller width", name, product, MaxParameters)
+		}
+		size := int(product)
 		switch {
 		case strings.HasSuffix(name, "/dictionary"):
 			count.Dictionary += size
@@ -33,6 +42,9 @@ func (n Network) Count() (count Count, err error) {
 		default: // b or β
 			count.Offsets += size
 		}
+	}
+	if count.Total() > MaxParameters {
+		return Count{}, fmt.Errorf("%d parameters: a network may have %d at most, take a smaller width", count.Total(), MaxParameters)
 	}
 	return count, err
 }
@@ -65,17 +77,22 @@ func (n Network) Shapes() (map[string][]int, error) {
 }
 
 // Products is the number of products in the convolutions of a valid network for one image; it panics for others. Blocks that read class-specific
-// codes count once for each hypothesis, and a sweep of inference counts as much as the pass up.
+// codes count once for each hypothesis. A sweep of inference has two convolutions for each hypothesis in every block but the first: up and down.
 func (n Network) Products() (products float64) {
 	sizes, err := n.sizes()
 	if err != nil {
 		panic(err)
 	}
+	hypotheses := max(1, sizes[len(sizes)-1].classes)
 	for i, layer := range n.Layers {
 		if block := layer.Block; block != nil {
 			below, above := sizes[i], sizes[i+1]
-			products += float64(above.height * above.width * block.Kernel * block.Kernel * below.channels * block.Filters * max(1, below.classes))
+			times := max(1, below.classes)
+			if layer.Name != n.Blocks()[0].Name {
+				times += n.Sweeps * 2 * hypotheses
+			}
+			products += float64(above.height * above.width * block.Kernel * block.Kernel * below.channels * block.Filters * times)
 		}
 	}
-	return products * float64(1+n.Sweeps)
+	return products
 }

@@ -11,15 +11,15 @@ import (
 type Decoding struct {
 	// Codes are decoded codes.
 	Codes []*Node
-	// Features are decoded codes without the thresholds' own contribution: the active entries of a code are z̃ = ±u − ŵ, and
-	// Features decodes ±u there. The hypothesis only selects the active entries.
+	// Features are decoded codes without the thresholds' own contribution: the active entries of a code are z̃ = ±u + r − ŵ, and
+	// Features decodes ±u + r there. The hypothesis only selects the active entries.
 	Features []*Node
 	// Biases are decoded class biases −ŵ_y; nil for blocks without class thresholds. They depend on the image only through
 	// the positions of its maxima in max pools.
 	Biases []*Node
 }
 
-// Reconstruction holds images that are reconstructed from the codes of one block with all thresholds zero (Sec. 4.2): signed images
+// Reconstruction holds images that are reconstructed from the codes of one block with all thresholds zero, β, too (Sec. 4.2 takes the class biases away): signed images
 // [N, H, W, C] in the units of preprocessed images with an arbitrary norm.
 type Reconstruction struct {
 	// Linear is decoded by transposed convolutions and nothing else. Rectified sets the negative entries of each lower code to 0 on the

@@ -11,7 +11,7 @@
 //	learn.go     the penalty of Eq. (train_obj2), step scales, projection onto the non-negative orthant
 //	initial.go   initial dictionaries and thresholds
 //	decode.go    codes and class biases decoded to images, by transposed convolutions   Sec. 4.2
-//	count.go     counts of parameters and operations
+//	count.go     counts of parameters and products
 //
 // # Notation
 //
@@ -20,17 +20,17 @@
 //	d            dictionary          filter bank, d ⋆ x is a cross-correlation          [k, k, C, K]
 //	b            offset              central offset of Eq. (class_bias2)                [K]
 //	ŵ⁺, ŵ⁻       thresholds          Eq. (class_bias2); both halves in one, never < 0   scalar or [Y, H, W, 2K]
-//	u            drive               d ⋆ x + b                                          [N, H, W, K]
+//	u            drive               d ⋆ x + b; split, of 2K channels, unless rectified [N, (Y,) H, W, 2K]
 //	z⁺, z⁻       split code          ReLU(u − ŵ⁺), ReLU(−u − ŵ⁻), as magnitudes         [N, (Y,) H, W, 2K]
 //	z̃            z⁺ − z⁻             asymmetric shrinkage of u, Eq. (ebm_direction)
-//	z*           code                z̃ / ‖z̃‖₂, Eq. (ebm_projection)
+//	z*           code                z̃ / ‖z̃‖₂, Eq. (ebm_projection), kept split
 //	E            energy              max over ‖z‖ ≤ 1 of E'(x, y, z) = ‖z̃‖₂ (App. B)    [N, (Y)]
 //	r            r                  d_{ℓ+1} * z_{ℓ+1}, the block above's top-down term   [N, (Y), H, W, 2K]
 //	T            Sweeps              number of sweeps over all codes after the bottom-up pass
 //	y            hypothesis          hypothesised class label                          Y classes
 //	α            alpha               weight decay of Eq. (train_obj2)
 //
-// The norm runs over all positions and channels of one image (and one class hypothesis), the paper's "global
+// H and W are those of the signal in question. The norm runs over all positions and channels of one image (and one class hypothesis), the paper's "global
 // normalization". A code that is zero everywhere stays zero, has energy 0 and a finite gradient.
 //
 // The paper contradicts itself in a few signs. docs/paper.md has the readings that are used here.

@@ -134,7 +134,7 @@ func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 	}
 }
 
-// computeDrive recomputes u = d ⋆ x + b from the current code below. x is padded with zeros, so the drive in the padding is b.
+// computeDrive recomputes u = d ⋆ x + b from the current code below. x is padded with zeros, so a 1×1 kernel's drive in the padding is b.
 func (l *level) computeDrive(below signal) {
 	l.input = l.path.forward(below)
 	l.drive = l.input

@@ -113,7 +113,8 @@ func (n Network) Validate() error {
 	case n.Classifier != Linear && n.Classifier != EnergySum && n.Classifier != EnergyTop:
 		return fmt.Errorf("classifier %q is unknown: use %s, %s or %s", n.Classifier, Linear, EnergySum, EnergyTop)
 	}
-	return nil
+	_, err = n.Count()
+	return err
 }
 
 // size is the shape of a layer's output: hypotheses (0 if it does not depend on them), height, width, channels.
@@ -227,7 +228,7 @@ type Pass struct {
 // Forward infers the codes of preprocessed images [N, H, W, C] by a bottom-up pass and n.Sweeps sweeps of block-coordinate
 // ascent on the joint energy (an approximation below max pools), and computes the class scores. Training and evaluation call it.
 //
-// If the first block is spherical, it reads images of unit norm, as every block above reads codes of unit norm. In training,
+// If the first block is spherical, it reads images of unit norm, as a block right above another reads codes of unit norm. In training,
 // Forward applies dropout and registers the updates of thresholds and offsets with the trainer.
 // It panics if the graph cannot be built, as GoMLX's graph functions do.
 func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {

@@ -57,7 +57,9 @@ func TestProducts(t *testing.T) {
 	require.EqualValues(t, conv1+lower+conv7, products("ssc-lc7"))
 	require.EqualValues(t, conv1+lower+10*conv7, products("ssc-ebc67"))
 	require.EqualValues(t, conv1+(lower+conv7)/2, products("relu-lc7"), "ReLU hands half the channels up")
-	require.Equal(t, 3*products("unroll-0"), products("unroll-2"))
+	const below, top = 9 * 9 * 25 * 96, 9 * 9 * 192 * 768
+	require.EqualValues(t, below+top, products("unroll-0"))
+	require.EqualValues(t, below+top+2*2*10*top, products("unroll-2"), "two sweeps up and down for ten hypotheses")
 	require.PanicsWithError(t, `layer "": names must differ and not be empty`, func() { ebssc.Network{Layers: []ebssc.Layer{{}}}.Products() })
 }
 
@@ -166,9 +168,9 @@ func TestEqualClassThresholdsGiveSSC(t *testing.T) {
 	}
 }
 
-// Settled slip 5: learning is a softmax over the class energies, and these are the energies of the class-specific blocks
+// Sec. 3: learning is a softmax over the class energies, and these are the energies of the class-specific blocks
 // alone, conv6 and conv7 of SSC+EBC₆₋₇; the blocks below do not depend on the hypothesis.
-func TestSlip5SoftmaxOverClassEnergies(t *testing.T) {
+func TestSoftmaxOverClassEnergies(t *testing.T) {
 	const scale, classes = 20.0, 10
 	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
 	store, h := newStore(), hyper(func(h *ebssc.Hyper) { h.EnergyScale, h.Beta = scale, 0.02 })

@@ -60,14 +60,14 @@ var (
 	BiasSpread = Quantity{Name: "spread of class biases", Format: "%.3f", InBlock: true}
 )
 
-// between predicts that a quantity of one experiment minus that of its baseline lies between two bounds.
-func between(quantity Quantity, subject, baseline string, low, high float64) Expectation {
-	return Expectation{quantity, []Term{{Weight: 1, Experiment: subject}, {Weight: -1, Experiment: baseline}}, low, high}
+// between predicts that a quantity of one experiment minus that of its base lies between two bounds.
+func between(quantity Quantity, subject, base string, low, high float64) Expectation {
+	return Expectation{quantity, []Term{{Weight: 1, Experiment: subject}, {Weight: -1, Experiment: base}}, low, high}
 }
 
-// Lower predicts that a quantity is lower in one experiment than in its baseline.
-func Lower(quantity Quantity, subject, baseline string) Expectation {
-	return between(quantity, subject, baseline, -inf, 0)
+// Lower predicts that a quantity is lower in one experiment than in its base.
+func Lower(quantity Quantity, subject, base string) Expectation {
+	return between(quantity, subject, base, -inf, 0)
 }
 
 // inf and −inf stand for no bound.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -51,7 +52,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 	for _, p := range profiles {
 		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
 			r := p.Records[id]
-			s, _, undeclared := study.Suite.Experiment(r.Run.Experiment)
+			s, _, undeclared := ablations.Suite.Experiment(r.Run.Experiment)
 			rank := r.TestErr
 			switch {
 			case id == flags.run:
@@ -77,7 +78,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 	}
 	command := "table"
 	if flags.run != "" {
-		s, _, err := study.Suite.Experiment(flags.run)
+		s, _, err := ablations.Suite.Experiment(flags.run)
 		if err != nil {
 			return found, "", fmt.Errorf("no run %s is in %s, see ebssc runs; %w", flags.run, flags.Results, err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ebsscgo/ablations"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/study"
@@ -31,7 +33,7 @@ func listCommand() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "Profile %s: %s.\n\nSTUDY\tRUNS\tRECORDED\tWIDTH\tIMAGES\tEPOCHS\tABOUT\n", name, profile.About)
-			for _, s := range study.Suite.Of(profile) {
+			for _, s := range ablations.Suite.Of(profile) {
 				runs, err := experiments.Plan(s, profile, s.Images.Declared(), experiments.Overrides{})
 				if err != nil {
 					return err
@@ -52,7 +54,7 @@ func listCommand() *cobra.Command {
 			}
 			known := func(percent float64) string { return strings.TrimPrefix(fmt.Sprintf("%.2f", percent), "0.00") } // 0 stands for none
 			fmt.Fprintln(w, "\nEXPERIMENT\tMODEL\tSTUDY\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
-			for _, s := range study.Suite.Of(profile) {
+			for _, s := range ablations.Suite.Of(profile) {
 				for _, e := range s.Experiments {
 					count, err := e.Network(profile.Scales[s.Name].Width).Count()
 					if err != nil {
@@ -123,7 +125,7 @@ func reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			written, err := report.WriteAll(results, folders, study.Suite)
+			written, err := report.WriteAll(results, folders)
 			maps.DeleteFunc(written, func(_ string, p *report.Profile) bool { return len(p.Records) == 0 })
 			if err == nil && len(written) == 0 {
 				err = fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
@@ -151,12 +153,15 @@ func compareCommand() *cobra.Command {
 			var sides [2]*report.Profile
 			for i, folder := range args {
 				results, name := filepath.Split(filepath.Clean(folder))
-				profileName, _, _ := strings.Cut(name, "-")
-				profile, err := experiments.FindProfile(profileName)
-				if err != nil {
-					return fmt.Errorf("%s is no folder of a profile's results: %w", folder, err)
+				folders, err := study.Folders(cmp.Or(results, "."), "")
+				profile, ok := folders[name]
+				if err == nil && !ok {
+					err = fmt.Errorf("%s is no folder of a profile's results: name one such as results/quick", folder)
 				}
-				if sides[i], err = report.Load(results, name, profile, study.Suite); err != nil {
+				if err != nil {
+					return err
+				}
+				if sides[i], err = report.Load(results, name, profile); err != nil {
 					return err
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"ebsscgo/ablations"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/study"
@@ -35,7 +36,7 @@ func runCommand() *cobra.Command {
 			"the profile's own run in a report. `ebssc runs` lists both.",
 	}
 	commands := []*cobra.Command{runStudies("all", "all that the paper reports", study.Reported())}
-	for _, s := range study.Suite {
+	for _, s := range ablations.Suite {
 		commands = append(commands, runStudies(s.Name, s.About+", on "+string(s.Images), experiments.Suite{s}))
 	}
 	return group(run, commands...)
@@ -94,7 +95,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experiments.Suite) (err error) {
 	flags.Out, flags.Terminal = stdout, term.IsTerminal(int(os.Stdout.Fd()))
 	for _, name := range flags.only {
-		owner, _, err := study.Suite.Experiment(name)
+		owner, _, err := ablations.Suite.Experiment(name)
 		if _, other := studies.Study(owner.Name); err == nil && other != nil {
 			return fmt.Errorf("%s is an experiment of study %s: ebssc run %[2]s --only %[1]s", name, owner.Name)
 		}

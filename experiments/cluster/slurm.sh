@@ -6,7 +6,7 @@
 #SBATCH --open-mode=append
 #SBATCH --time=04:00:00
 #SBATCH --cpus-per-task=4
-#SBATCH --mem=8G
+#SBATCH --mem=24G
 # A task whose node fails, or that is preempted, is queued again.
 #SBATCH --requeue
 # The program (not this script) gets SIGTERM 120 seconds before the time limit, enough to finish a training step and save.

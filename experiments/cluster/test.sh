@@ -196,17 +196,17 @@ requires_records() {
   ((${#records[@]} == $2)) || die "${#records[@]} records in $1, not $2"
 }
 
-# requires_serial_reports copies the records of folders of results into a new one, whose reports must be those of the serial runs.
+# requires_serial_reports copies the records and pictures of folders of results into a new one, whose reports must be those of the serial runs.
 requires_serial_reports() {
   local merged=$1 folder results
   shift
   folder=$merged/$(basename "$(profile "$1")")
-  mkdir -p "$folder/runs"
+  mkdir -p "$folder"
   for results in "$@"; do
-    cp "$(profile "$results")"/runs/*.json "$folder/runs"
+    cp -r "$(profile "$results")"/{runs,figures} "$folder"
   done
   ./ebssc report --results "$merged" >/dev/null
-  ! grep -q ' of 1 seeds' "$folder/README.md" || die "the report of all records should miss no seed: $folder/README.md"
+  ! grep -q ' of [0-9]* seed' "$folder/README.md" || die "the report of all records should miss no seed: $folder/README.md"
   comparable "$merged" "$merged-reports"
   diff -r "$tmp/serial-reports" "$merged-reports" >&2 || die "the merged reports are not those of the serial runs"
 }
@@ -292,7 +292,7 @@ for index in 0 $((RUNS - 1)); do
 done
 requires_records results 2
 ./ebssc report >/dev/null
-grep -q '0 of 1 seeds' "$(profile results)/README.md" || die "the report of two records should say which rows have none"
+grep -q '0 of 1 seed' "$(profile results)/README.md" || die "the report of two records should say which rows have none"
 requires_serial_reports "$tmp/both" "$pack/results" results
 say "Kubernetes: the container's command trained shards 1 and $RUNS, with the serial runs' results"
 say "passed in $SECONDS seconds"

@@ -32,8 +32,8 @@ var (
 	precision = flag.String("precision", string(ebssc.Float32), "float32 or bfloat16")
 )
 
-// The rows and sizes that are measured: the row with the least work and the one with the most; half of the paper's width as profiles on CPUs
-// have it, the paper's width in small batches, and a quarter in the paper's batches.
+// The rows and sizes that are measured: the row with the least work and the one with the most; half of the paper's width in the
+// batches of profiles on CPUs, the paper's width in small batches, and a quarter in the paper's batches.
 var (
 	rows  = []string{"crelu-lc7", "ssc-ebc67"}
 	sizes = []struct{ batch, width int }{{64, 48}, {32, 96}, {128, 24}}

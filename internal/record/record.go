@@ -96,9 +96,12 @@ type Epoch struct {
 	Trace *Trace `json:",omitempty"`
 }
 
+// TracedImages is how many training images a traced run is measured on after each epoch, at most: the first ones.
+const TracedImages = 10_000
+
 // Trace is a measurement after an epoch, without augmentation and dropout.
 type Trace struct {
-	// TrainLoss in nats, without the penalty, and TrainErr in percent on the first training images; TestErr in percent on the test images.
+	// TrainLoss in nats, without the penalty, and TrainErr in percent on the first [TracedImages]; TestErr in percent on the test images.
 	TrainLoss, TrainErr, TestErr float64
 }
 

@@ -19,7 +19,7 @@ import (
 
 // made is a record of a small run, with a trace, or with decodings and a figure.
 func made(t testing.TB, experiment string) record.Record {
-	r := recordtest.New(t, experiments.Studies, experiment, "smoke", 1, experiments.Overrides{Images: 100})
+	r := recordtest.New(t, experiment, "smoke", 1, experiments.Overrides{Images: 100})
 	if r.Decodings != nil {
 		r.Penalty, r.Seconds, r.Curve[0].BatchLoss, r.Origin.CPU = 1e38, 1.0/3, math.SmallestNonzeroFloat64, " ~α₉<&>\\\""
 		r.Decodings.Figures = []record.Figure{{File: "a.png", Title: "A <title> & more", SHA256: r.Network.SHA256}}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"ebsscgo/ablations"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
@@ -34,7 +35,7 @@ type Verdict struct {
 // Claims judges the claims of all studies that have records.
 func (p *Profile) Claims() (all []Verdict) {
 	claims := 0
-	for _, study := range p.suite.Of(p.Profile) {
+	for _, study := range ablations.Suite.Of(p.Profile) {
 		claims += len(study.Claims)
 	}
 	values := slices.Repeat([]float64{1}, claims) // 1 where there is no verdict, or no record
@@ -141,7 +142,7 @@ func (p *Profile) expectationsTable(verdicts []Verdict) Table {
 	for _, v := range verdicts {
 		for i, e := range v.Expect {
 			t.Rows = append(t.Rows, []Cell{
-				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, p.suite.Title)),
+				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, ablations.Suite.Title)),
 				estimated(v.Estimates[i], e.Quantity.Format), count(v.Estimates[i].N), formatted(e.Low, "%g"), formatted(e.High, "%g"),
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})

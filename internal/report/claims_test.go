@@ -36,6 +36,14 @@ func TestPairedDifference(t *testing.T) {
 	}
 }
 
+// verdict is that on the claim of a name.
+func verdict(t testing.TB, p *report.Profile, name string) report.Verdict {
+	all := p.Claims()
+	at := slices.IndexFunc(all, func(v report.Verdict) bool { return v.Name == name })
+	require.GreaterOrEqual(t, at, 0)
+	return all[at]
+}
+
 // A contrast of several terms has the weights' sum of squares; a row that stands twice counts with the sum of its weights.
 func TestContrast(t *testing.T) {
 	results := t.TempDir()
@@ -44,16 +52,10 @@ func TestContrast(t *testing.T) {
 	}, nil, "unroll")
 	p := load(t, results)
 	step := p.Difference(experiments.TestErr, "unroll-1", "unroll-0").Error // √(s²/n)
-	for _, verdict := range p.Claims() {
-		if verdict.Name != "sweep-biggest" {
-			continue
-		}
-		for i, e := range verdict.Expect {
-			if e.Quantity == experiments.TestErr {
-				squares := []float64{2, 6, 4, 4, 4, 4}[i-6] // (1 − 0) + (2 − 1) = 2 − 0, and (1 − 0) − (2 − 1) = 2 × 1 − 0 − 2
-				require.InDelta(t, step*math.Sqrt(squares/2), verdict.Estimates[i].Error, 1e-9, i)
-			}
-		}
+	biggest := verdict(t, p, "sweep-biggest")
+	for i, squares := range []float64{2, 6, 4, 4, 4, 4} { // (1 − 0) + (2 − 1) = 2 − 0, and (1 − 0) − (2 − 1) = 2 × 1 − 0 − 2
+		require.Equal(t, experiments.TestErr, biggest.Expect[6+i].Quantity)
+		require.InDelta(t, step*math.Sqrt(squares/2), biggest.Estimates[6+i].Error, 1e-9, i)
 	}
 }
 
@@ -66,16 +68,13 @@ func TestBlocksArePooled(t *testing.T) {
 		r.Decodings.Trained[0].Difference = nil
 		return true
 	}, "decoding")
-	for _, verdict := range load(t, results).Claims() {
-		if verdict.Name == "reconstructions-linear" {
-			require.InDelta(t, 0.7, verdict.Estimates[2].Value, 1e-9)
-			for _, e := range verdict.Estimates {
-				require.InDelta(t, math.Sqrt(0.005/14/3), e.Error, 1e-9)
-				require.Equal(t, 14.0, e.Degrees)
-			}
-			require.Equal(t, report.Agrees, verdict.Word)
-		}
+	linear := verdict(t, load(t, results), "reconstructions-linear")
+	require.InDelta(t, 0.7, linear.Estimates[2].Value, 1e-9)
+	for _, e := range linear.Estimates {
+		require.InDelta(t, math.Sqrt(0.005/14/3), e.Error, 1e-9)
+		require.Equal(t, 14.0, e.Degrees)
 	}
+	require.Equal(t, report.Agrees, linear.Word)
 	blocks := cells(t, write(t, results)["decodings.csv"])
 	require.Len(t, blocks, 14)
 	third := blocks[2]
@@ -196,7 +195,7 @@ func TestNoVerdict(t *testing.T) {
 	demo.Demo = true
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "table")
-	p, err := report.Load(results, "quick", demo, suite)
+	p, err := report.Load(results, "quick", demo)
 	require.NoError(t, err)
 	for _, v := range p.Claims() {
 		require.Equal(t, "demo profile", v.Reason)
@@ -225,7 +224,7 @@ func TestCompare(t *testing.T) {
 	require.Empty(t, worse)
 	_, _, err = report.Compare(load(t, a), load(t, t.TempDir()))
 	require.ErrorContains(t, err, "no row in common")
-	smoke, err := report.Load(t.TempDir(), "smoke", profile(t, "smoke"), suite)
+	smoke, err := report.Load(t.TempDir(), "smoke", profile(t, "smoke"))
 	require.NoError(t, err)
 	_, _, err = report.Compare(load(t, a), smoke)
 	require.ErrorContains(t, err, "profile")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/stats"
 )
 
@@ -30,7 +31,7 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 				return t, nil, fmt.Errorf("%s is on %s in %s and on %s in %s: only rows of the same data set are compared",
 					rowA.Name, setA.Name, a.Folder, setB.Name, b.Folder)
 			}
-			testA, testB := rowA.Sample(TestErr), rowB.Sample(TestErr)
+			testA, testB := rowA.Sample(experiments.TestErr), rowB.Sample(experiments.TestErr)
 			difference := stats.Welch(testA, testB)
 			cell, verdict := estimated(difference, "%.2f").marked(), ""
 			switch low, high := difference.Interval(); {
@@ -39,7 +40,7 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 			case high < 0:
 				verdict = "better"
 			}
-			t.Rows = append(t.Rows, []Cell{text(rowA.Title), text(rowA.Name), mean(rowA.Sample(TrainErr), 2), mean(rowB.Sample(TrainErr), 2),
+			t.Rows = append(t.Rows, []Cell{text(rowA.Title), text(rowA.Name), mean(rowA.Sample(experiments.TrainErr), 2), mean(rowB.Sample(experiments.TrainErr), 2),
 				mean(testA, 2), mean(testB, 2), cell, text(verdict)})
 		}
 	}

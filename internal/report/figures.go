@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
@@ -31,7 +32,7 @@ func (p *Profile) drawCurves(study experiments.Study) (plot.Figure, error) {
 }
 
 func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {
-	loss := p.chart(study, "Training loss", "log-loss (nats)", func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) })
+	loss := p.chart(study, fmt.Sprintf("Loss of at most %d training images", record.TracedImages), "log-loss (nats)", func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) })
 	loss.Log = true // it has no 0
 	return plot.Charts(loss, p.chart(study, "Test error", "error (%)", func(e record.Epoch) float64 { return e.Trace.TestErr }))
 }

@@ -21,9 +21,6 @@ import (
 	"ebsscgo/internal/report"
 )
 
-// suite is that of the program.
-var suite = slices.Concat(experiments.Studies, ablations.Studies)
-
 // profile returns the profile of a name.
 func profile(t testing.TB, name string) experiments.Profile {
 	p, err := experiments.FindProfile(name)
@@ -33,14 +30,14 @@ func profile(t testing.TB, name string) experiments.Profile {
 
 // load loads profile quick.
 func load(t testing.TB, results string) *report.Profile {
-	p, err := report.Load(results, "quick", profile(t, "quick"), suite)
+	p, err := report.Load(results, "quick", profile(t, "quick"))
 	require.NoError(t, err)
 	return p
 }
 
 // study returns the study of a name.
 func study(t testing.TB, name string) experiments.Study {
-	s, err := suite.Study(name)
+	s, err := ablations.Suite.Study(name)
 	require.NoError(t, err)
 	return s
 }
@@ -89,7 +86,7 @@ func stepped(run experiments.Run) (train, test float64) {
 
 // writeAll writes the reports of profile quick.
 func writeAll(t testing.TB, results string) (map[string]*report.Profile, error) {
-	return report.WriteAll(results, map[string]experiments.Profile{"quick": profile(t, "quick")}, suite)
+	return report.WriteAll(results, map[string]experiments.Profile{"quick": profile(t, "quick")})
 }
 
 // write writes the reports of profile quick and returns all files of its folder but the records, by their paths.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ebsscgo/ablations"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
@@ -30,7 +31,6 @@ type Profile struct {
 	// Datasets of the records, of each kind of images.
 	Datasets map[experiments.Images]experiments.Dataset
 
-	suite   experiments.Suite
 	rows    map[string]Row
 	planned map[string]bool
 	sorted  []record.Record
@@ -48,26 +48,26 @@ type Row struct {
 
 // Load reads and verifies the records of a folder of results, once. The folder is the profile's name, or another for another data set. Two
 // data sets for one kind of images are refused.
-func Load(results, folder string, profile experiments.Profile, suite experiments.Suite) (*Profile, error) {
-	p := &Profile{Profile: profile, Folder: filepath.Join(results, folder), suite: suite, rows: map[string]Row{}, planned: map[string]bool{}}
+func Load(results, folder string, profile experiments.Profile) (*Profile, error) {
+	p := &Profile{Profile: profile, Folder: filepath.Join(results, folder), rows: map[string]Row{}, planned: map[string]bool{}}
 	var err error
 	if p.Records, err = record.LoadAll(filepath.Join(p.Folder, record.Folder)); err != nil {
 		return nil, err
 	}
-	p.sorted = sorted(suite, p.Records)
+	p.sorted = sorted(p.Records)
 	if p.Datasets, err = p.datasets(); err != nil {
 		return nil, err
 	}
-	for _, study := range suite.Of(profile) {
+	for _, study := range ablations.Suite.Of(profile) {
 		p.plan(study, p.Datasets[study.Images])
 	}
 	return p, nil
 }
 
 // sorted are records in the order of lists: experiments as they are declared, then seeds, then IDs.
-func sorted(suite experiments.Suite, records map[string]record.Record) []record.Record {
+func sorted(records map[string]record.Record) []record.Record {
 	place := map[string]int{}
-	for _, study := range suite {
+	for _, study := range ablations.Suite {
 		for _, e := range study.Experiments {
 			place[e.Name] = len(place) - 1<<20 // what is not declared comes last
 		}
@@ -86,7 +86,7 @@ func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error)
 		if r.Run.Profile != p.Name {
 			return nil, fmt.Errorf("%q is of profile %q, in a folder of profile %s: move it to its own", path(r), r.Run.Profile, p.Name)
 		}
-		study, _, err := p.suite.Experiment(r.Run.Experiment)
+		study, _, err := ablations.Suite.Experiment(r.Run.Experiment)
 		if err != nil {
 			continue // no longer declared
 		}
@@ -141,8 +141,10 @@ func (p *Profile) Rows(study experiments.Study) (rows []Row) {
 // Trial says whether a record is of a run that the profile does not plan.
 func (p *Profile) Trial(r record.Record) bool { return !p.planned[r.ID] }
 
-// Sample sums up a number of the row's records.
-func (r Row) Sample(of func(record.Record) float64) stats.Sample { return stats.SampleOf(r.values(of)) }
+// Sample sums up a quantity of the row's records that is not one of a block.
+func (r Row) Sample(quantity experiments.Quantity) stats.Sample {
+	return stats.SampleOf(r.values(func(of record.Record) float64 { return *of.Value(quantity, experiments.Term{}) }))
+}
 
 func (r Row) values(of func(record.Record) float64) (values []float64) {
 	for _, recorded := range r.Records {
@@ -150,11 +152,6 @@ func (r Row) values(of func(record.Record) float64) (values []float64) {
 	}
 	return values
 }
-
-// TrainErr, TestErr and TrainLoss are numbers of a record, for [Row.Sample].
-func TrainErr(r record.Record) float64  { return r.TrainErr }
-func TestErr(r record.Record) float64   { return r.TestErr }
-func TrainLoss(r record.Record) float64 { return r.TrainLoss }
 
 // scale says at what size a study is run, and how many seeds of it are recorded.
 func (p *Profile) scale(study experiments.Study) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/plot/vg"
 
+	"ebsscgo/ablations"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
@@ -67,7 +68,7 @@ func TestCommittedNumbers(t *testing.T) {
 		name, _, _ := strings.Cut(folder, "-")
 		folders[folder] = profile(t, name)
 	}
-	_, err = report.WriteAll(results, folders, suite)
+	_, err = report.WriteAll(results, folders)
 	require.NoError(t, err)
 	for folder := range folders {
 		committed, now := files(t, filepath.Join(project, "results", folder)), files(t, filepath.Join(results, folder))
@@ -76,7 +77,7 @@ func TestCommittedNumbers(t *testing.T) {
 			require.True(t, now[name] == committed[name], "results/%s/%s is of other records: run ebssc report", folder, name)
 		}
 	}
-	weekend, err := report.Load(results, "weekend", profile(t, "weekend"), suite)
+	weekend, err := report.Load(results, "weekend", profile(t, "weekend"))
 	require.NoError(t, err)
 	quick := load(t, results)
 	table := weekend.Differences(study(t, "table"), quick)
@@ -110,7 +111,7 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	require.Contains(t, answer, "](figures/differences.svg)")
 	require.Contains(t, answer, "1000 training and 200 test images")
 	require.Less(t, strings.Index(rest, "figures/curves.svg"), strings.Index(rest, "figures/unroll.svg"))
-	smoke, err := report.Load(results, "smoke", profile(t, "smoke"), suite) // has no records
+	smoke, err := report.Load(results, "smoke", profile(t, "smoke")) // has no records
 	require.NoError(t, err)
 	both := load(t, results).Differences(study(t, "table"), smoke).Markdown()
 	require.Contains(t, both, "| quick: width 16, 4 epochs, 5 seeds | smoke: width 4, 4 epochs, 0 of 1 seed |")
@@ -156,9 +157,9 @@ func TestTrialsEnterNoTable(t *testing.T) {
 	before := write(t, results)
 	trials := []experiments.Overrides{{Epochs: 3}, {Width: 8}, {HeldOut: 100}, {Set: "crop=0"}, {Images: 500}}
 	for _, o := range trials {
-		save(t, results, recordtest.New(t, suite, "ssc-ebc67", "quick", 1, o))
+		save(t, results, recordtest.New(t, "ssc-ebc67", "quick", 1, o))
 	}
-	save(t, results, recordtest.New(t, suite, "ssc-ebc67", "quick", 6, experiments.Overrides{Seeds: 6}))
+	save(t, results, recordtest.New(t, "ssc-ebc67", "quick", 6, experiments.Overrides{Seeds: 6}))
 	after := write(t, results)
 	for _, name := range []string{"table.csv", "differences.csv", "claims.csv", "decodings.csv", "figures/curves.svg", "figures/differences.svg"} {
 		require.Equal(t, before[name], after[name], name)
@@ -175,7 +176,7 @@ func TestTrialsEnterNoTable(t *testing.T) {
 		require.Contains(t, section, "`"+differs+"`")
 	}
 	// The same run, planned by a command with flags, is the profile's own.
-	again := recordtest.New(t, suite, "relu-lc7", "quick", 2, experiments.Overrides{Seeds: 2})
+	again := recordtest.New(t, "relu-lc7", "quick", 2, experiments.Overrides{Seeds: 2})
 	save(t, results, again)
 	p := load(t, results)
 	require.False(t, p.Trial(p.Records[again.Run.ID()]))
@@ -202,15 +203,15 @@ func TestAllIsLoadedFirst(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "table")
 	both := map[string]experiments.Profile{"quick": profile(t, "quick"), "quick-mnist32": profile(t, "quick")}
-	r := recordtest.New(t, suite, "ssc-ebc67", "quick", 1, experiments.Overrides{})
+	r := recordtest.New(t, "ssc-ebc67", "quick", 1, experiments.Overrides{})
 	r.Decodings.Figures = []record.Figure{{File: "missing.png", SHA256: fmt.Sprintf("%x", sha256.Sum256(nil))}}
 	_, err := r.Save(filepath.Join(results, "quick-mnist32", record.Folder))
 	require.NoError(t, err)
-	_, err = report.WriteAll(results, both, suite)
+	_, err = report.WriteAll(results, both)
 	require.ErrorContains(t, err, "missing.png")
 	damaged := filepath.Join(results, "quick-mnist32", record.Folder, "relu-lc7-1-0123456789.json")
 	require.NoError(t, os.WriteFile(damaged, nil, 0o644))
-	_, err = report.WriteAll(results, both, suite)
+	_, err = report.WriteAll(results, both)
 	require.ErrorContains(t, err, damaged)
 	require.Empty(t, files(t, results))
 }
@@ -235,7 +236,7 @@ func TestHostileRecords(t *testing.T) {
 		require.Equal(t, "'"+hostile, row["command"])
 		require.Equal(t, "'"+hostile, row["dataset"])
 	}
-	save(t, results, recordtest.New(t, suite, "ssc-ebc17", "quick", 9, experiments.Overrides{Seeds: 9}))
+	save(t, results, recordtest.New(t, "ssc-ebc17", "quick", 9, experiments.Overrides{Seeds: 9}))
 	_, err := writeAll(t, results)
 	require.ErrorContains(t, err, "different data sets")
 	require.NotContains(t, err.Error(), "\n")
@@ -281,16 +282,16 @@ func TestHostileFiles(t *testing.T) {
 func TestFoldersAreRefused(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "unroll") // MNIST
-	one := save(t, results, recordtest.New(t, suite, "relu-lc7", "quick", 1, experiments.Overrides{}))
+	one := save(t, results, recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{}))
 	load(t, results)
-	other := recordtest.New(t, suite, "ssc-lc7", "quick", 1, experiments.Overrides{Epochs: 2})
+	other := recordtest.New(t, "ssc-lc7", "quick", 1, experiments.Overrides{Epochs: 2})
 	other.Run.Dataset.Name = "cifar10"
 	two := save(t, results, other)
-	_, err := report.Load(results, "quick", profile(t, "quick"), suite)
+	_, err := report.Load(results, "quick", profile(t, "quick"))
 	require.ErrorContains(t, err, one)
 	require.ErrorContains(t, err, two)
 	require.NotContains(t, err.Error(), "\n")
-	_, err = report.Load(results, "quick", profile(t, "smoke"), suite)
+	_, err = report.Load(results, "quick", profile(t, "smoke"))
 	require.ErrorContains(t, err, "profile")
 }
 
@@ -298,7 +299,7 @@ func TestFoldersAreRefused(t *testing.T) {
 func TestOtherImages(t *testing.T) {
 	results := t.TempDir()
 	for _, run := range []string{"relu-lc7", "crelu-lc7"} {
-		r := recordtest.New(t, suite, run, "quick", 1, experiments.Overrides{})
+		r := recordtest.New(t, run, "quick", 1, experiments.Overrides{})
 		r.Run.Dataset.Name = "mnist32"
 		save(t, results, r)
 	}
@@ -392,7 +393,7 @@ func TestPictures(t *testing.T) {
 func TestRuns(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "ablations")
-	r := recordtest.New(t, suite, "ssc-lc7-narrow-beta-0.01", "quick", 2, experiments.Overrides{HeldOut: 100, Epochs: 2, Set: "muon_rate=0.02;crop=0"})
+	r := recordtest.New(t, "ssc-lc7-narrow-beta-0.01", "quick", 2, experiments.Overrides{HeldOut: 100, Epochs: 2, Set: "muon_rate=0.02;crop=0"})
 	save(t, results, r)
 	require.NoError(t, os.MkdirAll(filepath.Join(results, "quick", "networks"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(results, "quick", "networks", r.Run.ID()+".npz"), nil, 0o644))
@@ -405,13 +406,13 @@ func TestRuns(t *testing.T) {
 // Every profile can be reported from any of its studies alone, trained or not.
 func TestEachStudyAlone(t *testing.T) {
 	for _, p := range experiments.Profiles {
-		for _, s := range suite.Of(p) {
+		for _, s := range ablations.Suite.Of(p) {
 			results := t.TempDir()
 			runs, err := experiments.Plan(s, p, recordtest.Dataset(s.Images), experiments.Overrides{})
 			require.NoError(t, err)
 			_, err = recordtest.Made(t, runs[0], 20, 30).Save(filepath.Join(results, "any", record.Folder))
 			require.NoError(t, err)
-			all, err := report.WriteAll(results, map[string]experiments.Profile{"any": p}, suite)
+			all, err := report.WriteAll(results, map[string]experiments.Profile{"any": p})
 			require.NoError(t, err)
 			require.Len(t, all["any"].Studies, 1)
 			require.Contains(t, all["any"].Table(s).Text(), runs[0].Profile)

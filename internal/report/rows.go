@@ -92,9 +92,9 @@ func (p *Profile) Table(study experiments.Study) Table {
 			parameters, width = count(row.Records[0].Parameters), count(row.Records[0].Run.Width())
 		}
 		t.Rows = append(t.Rows, []Cell{
-			text(row.Title), text(row.Name), mean(row.Sample(TrainLoss), 4), mean(row.Sample(TrainErr), 2), mean(row.Sample(TestErr), 2),
+			text(row.Title), text(row.Name), mean(row.Sample(experiments.TrainLoss), 4), mean(row.Sample(experiments.TrainErr), 2), mean(row.Sample(experiments.TestErr), 2),
 			parameters, paper(row.Paper.TrainErr), paper(row.Paper.TestErr), text(row.Paper.Params), text(seeds(row)), count(row.Planned),
-			width, mean(row.Sample(func(r record.Record) float64 { return r.Seconds }), 0),
+			width, mean(stats.SampleOf(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
 		})
 	}
 	return t.withoutEmpty()

@@ -31,7 +31,7 @@ const maxSize = 16 << 20
 // of them. They follow from the records and the pictures of decodings alone: the same give the same bytes. Everything is made in memory first, so
 // that a damaged record leaves all files as they are. Files of an earlier manifest that no record supports any more are removed, and no others. It
 // waits while another process writes the same reports.
-func WriteAll(results string, folders map[string]experiments.Profile, suite experiments.Suite) (written map[string]*Profile, err error) {
+func WriteAll(results string, folders map[string]experiments.Profile) (written map[string]*Profile, err error) {
 	written, files := map[string]*Profile{}, map[string]map[string][]byte{}
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		runs := filepath.Join(results, folder, record.Folder)
@@ -42,7 +42,7 @@ func WriteAll(results string, folders map[string]experiments.Profile, suite expe
 			return nil, fmt.Errorf("locking the reports in %s: %w; give another folder with --results", runs, locked)
 		}
 		defer lock.Unlock()
-		if written[folder], err = Load(results, folder, folders[folder], suite); err != nil {
+		if written[folder], err = Load(results, folder, folders[folder]); err != nil {
 			return nil, err
 		}
 		if locked != nil {

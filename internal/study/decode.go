@@ -11,6 +11,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"ebsscgo/ablations"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
@@ -87,7 +88,7 @@ func Open(ctx context.Context, o Options, folder string, r record.Record) (*Netw
 	if err != nil {
 		return nil, err
 	}
-	study, _, err := Suite.Experiment(r.Run.Experiment)
+	study, _, err := ablations.Suite.Experiment(r.Run.Experiment)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func Open(ctx context.Context, o Options, folder string, r record.Record) (*Netw
 	if images != study.Images {
 		runner.Set = runner.Set.Padded32()
 	}
-	switch here, there := runner.Dataset(), r.Run.Dataset; {
+	switch here, there := runner.Set.Dataset(), r.Run.Dataset; {
 	case dataset.Copies(here, there):
 		fmt.Fprintf(o.Out, "%s was trained on %s; it sees the same pictures here as %s, preprocessed as these are\n",
 			r.ID, dataset.Title(there.Name), dataset.Title(here.Name))
@@ -148,7 +149,7 @@ func (n *Network) Hypotheses(ctx context.Context, name string, original dataset.
 
 // title is a figure's: what it shows, and in a second line of which network.
 func (n *Network) title(format string, values ...any) string {
-	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", Suite.Title(n.run.Experiment),
+	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", ablations.Suite.Title(n.run.Experiment),
 		dataset.Title(n.run.Dataset.Name), n.run.Width(), n.run.TrainImages, n.run.Epochs, n.run.Seed)
 }
 

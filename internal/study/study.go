@@ -37,12 +37,9 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// Suite holds all studies, in the order in which they run and are reported.
-var Suite = slices.Concat(experiments.Studies, ablations.Studies)
-
 // Reported returns the studies that the paper reports.
 func Reported() experiments.Suite {
-	return slices.DeleteFunc(slices.Clone(Suite), func(s experiments.Study) bool { return s.Ablation })
+	return slices.DeleteFunc(slices.Clone(ablations.Suite), func(s experiments.Study) bool { return s.Ablation })
 }
 
 // Options say what is trained, on what, and where results go.
@@ -95,7 +92,7 @@ func Folders(results, of string) (map[string]experiments.Profile, error) {
 func Load(results, of string) (all []*report.Profile, err error) {
 	folders, err := Folders(results, of)
 	for _, name := range slices.Sorted(maps.Keys(folders)) {
-		p, err := report.Load(results, name, folders[name], Suite)
+		p, err := report.Load(results, name, folders[name])
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +214,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 		diverged, err = s.train(ctx, runs, missing)
 	}
 	if err == nil && s.Shard.Count == 0 {
-		reports, err = report.WriteAll(s.Results, folders, Suite)
+		reports, err = report.WriteAll(s.Results, folders)
 	}
 	return reports, diverged, err
 }
@@ -236,7 +233,7 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 	work := func(run experiments.Run) int64 { return max(1, int64(run.Work())) }
 	for _, study := range studies {
 		runner, first, before := s.Runners[study.Images], len(planned), missing
-		runs, err := experiments.Plan(study, profile, runner.Dataset(), s.Overrides)
+		runs, err := experiments.Plan(study, profile, runner.Set.Dataset(), s.Overrides)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -263,7 +260,7 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
-			Name:  fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), Suite.Title(run.Experiment), run.Seed),
+			Name:  fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), ablations.Suite.Title(run.Experiment), run.Seed),
 			Later: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
 		}
 		if _, ok := recorded[run.ID()]; !ok {

@@ -208,7 +208,8 @@ const Networks = "networks"
 // runName is the array of a network's file that holds the run's description.
 const runName = "run"
 
-// maxNetworkSize is the size in bytes of the largest file that is taken for a network or a checkpoint.
+// maxNetworkSize is the size in bytes of the largest file that is taken for a network or a checkpoint: Adam's, with two moments beside each of
+// ebssc.MaxParameters, is smaller.
 const maxNetworkSize = 1 << 30
 
 // NetworkFile is the file of a run's trained network; folder is that of the profile's results.

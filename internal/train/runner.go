@@ -51,11 +51,6 @@ type Place struct {
 	Later float64
 }
 
-// Dataset describes the data set to experiments.Plan.
-func (r *Runner) Dataset() experiments.Dataset {
-	return experiments.Dataset{Name: r.Set.Name, SHA256: r.Set.SHA256, Train: r.Set.Train.Len(), Test: r.Set.Test.Len()}
-}
-
 // labelled holds preprocessed images on the device, and their labels.
 type labelled struct {
 	*mldataset.InMemoryDataset

@@ -218,7 +218,7 @@ func (s *trainingRun) pause() error {
 func (s *trainingRun) endEpoch() error {
 	point := s.point()
 	if s.run.Traced {
-		train, test, err := s.evaluateBoth(tracedImages)
+		train, test, err := s.evaluateBoth(record.TracedImages)
 		if err != nil && s.ctx.Err() != nil {
 			return errors.Join(s.pause(), err)
 		}
@@ -269,9 +269,6 @@ func (s *trainingRun) left(step int, one time.Duration) string {
 	}
 	return text
 }
-
-// tracedImages is how many training images a traced run is measured on after each epoch.
-const tracedImages = 10_000
 
 // evaluation is what a model does on images: its error rate in percent, its log-loss and the penalty of its variables in nats, and its scores.
 type evaluation struct {

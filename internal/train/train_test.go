@@ -68,7 +68,7 @@ func plan(t testing.TB, e experiments.Experiment, set *dataset.Set, epochs int, 
 	study := experiments.Study{Name: "test", Experiments: []experiments.Experiment{e}}
 	scale := experiments.Scale{Width: 4, Epochs: epochs, Seeds: 1, Change: func(h *experiments.Hyper) { h.Batch, h.Dropout = 20, 0.1 }}
 	runs, err := experiments.Plan(study, experiments.Profile{Name: "test", Scales: map[string]experiments.Scale{"test": scale}},
-		(&train.Runner{Set: set}).Dataset(), o)
+		set.Dataset(), o)
 	require.NoError(t, err)
 	return runs[0]
 }
@@ -172,7 +172,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	*train.Silence = -1 // a line after each step
 	run, _ := small(t, 4)
 	set := madeSet(16, 3, 400, 200)
-	run.Dataset, run.TrainImages, run.TestImages = (&train.Runner{Set: set}).Dataset(), 400, 200
+	run.Dataset, run.TrainImages, run.TestImages = set.Dataset(), 400, 200
 	runner, log := newRunner(set, t.TempDir())
 	runner.Backend = xla
 	var seen []record.Epoch

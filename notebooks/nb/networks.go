@@ -15,6 +15,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/janpfeifer/gonb/gonbui"
 
+	"ebsscgo/ablations"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
@@ -48,7 +49,7 @@ func Data(which experiments.Images) *dataset.Set {
 // Reports returns the verified records of a profile, sorted into what its reports show, and one of its studies. They are of the images that are
 // here, or else of those of the committed results. Where the study has no record, it ends the cell with a line that says how to train it.
 func Reports(profile, name string) (*report.Profile, experiments.Study) {
-	named, s := Must(experiments.FindProfile(profile)), Must(study.Suite.Study(name))
+	named, s := Must(experiments.FindProfile(profile)), Must(ablations.Suite.Study(name))
 	images := dataset.MNIST32Name // where CIFAR-10 could not be downloaded when the notebooks were started
 	if set := Must(dataset.Local(s.Images, "")); set != nil {
 		images = set.Name
@@ -65,7 +66,7 @@ func Reports(profile, name string) (*report.Profile, experiments.Study) {
 // reports are the folders of a profile that have records of a study: that of the images of a name, then that of the committed results.
 func reports(profile experiments.Profile, s experiments.Study, images string) (found []*report.Profile) {
 	for _, folder := range slices.Compact([]string{dataset.Folder(profile.Name, images), profile.Name}) {
-		if p := Must(report.Load(results, folder, profile, study.Suite)); len(p.Rows(s)) > 0 {
+		if p := Must(report.Load(results, folder, profile)); len(p.Rows(s)) > 0 {
 			found = append(found, p)
 		}
 	}
@@ -84,9 +85,8 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 			chart.Curves[i] = LearningCurve(e.Title, epochs)
 			show(Must(chart.Draw()), place)
 		}
-		runner := start(alone(e).Images)
-		r := trained(runner, study.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, alone(e))
-		runner.Backend.Finalize()
+		s := alone(e)
+		r := trained(Data(s.Images), study.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, s)
 		grow(r.Run, r.Curve)
 		records = append(records, r)
 	}
@@ -104,9 +104,9 @@ func LearningCurve(name string, epochs []record.Epoch) plot.Curve {
 
 // alone is the study of an experiment with no other. One's own experiment is of the table's scale, or of that of the study of digits.
 func alone(e experiments.Experiment) experiments.Study {
-	s, _, err := study.Suite.Experiment(e.Name)
+	s, _, err := ablations.Suite.Experiment(e.Name)
 	if err != nil {
-		s = Must(study.Suite.Study(map[int]string{1: "unroll", 3: "table"}[e.Network(1).Channels]))
+		s = Must(ablations.Suite.Study(map[int]string{1: "unroll", 3: "table"}[e.Network(1).Channels]))
 	}
 	e.Decoded = false // cells decode
 	s.Experiments = []experiments.Experiment{e}
@@ -122,30 +122,30 @@ func start(images experiments.Images) *train.Runner {
 }
 
 // trained is the record of a study's only run, with one seed, which it trains unless that is done.
-func trained(runner *train.Runner, o study.Options, s experiments.Study) record.Record {
+func trained(set *dataset.Set, o study.Options, s experiments.Study) record.Record {
 	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = own, 1, 1, 1, io.Discard // a chart shows progress
-	run := Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)), runner.Dataset(), o.Overrides))[0]
+	run := Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)), set.Dataset(), o.Overrides))[0]
 	reports, diverged, err := study.Run(context.Background(), o, experiments.Suite{s})
 	Check(errors.Join(diverged, err))
-	return reports[dataset.Folder(o.Profile, runner.Set.Name)].Records[run.ID()]
+	return reports[dataset.Folder(o.Profile, set.Name)].Records[run.ID()]
 }
 
 // Trained returns the trained network of a declared experiment with its record, and a runner on its images: of the profile's recorded run, if
 // its network is here, too. Otherwise it trains a small network at profile smoke, once.
 func Trained(name string) (*train.Runner, record.Record, *model.Store) {
-	_, e, err := study.Suite.Experiment(name)
+	_, e, err := ablations.Suite.Experiment(name)
 	Check(err)
 	s := alone(e)
 	runner := start(s.Images)
 	for _, p := range reports(Profile(), s, runner.Set.Name) {
 		for _, r := range p.Rows(s)[0].Records {
 			store, err := train.LoadNetwork(r, p.Folder)
-			if set := r.Run.Dataset; err == nil && (set == runner.Dataset() || dataset.Copies(set, runner.Dataset())) {
+			if set := r.Run.Dataset; err == nil && (set == runner.Set.Dataset() || dataset.Copies(set, runner.Set.Dataset())) {
 				return runner, r, store
 			}
 		}
 	}
-	r := trained(runner, study.Options{Profile: "smoke"}, s)
+	r := trained(runner.Set, study.Options{Profile: "smoke"}, s)
 	return runner, r, Must(train.LoadNetwork(r, filepath.Join(own, dataset.Folder("smoke", runner.Set.Name))))
 }
 
