@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the files in this folder as far as one machine goes: slurm.sh under a slurmctld and two slurmd of its own, with ten runs
 # of which four are stopped, each in another way, and kubernetes.yaml against the API's schema and by its command. The reports of
-# the merged records must be those of one process that trains the same runs. About a quarter of an hour on two cores, 8 GB of memory.
+# the merged records must be those of one process that trains the same runs. Five minutes on two cores, 8 GB of memory.
 #
 #   experiments/cluster/test.sh [--data FOLDER]     # CIFAR-10 (or $EBSSC_DATA), else downloaded
 #
