@@ -9,17 +9,14 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Studies are all studies of the package, in the order in which they run: the ablations with their base rows, and rows of the table with the paper's
-// optimizer, Adam, at the scale of the table, each beside the one before it. Do the differences between rows hang on the optimizer?
-var Studies = experiments.Suite{
+// Suite holds all studies in the order in which they run and are reported: the paper's, the ablations with their base rows, and rows of the table with
+// its optimizer, Adam, at the table's scale, each beside the one before it. Do the differences between rows hang on the optimizer?
+var Suite = slices.Concat(experiments.Studies, experiments.Suite{
 	{Name: "ablations", About: "rows of the table with one thing changed", Images: experiments.CIFAR10, Ablation: true,
 		Experiments: slices.Concat(rows("-base"), inSource, ours), Claims: claims},
 	{Name: "optimizer", About: "rows of the table with the paper's optimizer, Adam", Images: experiments.CIFAR10, Ablation: true,
 		Experiments: withAdam()},
-}
-
-// Suite holds all studies, the paper's before those of this package, in the order in which they run and are reported.
-var Suite = slices.Concat(experiments.Studies, Studies)
+})
 
 // rows are rows of the table, with a suffix to their names and without a base.
 func rows(suffix string) (rows []experiments.Experiment) {

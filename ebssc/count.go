@@ -25,26 +25,23 @@ const MaxParameters = 1 << 26
 // Count counts the network's parameters from its description; it builds no graph. More than [MaxParameters] are an error.
 func (n Network) Count() (count Count, err error) {
 	variables, err := n.Shapes()
+	total := 0.0
 	for name, dims := range variables {
-		product := 1.0
+		size := 1.0
 		for _, dim := range dims {
-			product *= math.Abs(float64(dim)) // which a product of large sizes may have turned
+			size *= math.Abs(float64(dim)) // which a product of large sizes may have turned
 		}
-		if product > MaxParameters {
-			return Count{}, fmt.Errorf("%s has %.3g numbers: a network may have %d at most, take a smaller width", name, product, MaxParameters)
+		if total += size; total > MaxParameters {
+			return Count{}, fmt.Errorf("more than %d parameters: take a smaller width", MaxParameters)
 		}
-		size := int(product)
 		switch {
 		case strings.HasSuffix(name, "/dictionary"):
-			count.Dictionary += size
+			count.Dictionary += int(size)
 		case len(dims) > 1: // LC's weights or ŵ_y
-			count.Classifier += size
+			count.Classifier += int(size)
 		default: // b or β
-			count.Offsets += size
+			count.Offsets += int(size)
 		}
-	}
-	if count.Total() > MaxParameters {
-		return Count{}, fmt.Errorf("%d parameters: a network may have %d at most, take a smaller width", count.Total(), MaxParameters)
 	}
 	return count, err
 }

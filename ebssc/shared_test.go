@@ -84,7 +84,7 @@ func tiny(row experiments.Architecture, width int) ebssc.Network {
 
 // rowNamed is the declared experiment of that name.
 func rowNamed(t require.TestingT, name string) experiments.Experiment {
-	_, row, err := append(slices.Clone(experiments.Studies), ablations.Studies...).Experiment(name)
+	_, row, err := ablations.Suite.Experiment(name)
 	require.NoError(t, err)
 	return row
 }

@@ -20,12 +20,6 @@ import (
 	"ebsscgo/internal/study"
 )
 
-// runFlags are the flags of `ebssc run`.
-type runFlags struct {
-	study.Options
-	only []string
-}
-
 func runCommand() *cobra.Command {
 	run := &cobra.Command{
 		Use:   "run",
@@ -35,7 +29,8 @@ func runCommand() *cobra.Command {
 			"run's result identifies it: a changed hyperparameter makes another run, a trial, which never takes the place of\n" +
 			"the profile's own run in a report. `ebssc runs` lists both.",
 	}
-	commands := []*cobra.Command{runStudies("all", "all that the paper reports", study.Reported())}
+	reported := slices.DeleteFunc(slices.Clone(ablations.Suite), func(s experiments.Study) bool { return s.Ablation })
+	commands := []*cobra.Command{runStudies("all", "all that the paper reports", reported)}
 	for _, s := range ablations.Suite {
 		commands = append(commands, runStudies(s.Name, s.About+", on "+string(s.Images), experiments.Suite{s}))
 	}
@@ -44,7 +39,8 @@ func runCommand() *cobra.Command {
 
 // runStudies is the command that runs some studies.
 func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
-	var flags runFlags
+	var o study.Options
+	var only []string
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: "Train " + about,
@@ -57,56 +53,56 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 					return fmt.Errorf("--%s %d is out of range: leave it out, or choose at least 1", name, value)
 				}
 			}
-			if cmd.Flags().Changed("only") && len(flags.only) == 0 {
+			if cmd.Flags().Changed("only") && len(only) == 0 {
 				return errors.New("--only names no experiment: leave it out for all")
 			}
-			return flags.run(cmd.Context(), cmd.OutOrStdout(), studies)
+			return run(cmd.Context(), cmd.OutOrStdout(), o, only, studies)
 		},
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		cmd.Root().HelpFunc()(cmd, args)
-		profile, _ := experiments.FindProfile(flags.Profile) // what is no profile has the recipe's values
+		profile, _ := experiments.FindProfile(o.Profile) // what is no profile has the recipe's values
 		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "\nHyperparameters for --set, with the values of study %s at profile %s; experiments differ:\n", studies[0].Name, flags.Profile)
+		fmt.Fprintf(w, "\nHyperparameters for --set, with the values of study %s at profile %s; experiments differ:\n", studies[0].Name, o.Profile)
 		for _, row := range experiments.Recipe.Changed(profile.Scales[studies[0].Name].Change).Describe() {
 			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
 		}
 		w.Flush()
 	})
-	profileFlag(cmd, &flags.Profile)
-	dataFlag(cmd, &flags.Data)
-	resultsFlag(cmd, &flags.Results)
+	profileFlag(cmd, &o.Profile)
+	dataFlag(cmd, &o.Data)
+	resultsFlag(cmd, &o.Results)
 	f := cmd.Flags()
-	f.IntVar(&flags.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
-	f.IntVar(&flags.Epochs, "epochs", 0, "number of epochs (default: the profile's)")
-	f.IntVar(&flags.Width, "width", 0, "number of filters of the first block (default: the profile's)")
-	f.IntVar(&flags.Images, "images", 0, "number of training images, from the first (default: the profile's)")
-	f.IntVar(&flags.HeldOut, "held-out", 0, "measure on this many held-out training images, not on the test set, to choose hyperparameters")
-	f.StringVar(&flags.Overrides.Set, "set", "", "hyperparameters, as \"name=value;name=value\"")
-	f.StringSliceVar(&flags.only, "only", nil, "names of the experiments to train (default: all)")
-	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best available one)")
-	f.IntVar(&flags.Devices, "devices", 1, "number of the backend's devices that share each training batch (cpu has any number, for tests)")
-	f.IntVar(&flags.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the cores, all share a GPU")
-	f.Func("shard", "train one part of all runs, such as 3/10, and write their records alone (see experiments/cluster)", flags.Shard.Set)
+	f.IntVar(&o.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
+	f.IntVar(&o.Epochs, "epochs", 0, "number of epochs (default: the profile's)")
+	f.IntVar(&o.Width, "width", 0, "number of filters of the first block (default: the profile's)")
+	f.IntVar(&o.Images, "images", 0, "number of training images, from the first (default: the profile's)")
+	f.IntVar(&o.HeldOut, "held-out", 0, "measure on this many held-out training images, not on the test set, to choose hyperparameters")
+	f.StringVar(&o.Set, "set", "", "hyperparameters, as \"name=value;name=value\"")
+	f.StringSliceVar(&only, "only", nil, "names of the experiments to train (default: all)")
+	f.StringVar(&o.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best available one)")
+	f.IntVar(&o.Devices, "devices", 1, "number of the backend's devices that share each training batch (cpu has any number, for tests)")
+	f.IntVar(&o.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the cores, all share a GPU")
+	f.Func("shard", "train one part of all runs, such as 3/10, and write their records alone (see experiments/cluster)", o.Shard.Set)
 	return cmd
 }
 
-// run trains the experiments that the flags select, and prints their tables and where all of it stands.
-func (flags *runFlags) run(ctx context.Context, stdout io.Writer, studies experiments.Suite) (err error) {
-	flags.Out, flags.Terminal = stdout, term.IsTerminal(int(os.Stdout.Fd()))
-	for _, name := range flags.only {
+// run trains the experiments that only names, or all, and prints their tables and where all of it stands.
+func run(ctx context.Context, stdout io.Writer, o study.Options, only []string, studies experiments.Suite) (err error) {
+	o.Out, o.Terminal = stdout, term.IsTerminal(int(os.Stdout.Fd()))
+	for _, name := range only {
 		owner, _, err := ablations.Suite.Experiment(name)
 		if _, other := studies.Study(owner.Name); err == nil && other != nil {
 			return fmt.Errorf("%s is an experiment of study %s: ebssc run %[2]s --only %[1]s", name, owner.Name)
 		}
 	}
-	if studies, err = studies.Only(flags.only); err != nil {
+	if studies, err = studies.Only(only); err != nil {
 		return err
 	}
-	if profile, err := experiments.FindProfile(flags.Profile); err == nil && len(flags.only) == 0 && len(studies) > 1 {
+	if profile, err := experiments.FindProfile(o.Profile); err == nil && len(only) == 0 && len(studies) > 1 {
 		studies = studies.Of(profile)
 	}
-	reports, diverged, err := study.Run(ctx, flags.Options, studies)
+	reports, diverged, err := study.Run(ctx, o, studies)
 	for _, folder := range slices.Sorted(maps.Keys(reports)) {
 		p := reports[folder]
 		for _, s := range studies {

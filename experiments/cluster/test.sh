@@ -140,7 +140,7 @@ profile() { find "$1" -maxdepth 1 -name 'smoke*' 2>/dev/null; }
 log() { echo "$pack/slurm-${job}_$1.log"; }
 
 # epochs is the number of epochs that a task has finished, as its log says.
-epochs() { grep -c ': epoch ' "$(log "$1")"; }
+epochs() { grep -cE ': epoch [0-9]+ of [0-9]+: ' "$(log "$1")"; }
 
 # in_training says whether a task's run has a checkpoint and no record.
 in_training() {

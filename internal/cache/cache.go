@@ -85,17 +85,14 @@ func elsewhere(err error) error {
 // makeFolder makes a folder, and checks that as many bytes can be written to it.
 func makeFolder(dir string, bytes uint64) error {
 	var disk unix.Statfs_t
-	err := os.MkdirAll(dir, 0o755)
-	if err == nil {
-		err = cmp.Or(unix.Access(dir, unix.W_OK), unix.Statfs(dir, &disk))
-	}
+	err := cmp.Or(os.MkdirAll(dir, 0o755), unix.Access(dir, unix.W_OK), unix.Statfs(dir, &disk))
 	if err == nil && disk.Blocks > 0 && disk.Bavail*uint64(disk.Bsize) < bytes { // some network disks count no blocks
 		err = syscall.ENOSPC
 	}
 	if err != nil {
-		return explain(fmt.Errorf("writing to %s: %w", dir, err))
+		err = explain(fmt.Errorf("writing to %s: %w", dir, err))
 	}
-	return nil
+	return err
 }
 
 // LoadOrMake returns what load finds at kind/name in the cache folder, where no other user can change it. If that is nothing, a zero T, create makes
@@ -115,7 +112,7 @@ func LoadOrMake[T comparable](ctx context.Context, kind, name string, load func(
 	if !missing() {
 		return found, err
 	}
-	lock, err := lock(ctx, filepath.Base(kind)+"-"+name)
+	lock, err := lock(ctx, dir, filepath.Base(kind)+"-"+name)
 	if err != nil {
 		return nothing, fmt.Errorf("%s %s is not in the cache: %w", kind, name, err)
 	}
@@ -132,22 +129,19 @@ func LoadOrMake[T comparable](ctx context.Context, kind, name string, load func(
 	return found, err
 }
 
-// lock waits for the lock of a name, which becomes a file name. It excludes other processes with the same cache folder, and other goroutines of
-// this one. The kernel releases the lock of a process that dies.
-func lock(ctx context.Context, name string) (*flock.Flock, error) {
-	dir, err := Locate()
-	if err == nil {
-		err = makeFolder(filepath.Join(dir, "locks"), 1<<12)
-	}
-	if err != nil {
+// lock waits for the lock of a name, which becomes a file name, in the cache folder. It excludes other processes with the same one, and other
+// goroutines of this one. The kernel releases the lock of a process that dies.
+func lock(ctx context.Context, dir, name string) (*flock.Flock, error) {
+	file := filepath.Join(dir, "locks", name+".lock")
+	if err := makeFolder(filepath.Dir(file), 1<<12); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(dir, "locks", name+".lock")
 	lock := flock.New(file, flock.SetPermissions(0o644))
 	if ok, err := lock.TryLock(); err == nil && !ok {
 		fmt.Fprintf(os.Stderr, "waiting for another run, which holds %s\n", file)
 	}
 	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
+		lock.Close() // which the first try may have got
 		return nil, explain(fmt.Errorf("waiting for the lock %s: %w", file, err))
 	}
 	return lock, nil

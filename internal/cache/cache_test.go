@@ -41,7 +41,7 @@ func TestLocate(t *testing.T) {
 func TestErrors(t *testing.T) {
 	refused := func(t *testing.T, contains ...string) {
 		t.Helper()
-		_, err := lock(t.Context(), "name")
+		_, err := LoadOrMake(t.Context(), "kind", "name", func(string) string { return "" }, func(string) error { return nil })
 		requireOneLine(t, err, contains...)
 		require.ErrorIs(t, err, ErrUnusable)
 	}
@@ -161,7 +161,7 @@ func TestLoadOrMake(t *testing.T) {
 	all.Wait()
 	require.EqualValues(t, 1, made.Load())
 
-	held, err := lock(t.Context(), "kind-held")
+	held, err := lock(t.Context(), os.Getenv(EnvVar), "kind-held")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -1,10 +1,10 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,12 +74,9 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 
 // save writes a whitening: the SHA-256 of what follows, then the mean and the two matrices in little-endian.
 func (w *Whitening) save(file string) error {
-	values, err := binary.Append(nil, binary.LittleEndian, w.values)
-	if err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755)); err != nil {
-		return err
-	}
+	values, _ := binary.Append(nil, binary.LittleEndian, w.values) // numbers always fit
 	sum := sha256.Sum256(values)
-	return safefile.Write(file, append(sum[:], values...))
+	return cmp.Or(os.MkdirAll(filepath.Dir(file), 0o755), safefile.Write(file, append(sum[:], values...)))
 }
 
 // loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing or damaged.
@@ -90,9 +87,7 @@ func loadWhitening(file string, d int) *Whitening {
 	if err != nil || len(content) != size || sha256.Sum256(content[sha256.Size:]) != [sha256.Size]byte(content) {
 		return nil
 	}
-	if _, err := binary.Decode(content[sha256.Size:], binary.LittleEndian, values); err != nil {
-		return nil
-	}
+	binary.Decode(content[sha256.Size:], binary.LittleEndian, values) // of just that size
 	return &Whitening{d, values}
 }
 

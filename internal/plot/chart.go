@@ -46,10 +46,8 @@ func At(x float64, values ...float64) Point {
 // maxMarkers is the number of points up to which each has a marker, and a tick of the axis; more would overlap.
 const maxMarkers = 12
 
-// Draw draws each curve as a line through the means and, if values differ, a translucent band from minimum to maximum.
-func (c Chart) Draw() (Figure, error) { return Charts(c) }
-
-// Charts draws charts one below the other.
+// Charts draws charts one below the other: each curve as a line through the means and, if values differ, a translucent band from minimum to
+// maximum.
 func Charts(charts ...Chart) (Figure, error) {
 	var panels [][]*plot.Plot
 	for _, c := range charts {
@@ -59,7 +57,7 @@ func Charts(charts ...Chart) (Figure, error) {
 		}
 		panels = append(panels, []*plot.Plot{p})
 	}
-	return tiles(560, vg.Length(340*len(charts)), panels), nil
+	return Panels(560, vg.Length(340*len(charts)), panels), nil
 }
 
 func (c Chart) panel() (*plot.Plot, error) {
@@ -69,10 +67,11 @@ func (c Chart) panel() (*plot.Plot, error) {
 		curve.addBand(p, Hue(i))
 	}
 	for i, curve := range c.Curves {
-		if err := curve.addLine(p, Hue(i)); err != nil {
-			return nil, fmt.Errorf("drawing %s: %w", curve.Name, err)
-		}
+		curve.addLine(p, Hue(i))
 		for _, point := range curve.Points {
+			if err := plotter.CheckFloats(point.X, point.Mean); err != nil {
+				return nil, fmt.Errorf("drawing %s: %w", curve.Name, err)
+			}
 			places = append(places, point.X)
 		}
 	}
@@ -107,17 +106,16 @@ func (c Curve) addBand(p *plot.Plot, hue color.NRGBA) {
 }
 
 // addLine adds the line through the means, with markers up to maxMarkers points.
-func (c Curve) addLine(p *plot.Plot, hue color.Color) error {
+func (c Curve) addLine(p *plot.Plot, hue color.Color) {
 	var means plotter.XYs
 	for _, point := range c.Points {
 		means = append(means, plotter.XY{X: point.X, Y: point.Mean})
 	}
-	line, err := AddLine(p, means, hue, 1.6)
-	if err == nil && len(means) <= maxMarkers {
+	line := AddLine(p, means, hue, 1.6)
+	if len(means) <= maxMarkers {
 		p.Add(dots(means, hue, 2.2))
 	}
-	if err == nil && c.Name != "" {
+	if c.Name != "" {
 		p.Legend.Add(printable(c.Name), line)
 	}
-	return err
 }

@@ -22,7 +22,7 @@ func chart(spread float64) plot.Chart {
 
 // svg renders a chart as SVG, which must be well-formed.
 func svg(t *testing.T, c plot.Chart) string {
-	figure, err := c.Draw()
+	figure, err := plot.Charts(c)
 	require.NoError(t, err)
 	text, err := figure.SVG()
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestChartLabels(t *testing.T) {
 	}
 	zero := chart(0)
 	zero.Log, zero.Curves[0].Points[2].Low = true, 0
-	_, err := zero.Draw()
+	_, err := plot.Charts(zero)
 	require.ErrorContains(t, err, "logarithmic")
 }
 
@@ -78,6 +78,7 @@ func TestTicks(t *testing.T) {
 		{-3, 3, []string{"−3", "−2", "−1", "0", "1", "2", "3"}},
 		{0.01, 0.31, []string{"0.05", "0.1", "0.15", "0.2", "0.25", "0.3"}},
 		{-0.2, 0.3, []string{"−0.2", "−0.1", "0", "0.1", "0.2", "0.3"}},
+		{88.65, 88.65000000000002, []string{"88.65", "88.65", "88.65", "88.65", "88.65"}}, // ends, though a step is lost
 	} {
 		var labels []string
 		for _, tick := range plot.Plot("", "", "").Y.Tick.Marker.Ticks(c.low, c.high) {
@@ -106,12 +107,12 @@ func TestChartMarks(t *testing.T) {
 // The same input renders to the same bytes: figures carry no time, no random names, and no order of a map.
 func TestFiguresAreDeterministic(t *testing.T) {
 	for name, draw := range map[string]func() (plot.Figure, error){
-		"chart": chart(0.1).Draw,
+		"chart": func() (plot.Figure, error) { return plot.Charts(chart(0.1)) },
 		"dots": func() (plot.Figure, error) {
 			return plot.Dots{Title: "title", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{
 				{Name: "first", Points: []plot.Point{{Mean: 1, Low: 0, High: 2}, plot.At(1, 3)}},
 				{Name: "second", Hollow: true, Points: []plot.Point{plot.At(0, 2), plot.At(1, -1)}},
-			}, Zero: true}.Draw()
+			}, Zero: true}.Draw(), nil
 		},
 		"grid": func() (plot.Figure, error) {
 			tile := plot.Tile{Caption: "caption", Picture: plot.Map([]float64{-1, 0.3, 0, 1}, 2, 2, 1), Strong: true}

@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"fmt"
 	"image/color"
 
 	"gonum.org/v1/plot"
@@ -22,7 +21,7 @@ type Dots struct {
 }
 
 // Draw draws the plot.
-func (d Dots) Draw() (Figure, error) {
+func (d Dots) Draw() Figure {
 	p, last := Plot(d.Title, d.X, ""), float64(len(d.Rows)-1)
 	width, labels := vg.Length(0), plot.ConstantTicks(nil)
 	for i, name := range d.Rows {
@@ -30,9 +29,7 @@ func (d Dots) Draw() (Figure, error) {
 		width = max(width, p.Y.Tick.Label.Width(printable(name)))
 	}
 	if d.Zero {
-		if _, err := AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: last + 0.6}}, color.Gray{0x80}, 1); err != nil {
-			return Figure{}, fmt.Errorf("drawing the line at zero: %w", err)
-		}
+		AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: last + 0.6}}, color.Gray{0x80}, 1)
 	}
 	for i, c := range d.Curves {
 		var means plotter.XYs
@@ -40,9 +37,7 @@ func (d Dots) Draw() (Figure, error) {
 			y := last - point.X + 0.26*(float64(len(d.Curves)-1)/2-float64(i))
 			means = append(means, plotter.XY{X: point.Mean, Y: y})
 			if point.Low < point.High {
-				if _, err := AddLine(p, plotter.XYs{{X: point.Low, Y: y}, {X: point.High, Y: y}}, Hue(i), 1.5); err != nil {
-					return Figure{}, fmt.Errorf("drawing %s: %w", c.Name, err)
-				}
+				AddLine(p, plotter.XYs{{X: point.Low, Y: y}, {X: point.High, Y: y}}, Hue(i), 1.5)
 			}
 		}
 		glyphs := []plot.Thumbnailer{dots(means, Hue(i), 4)}
@@ -59,5 +54,5 @@ func (d Dots) Draw() (Figure, error) {
 	p.Y.Tick.Marker, p.Y.Min, p.Y.Max = labels, -0.6, last+0.6
 	margin := (p.X.Max - p.X.Min) / 25 // so that no interval ends where the axis does
 	p.X.Min, p.X.Max = p.X.Min-margin, p.X.Max+margin
-	return Row(400+width, vg.Length(150+32*last), p), nil // a title in three lines, the axis and its label take 115
+	return Panels(400+width, vg.Length(150+32*last), [][]*plot.Plot{{p}}) // a title in three lines, the axis and its label take 115
 }

@@ -26,31 +26,26 @@ type Figure struct {
 	Draw func(canvas draw.Canvas)
 }
 
-// pngDPI is the resolution of PNG files: two pixels a point, for screens of double density.
-const pngDPI = 144
-
-// PNG renders the figure as pixels.
+// PNG renders the figure as pixels: two a point, for screens of double density.
 func (f Figure) PNG() ([]byte, error) {
-	canvas := vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(pngDPI))
-	f.Draw(draw.New(canvas))
-	var content bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&content); err != nil {
-		return nil, fmt.Errorf("rendering a PNG: %w", err)
-	}
-	return content.Bytes(), nil
+	return f.render(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(144))})
 }
 
 // SVG renders the figure as vectors.
 func (f Figure) SVG() ([]byte, error) {
-	canvas := vgsvg.New(f.Width, f.Height)
+	content, err := f.render(vgsvg.New(f.Width, f.Height))
+	// Most readers lack the Liberation fonts; the fallbacks have the same metrics.
+	return bytes.ReplaceAll(content, []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), err
+}
+
+func (f Figure) render(canvas vg.CanvasWriterTo) ([]byte, error) {
 	f.Draw(draw.New(canvas))
 	var content bytes.Buffer
 	if _, err := canvas.WriteTo(&content); err != nil {
-		return nil, fmt.Errorf("rendering an SVG: %w", err)
+		return nil, fmt.Errorf("rendering a figure: %w", err)
 	}
-	// Most readers lack the Liberation fonts; the fallbacks have the same metrics.
-	return bytes.ReplaceAll(content.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), nil
+	return content.Bytes(), nil
 }
 
 // Plot returns an empty plot with a grid, in the fonts of all figures.
@@ -71,31 +66,22 @@ func Plot(title, x, y string) *plot.Plot {
 }
 
 // AddLine adds a line of that width in points to a plot.
-func AddLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length) (*plotter.Line, error) {
-	line, err := plotter.NewLine(points)
-	if err != nil {
-		return nil, err
-	}
-	line.Color, line.Width = hue, width
+func AddLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length) *plotter.Line {
+	line := &plotter.Line{XYs: points, LineStyle: draw.LineStyle{Color: hue, Width: width}}
 	p.Add(line)
-	return line, nil
+	return line
 }
 
 func dots(points plotter.XYs, hue color.Color, radius vg.Length) *plotter.Scatter {
 	return &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: hue, Radius: radius, Shape: draw.CircleGlyph{}}}
 }
 
-// Row returns the figure of plots side by side with aligned axes and a margin, of that total size in points. A plot's legend stands
-// to the right of the plot, which it would cover inside.
-func Row(width, height vg.Length, plots ...*plot.Plot) Figure {
-	return tiles(width, height, [][]*plot.Plot{plots})
-}
-
 // margin around plots, in points.
 const margin = 10
 
-// tiles is [Row] for rows of plots, one below the other.
-func tiles(width, height vg.Length, rows [][]*plot.Plot) Figure {
+// Panels returns the figure of plots in rows, with aligned axes and a margin, of that total size in points. A plot's legend stands to
+// the right of the plot, which it would cover inside.
+func Panels(width, height vg.Length, rows [][]*plot.Plot) Figure {
 	legends := map[*plot.Plot]plot.Legend{}
 	for _, p := range slices.Concat(rows...) {
 		legends[p], p.Legend = p.Legend, plot.NewLegend()
@@ -142,8 +128,9 @@ func decimalTicks(low, high float64) []plot.Tick {
 	}
 	const slack = 1e-9 // in floating point 3 · 0.1 > 0.3
 	var values []float64
-	for i := math.Ceil(low/step - slack); i <= high/step+slack; i++ {
-		values = append(values, i*step+0) // −0 becomes 0
+	first := math.Ceil(low/step - slack)
+	for i := 0.0; i <= 6 && first+i <= high/step+slack; i++ { // at most 6: far from 0 a step may be lost in rounding
+		values = append(values, (first+i)*step+0) // −0 becomes 0
 	}
 	return ticksAt(values)
 }

@@ -77,9 +77,7 @@ func TestDots(t *testing.T) {
 	dots := plot.Dots{Title: "title\nsubtitle", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{{}}}
 	draw := func(points ...plot.Point) plot.Figure {
 		dots.Curves[0].Points = points
-		figure, err := dots.Draw()
-		require.NoError(t, err)
-		return figure
+		return dots.Draw()
 	}
 	ink := func(points ...plot.Point) float64 { return drawn(t, draw(points...))(plot.Hue(0)) }
 	one, both := ink(plot.At(0, 1)), ink(plot.At(0, 1), plot.At(1, 2))

@@ -56,9 +56,8 @@ func (r Record) Save(folder string) (Record, error) {
 // field that does not fit.
 func Load(path string) (r Record, err error) {
 	text, err := safefile.Read(path, maxSize)
-	var errno syscall.Errno
 	switch {
-	case errors.As(err, &errno): // the record may well be good
+	case errors.As(err, new(syscall.Errno)): // the record may well be good
 		return Record{}, fmt.Errorf("reading a record: %w", err)
 	case err != nil:
 		return Record{}, refused(path, "file", err)

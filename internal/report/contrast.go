@@ -97,20 +97,14 @@ func (p *Profile) Difference(quantity experiments.Quantity, subject, base string
 // estimates are those of a claim's expectations. Quantities of a network's blocks have the variance pooled over the expectations that are about
 // the same quantity, others over the steps of the study.
 func (p *Profile) estimates(study experiments.Study, claim experiments.Claim) (all []stats.Estimate) {
-	pools := map[experiments.Quantity]*stats.Pool{}
 	for _, e := range claim.Expect {
-		if pools[e.Quantity] == nil {
-			pools[e.Quantity] = new(stats.Pool)
-			if !e.Quantity.InBlock {
-				*pools[e.Quantity] = p.pool(study, e.Quantity)
+		pool := p.pool(study, e.Quantity) // of nothing for a quantity of blocks
+		for _, other := range claim.Expect {
+			if e.Quantity.InBlock && other.Quantity == e.Quantity {
+				pool.Add(p.values(other.Quantity, other.Terms))
 			}
 		}
-		if e.Quantity.InBlock {
-			pools[e.Quantity].Add(p.values(e.Quantity, e.Terms))
-		}
-	}
-	for _, e := range claim.Expect {
-		all = append(all, pools[e.Quantity].Estimate(p.values(e.Quantity, e.Terms)))
+		all = append(all, pool.Estimate(p.values(e.Quantity, e.Terms)))
 	}
 	return all
 }

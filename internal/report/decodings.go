@@ -48,20 +48,16 @@ func Decodings(rows ...Row) Table {
 }
 
 func (r Row) levels(trained bool) (lines [][]Cell) {
-	var seeds [][]record.Level
-	for _, r := range r.Records {
-		switch {
-		case r.Decodings == nil:
-		case trained:
-			seeds = append(seeds, r.Decodings.Trained)
-		default:
-			seeds = append(seeds, r.Decodings.Untrained)
-		}
-	}
-	if len(seeds) == 0 {
+	if len(r.Records) == 0 || !r.Decoded {
 		return nil
 	}
-	for i, level := range seeds[0] {
+	levels := func(seed record.Record) []record.Level {
+		if trained {
+			return seed.Decodings.Trained
+		}
+		return seed.Decodings.Untrained
+	}
+	for i, level := range levels(r.Records[0]) {
 		title := level.Block
 		if !trained {
 			title += ", untrained"
@@ -69,8 +65,8 @@ func (r Row) levels(trained bool) (lines [][]Cell) {
 		line := []Cell{text(r.Name), text(title), text(level.Block), text(strconv.FormatBool(trained))}
 		for _, m := range measures {
 			var values []float64
-			for _, levels := range seeds {
-				if value := m.of(levels[i]); value != nil {
+			for _, seed := range r.Records {
+				if value := m.of(levels(seed)[i]); value != nil {
 					values = append(values, *value)
 				}
 			}

@@ -24,11 +24,11 @@ func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) 
 		add(&paper, i, c.paper())
 	}
 	dots.Curves = []plot.Curve{here, paper}
-	return dots.Draw()
+	return dots.Draw(), nil
 }
 
 func (p *Profile) drawCurves(study experiments.Study) (plot.Figure, error) {
-	return p.chart(study, "Error on training batches", "error (%)", func(e record.Epoch) float64 { return e.BatchErr }).Draw()
+	return plot.Charts(p.chart(study, "Error on training batches", "error (%)", func(e record.Epoch) float64 { return e.BatchErr }))
 }
 
 func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {

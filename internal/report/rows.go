@@ -1,6 +1,9 @@
 package report
 
 import (
+	"cmp"
+	"math"
+
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
@@ -101,9 +104,4 @@ func (p *Profile) Table(study experiments.Study) Table {
 }
 
 // paper is a number of the paper, empty where it has none.
-func paper(value float64) Cell {
-	if value == 0 {
-		return Cell{}
-	}
-	return number(value, 2)
-}
+func paper(value float64) Cell { return number(cmp.Or(value, math.NaN()), 2) }

@@ -34,10 +34,6 @@ type Network struct {
 	model  decode.Model
 	images *tensors.Tensor // the first test images, preprocessed
 	labels []uint8
-	// figures that were drawn, and their PNG files, in folder, by their paths.
-	figures []record.Figure
-	folder  string
-	files   map[string][]byte
 }
 
 // Decoder decodes with the trained network of a run, whose variables are in store.
@@ -47,10 +43,10 @@ func Decoder(runner *train.Runner, run experiments.Run, store *model.Store) deco
 }
 
 // decodeTrained measures the decodings of a trained network, and draws those of the first seed. It returns what a record keeps, and adds the
-// pictures, to be written into a folder, to files, by their paths. Afterwards the store has the initial variables.
+// pictures, to be written into a folder, to files, by their paths. Afterwards the store cannot be used.
 func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, store *model.Store, folder string, files map[string][]byte) (
 	measured *record.Decodings, err error) {
-	n := &Network{Classes: runner.Set.Classes, runner: runner, run: r.Run, model: Decoder(runner, r.Run, store), folder: folder, files: files}
+	n := &Network{Classes: runner.Set.Classes, runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}
 	defer n.model.Close()
 	if n.images, n.labels, n.model.Unwhiten, err = runner.TestImages(ctx, r.Run, decodedImages); err != nil {
 		return nil, err
@@ -61,13 +57,21 @@ func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, s
 		return nil, err
 	}
 	defer initial.Finalize()
+	measured = &record.Decodings{Images: len(n.labels)}
 	if r.Run.Seed == 1 && r.Learned() { // reports show no other
-		if err := n.draw(ctx, initial); err != nil {
+		add := func(suffix, title string, figure plot.Figure) error {
+			picture, err := figure.PNG()
+			name := r.Run.ID() + "_" + suffix + ".png"
+			files[filepath.Join(folder, name)] = picture
+			measured.Figures = append(measured.Figures, record.Figure{
+				File: name, Title: strings.Replace(title, "\n", ": ", 1), SHA256: safefile.Sum(picture)})
+			return err
+		}
+		if err := n.draw(ctx, initial, add); err != nil {
 			return nil, fmt.Errorf("drawing decodings: %w", err)
 		}
 	}
 	began := time.Now()
-	measured = &record.Decodings{Images: len(n.labels), Figures: n.figures}
 	if measured.Trained, err = n.model.Measure(ctx, n.images); err != nil {
 		return nil, fmt.Errorf("measuring decodings: %w", err)
 	}
@@ -165,25 +169,25 @@ func (n *Network) levels(ctx context.Context, image int) (title string, figure p
 }
 
 // draw draws the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
-func (n *Network) draw(ctx context.Context, initial *model.Store) error {
+func (n *Network) draw(ctx context.Context, initial *model.Store, add func(suffix, title string, figure plot.Figure) error) error {
 	title, figure, err := n.levels(ctx, max(0, slices.Index(n.labels, 0)))
 	if err == nil {
-		err = n.add("levels", title, figure)
+		err = add("levels", title, figure)
 	}
 	if err == nil && n.run.Network.Channels == 1 {
-		err = n.drawResiduals(ctx)
+		err = n.drawResiduals(ctx, add)
 	}
 	if err != nil {
 		return err
 	}
 	dictionary := n.run.Network.Blocks()[0].Name + "/dictionary"
 	title = n.title("Filters of the first block, before and after training")
-	return n.add("filters", title, decode.Dictionaries(title,
+	return add("filters", title, decode.Dictionaries(title,
 		n.run.Network.Variables(initial)[dictionary], n.run.Network.Variables(n.model.Store)[dictionary]))
 }
 
 // drawResiduals draws how hypotheses change the decodings of a digit of each class.
-func (n *Network) drawResiduals(ctx context.Context) error {
+func (n *Network) drawResiduals(ctx context.Context, add func(suffix, title string, figure plot.Figure) error) error {
 	var digits []int
 	var labels []uint8
 	for class := range n.Classes {
@@ -199,23 +203,10 @@ func (n *Network) drawResiduals(ctx context.Context) error {
 	for _, level := range levels {
 		if level.Block == "conv2" || level.Block == "conv5" {
 			title := n.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)
-			if err := n.add(level.Block, title, decode.Residuals(title, n.Classes, originals, labels, level)); err != nil {
+			if err := add(level.Block, title, decode.Residuals(title, n.Classes, originals, labels, level)); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
-}
-
-// add adds a figure, in a file named after the run.
-func (n *Network) add(suffix, title string, figure plot.Figure) error {
-	picture, err := figure.PNG()
-	if err != nil {
-		return err
-	}
-	name := n.run.ID() + "_" + suffix + ".png"
-	n.files[filepath.Join(n.folder, name)] = picture
-	n.figures = append(n.figures, record.Figure{
-		File: name, Title: strings.Replace(title, "\n", ": ", 1), SHA256: safefile.Sum(picture)})
 	return nil
 }

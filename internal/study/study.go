@@ -17,7 +17,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -36,11 +35,6 @@ import (
 	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/train"
 )
-
-// Reported returns the studies that the paper reports.
-func Reported() experiments.Suite {
-	return slices.DeleteFunc(slices.Clone(ablations.Suite), func(s experiments.Study) bool { return s.Ablation })
-}
 
 // Options say what is trained, on what, and where results go.
 type Options struct {
@@ -274,7 +268,7 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 func (s *Session) train(ctx context.Context, runs []task, missing int) (diverging, err error) {
 	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
 	var next atomic.Int64
-	var mutex sync.Mutex // of diverging
+	found := make([]error, count) // by each job: runs that diverged
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
 		jobs.Go(func() error {
@@ -293,9 +287,7 @@ func (s *Session) train(ctx context.Context, runs []task, missing int) (divergin
 				switch err := own.trainOne(running, runs[i-1]); {
 				case errors.As(err, &diverged):
 					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", diverged)
-					mutex.Lock()
-					diverging = errors.Join(diverging, diverged) // without what GoMLX's loop says around it
-					mutex.Unlock()
+					found[job] = errors.Join(found[job], diverged) // without what GoMLX's loop says around it
 				case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 					return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
 				case err != nil:
@@ -306,7 +298,7 @@ func (s *Session) train(ctx context.Context, runs []task, missing int) (divergin
 		})
 	}
 	err = jobs.Wait()
-	return diverging, err
+	return errors.Join(found...), err
 }
 
 // job is the session of one of several jobs. On the CPU each has a backend of its own, on its share of the cores: runs side by side train more

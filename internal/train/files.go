@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -80,6 +81,7 @@ func (s *trainingRun) checkpoint(suffix string) string {
 // save writes a checkpoint in one step, after moving the present one aside. A kill in between leaves the previous one. A model with values that are
 // not finite is not saved.
 func (s *trainingRun) save() error {
+	s.Seconds = time.Since(s.began).Seconds()
 	variables := map[string]*tensors.Tensor{}
 	for v := range s.store.IterVariables() {
 		if strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
@@ -118,14 +120,13 @@ func (s *trainingRun) restore() (err error) {
 	for _, suffix := range []string{newestSuffix, previousSuffix} {
 		path := s.checkpoint(suffix)
 		err := s.load(path)
-		var errno syscall.Errno
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err == nil:
 			s.say("resumed at step %d of %d, from %s", s.step(), s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
 			return nil
-		case errors.As(err, &errno): // the checkpoint may well be good
+		case errors.As(err, new(syscall.Errno)): // the checkpoint may well be good
 			return fmt.Errorf("reading checkpoint %s: %w", path, err)
 		}
 		name := filepath.Base(path)
@@ -322,11 +323,10 @@ func readArray(content []byte, v *model.Variable) error {
 func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
 	path := NetworkFile(folder, r.ID)
 	store, err := loadNetwork(r, path)
-	var errno syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it with %s --results FOLDER, another one", r.ID, path, r.Command)
-	case errors.As(err, &errno): // the network may well be good
+	case errors.As(err, new(syscall.Errno)): // the network may well be good
 		return nil, fmt.Errorf("reading network %s: %w", path, err)
 	case err != nil:
 		return nil, fmt.Errorf("network %s is not good (%w): remove it and the record, and run the experiment again", path, err)

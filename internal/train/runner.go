@@ -137,15 +137,12 @@ func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model
 	}
 	defer evaluator.Finalize()
 	for i := range pictures.Len() { // one at a time: there may be many
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
 		image, err := preprocess(pictures.Slice(i, i+1))
 		if err != nil {
 			return nil, nil, err
 		}
 		of, _, err := score(evaluator, image)
-		if err != nil {
+		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return nil, nil, err
 		}
 		images, scores = append(images, image), append(scores, of...)

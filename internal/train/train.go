@@ -60,7 +60,6 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished recor
 	return finished, nil, fmt.Errorf("%s: %w", s.ID, err)
 }
 
-// trainingRun is a run in training.
 type trainingRun struct {
 	runner *Runner
 	ctx    context.Context
@@ -112,14 +111,9 @@ func (s *trainingRun) steps() (err error) {
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("epoch", 0, s.onStep)
 	if s.runner.Terminal {
-		commandline.AttachProgressBar(loop,
-			func() (string, string) {
-				return "Epoch", fmt.Sprintf("%d of %d", min(len(s.Curve)+1, s.run.Epochs), s.run.Epochs)
-			},
-			func() (string, string) {
-				return "Images/s", fmt.Sprintf("%.0f", s.speed(loop.MedianTrainStepDuration()))
-			},
-			func() (string, string) { return "Time left", s.left(loop.LoopStep+1, loop.MedianTrainStepDuration()) })
+		commandline.AttachProgressBar(loop, func() (name, value string) {
+			return fmt.Sprintf("Epoch %d of %d", min(loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs), s.run.Epochs), s.pace(loop, loop.LoopStep)
+		})
 	}
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
 	batches, err := s.batches()
@@ -130,7 +124,6 @@ func (s *trainingRun) steps() (err error) {
 	return err
 }
 
-// say writes a line about the run.
 func (s *trainingRun) say(format string, values ...any) {
 	fmt.Fprintf(s.runner.Log, "%s: %s\n", cmp.Or(s.runner.Places[s.ID].Name, s.ID), fmt.Sprintf(format, values...))
 }
@@ -173,13 +166,13 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 	case ended:
 		err = s.endEpoch()
 	case stop != nil:
-		err = s.pause()
+		err = s.save()
 	}
 	if err != nil {
 		return err
 	}
 	if !s.runner.Terminal && (ended || time.Since(s.reported) > silence) {
-		s.sayProgress(point, loop.MedianTrainStepDuration())
+		s.sayProgress(loop, point)
 	}
 	return stop
 }
@@ -190,14 +183,10 @@ func (s *trainingRun) point() record.Epoch {
 	return record.Epoch{Epoch: len(s.Curve) + 1, Step: s.step(), BatchLoss: s.Loss / steps, BatchErr: s.Err / steps}
 }
 
-// finite says whether a number is neither infinite nor NaN.
 func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
 
 // Diverged is the error of a run whose numbers are no longer finite. It says nothing of other runs.
-type Diverged string
-
-// Error says what to do.
-func (d Diverged) Error() string { return string(d) }
+type Diverged struct{ error }
 
 // diverged is the error of this run. Its checkpoints stay: training again says the same after a few steps.
 func (s *trainingRun) diverged(what string) error {
@@ -205,13 +194,7 @@ func (s *trainingRun) diverged(what string) error {
 	if s.run.Hyper.Optimizer == experiments.Muon {
 		rates += fmt.Sprintf(";muon_rate=%g", s.run.Hyper.MuonRate)
 	}
-	return Diverged(fmt.Sprintf("%s diverged: %s after step %d with %s; try smaller rates with --set", s.ID, what, s.step(), rates))
-}
-
-// pause saves the epoch under way.
-func (s *trainingRun) pause() error {
-	s.Seconds = time.Since(s.began).Seconds()
-	return s.save()
+	return Diverged{fmt.Errorf("%s diverged: %s after step %d with %s; try smaller rates with --set", s.ID, what, s.step(), rates)}
 }
 
 // endEpoch adds the epoch to the curve and saves a checkpoint.
@@ -220,7 +203,7 @@ func (s *trainingRun) endEpoch() error {
 	if s.run.Traced {
 		train, test, err := s.evaluateBoth(record.TracedImages)
 		if err != nil && s.ctx.Err() != nil {
-			return errors.Join(s.pause(), err)
+			return errors.Join(s.save(), err)
 		}
 		if err != nil {
 			return err
@@ -228,41 +211,37 @@ func (s *trainingRun) endEpoch() error {
 		point.Trace = &record.Trace{TrainLoss: train.loss, TrainErr: train.errorRate, TestErr: test.errorRate}
 	}
 	point.Seconds = time.Since(s.began).Seconds()
-	s.Curve, s.epoch = append(s.Curve, point), epoch{}
+	s.Curve, s.epoch, s.began = append(s.Curve, point), epoch{}, time.Now()
 	if err := errors.Join(seedEpoch(s.store, s.run, len(s.Curve)), s.save()); err != nil {
 		return err
 	}
 	if s.runner.OnEpoch != nil {
 		s.runner.OnEpoch(s.run, s.Curve)
 	}
-	s.began = time.Now()
 	return nil
 }
 
 // silence is how long a run trains without a word, at most. Tests shorten it.
 var silence = time.Minute
 
-// sayProgress writes a line about training up to a point: how far the epoch is, if it is under way, and what follows from the time of one step.
-func (s *trainingRun) sayProgress(point record.Epoch, one time.Duration) {
+// sayProgress writes a line about training up to a point: how far the epoch is, if it is under way, and the pace.
+func (s *trainingRun) sayProgress(loop *train.Loop, point record.Epoch) {
 	share, steps := "", s.run.StepsPerEpoch()
 	if point.Step%steps > 0 {
 		share = fmt.Sprintf(", %d%% of it", 100*(point.Step%steps)/steps)
 	}
-	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %.0f images/s, time left %s", point.Epoch, s.run.Epochs, share, point.BatchLoss,
-		point.BatchErr, s.speed(one), s.left(point.Step, one))
+	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %s", point.Epoch, s.run.Epochs, share, point.BatchLoss, point.BatchErr, s.pace(loop, point.Step))
 	s.reported = time.Now()
 }
 
-// speed is the number of images a second that follows from the time of one step.
-func (s *trainingRun) speed(one time.Duration) float64 {
-	return float64(s.run.Hyper.Batch) / one.Seconds()
-}
-
-// left writes the time left after a step, that of this run and that of all runs, by the time of one step.
-func (s *trainingRun) left(step int, one time.Duration) string {
-	steps := s.run.Epochs * s.run.StepsPerEpoch()
+// pace writes what follows from the median time of a step: how fast training is, and the time left after a step, that of this run and that of all runs.
+func (s *trainingRun) pace(loop *train.Loop, step int) string {
+	if len(loop.TrainStepDurations) == 0 { // during the first step of this process
+		return "time left unknown"
+	}
+	one, steps := loop.MedianTrainStepDuration(), s.run.Epochs*s.run.StepsPerEpoch()
 	own := one * time.Duration(steps-step)
-	text := own.Round(time.Second).String()
+	text := fmt.Sprintf("%.0f images/s, time left %s", float64(s.run.Hyper.Batch)/one.Seconds(), own.Round(time.Second))
 	if later := s.runner.Places[s.ID].Later; later > 0 {
 		all := own + time.Duration(later*float64(steps)*float64(one))
 		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
@@ -291,10 +270,7 @@ func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err err
 		var some Scores
 		if err == nil {
 			some, e.penalty, err = score(s.evaluator, batch.Inputs[0])
-			err = errors.Join(err, batch.Finalize())
-		}
-		if err == nil && s.ctx.Err() != nil {
-			err = context.Cause(s.ctx)
+			err = errors.Join(err, batch.Finalize(), context.Cause(s.ctx))
 		}
 		if err != nil {
 			return e, err

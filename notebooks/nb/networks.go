@@ -83,7 +83,7 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 		grow := func(run experiments.Run, epochs []record.Epoch) {
 			chart.Title = fmt.Sprintf("%s, profile %s", dataset.Title(run.Dataset.Name), profile.Name)
 			chart.Curves[i] = LearningCurve(e.Title, epochs)
-			show(Must(chart.Draw()), place)
+			show(Must(plot.Charts(chart)), place)
 		}
 		s := alone(e)
 		r := trained(Data(s.Images), study.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, s)
@@ -113,14 +113,6 @@ func alone(e experiments.Experiment) experiments.Study {
 	return s
 }
 
-// start starts the best backend, with a runner on images.
-func start(images experiments.Images) *train.Runner {
-	session := Must(study.Start(context.Background(), study.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},
-		dataset.FindOrStandIn, images))
-	session.Runners[images].Log = io.Discard
-	return session.Runners[images]
-}
-
 // trained is the record of a study's only run, with one seed, which it trains unless that is done.
 func trained(set *dataset.Set, o study.Options, s experiments.Study) record.Record {
 	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = own, 1, 1, 1, io.Discard // a chart shows progress
@@ -136,7 +128,10 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 	_, e, err := ablations.Suite.Experiment(name)
 	Check(err)
 	s := alone(e)
-	runner := start(s.Images)
+	session := Must(study.Start(context.Background(), study.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},
+		dataset.FindOrStandIn, s.Images))
+	runner := session.Runners[s.Images]
+	runner.Log = io.Discard
 	for _, p := range reports(Profile(), s, runner.Set.Name) {
 		for _, r := range p.Rows(s)[0].Records {
 			store, err := train.LoadNetwork(r, p.Folder)

@@ -35,10 +35,4 @@ func withGradients(result *Node, operands ...operand) *Node {
 }
 
 // firstElement returns the first element of x as a scalar.
-func firstElement(x *Node) *Node {
-	first := make([]SliceAxisSpec, x.Rank())
-	for axis := range first {
-		first[axis] = AxisElem(0)
-	}
-	return Reshape(Slice(x, first...))
-}
+func firstElement(x *Node) *Node { return Reshape(Slice(x, AxisElem(0).Spacer())) }

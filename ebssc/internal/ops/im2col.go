@@ -39,11 +39,7 @@ func pairInputs(x *Node) *Node {
 	x = Pad(x, zero, PadAxis{}, PadAxis{Start: 1, End: 1}, PadAxis{Start: 1, End: 1}, PadAxis{})
 	x = Reshape(x, batch, height+2, pairs+1, 2*channels)
 	x = Concatenate([]*Node{SliceAxis(x, 2, AxisRange(0, pairs)), SliceAxis(x, 2, AxisRange(1))}, -1)
-	rows := make([]*Node, 3)
-	for i := range rows {
-		rows[i] = SliceAxis(x, 1, AxisRange(i, i+height))
-	}
-	return Reshape(Concatenate(rows, -1), batch*height*pairs, 12*channels)
+	return Reshape(Concatenate(windows(x, 1, 3, 1, height), -1), batch*height*pairs, 12*channels)
 }
 
 // pairKernel returns the matrix [12·C, 2·K] that maps the inputs of a pair of columns to its outputs, for d [3, 3, C, K].

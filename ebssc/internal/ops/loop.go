@@ -61,11 +61,7 @@ func updateBatch(x, chunk, start *Node) *Node {
 
 // batchOffset returns the start indices of image `start` in a tensor of that rank.
 func batchOffset(start *Node, rank int) []*Node {
-	offset := []*Node{start}
-	for len(offset) < rank {
-		offset = append(offset, Const(start.Graph(), int32(0)))
-	}
-	return offset
+	return append([]*Node{start}, slices.Repeat([]*Node{Const(start.Graph(), int32(0))}, rank-1)...)
 }
 
 // chunkSize returns the largest divisor of batch for which a chunk takes at most `budget` bytes, at least 1. It returns batch

@@ -82,13 +82,8 @@ func (p pooling) meanAlong(x *Node, axis int) *Node {
 func (p pooling) taps(x, fill *Node, axis int) []*Node {
 	size := x.Shape().Dim(axis)
 	count := (size+2*p.pad-p.window)/p.stride + 1
-	last := p.stride * (count - 1)
-	x = padAxis(x, fill, axis, p.pad, max(0, last+p.window-p.pad-size))
-	taps := make([]*Node, p.window)
-	for i := range taps {
-		taps[i] = SliceAxis(x, axis, AxisRange(i, i+last+1).Stride(p.stride))
-	}
-	return taps
+	x = padAxis(x, fill, axis, p.pad, max(0, p.stride*(count-1)+p.window-p.pad-size))
+	return windows(x, axis, p.window, p.stride, count)
 }
 
 // tapsAdjoint is the adjoint of taps: it sums the shares of each position along an axis of that size.

@@ -73,8 +73,5 @@ func along(vector *Node, axis, rank int) *Node {
 
 // expandRight appends axes of size 1 to v, up to that rank.
 func expandRight(v *Node, rank int) *Node {
-	for v.Rank() < rank {
-		v = InsertAxes(v, -1)
-	}
-	return v
+	return InsertAxes(v, slices.Repeat([]int{-1}, rank-v.Rank())...)
 }

@@ -141,9 +141,9 @@ func newTiles(x *Node, filters int) tiles {
 func (t tiles) pointsOfInput(x, one *Node) *Node {
 	x = Pad(x, Const(x.Graph(), float32(0)), PadAxis{},
 		PadAxis{Start: 1, End: t.rows*tile + 1 - t.height}, PadAxis{Start: 1, End: t.columns*tile + 1 - t.width}, PadAxis{})
-	x = combine(inputPoints, windows(x, 1, t.rows), 0)
+	x = combine(inputPoints, windows(x, 1, points, tile, t.rows), 0)
 	x = Div(x, one)
-	x = combine(inputPoints, windows(x, 3, t.columns), 1)
+	x = combine(inputPoints, windows(x, 3, points, tile, t.columns), 1)
 	return Reshape(x, points*points, t.chunk*t.rows*t.columns, t.channels)
 }
 
@@ -193,13 +193,13 @@ func combine(m [][]float32, parts []*Node, axis int) *Node {
 	return Sum(terms)
 }
 
-// windows returns the six taps of overlapping windows of 6 entries, four apart, along an axis of x.
-func windows(x *Node, axis, count int) []*Node {
-	parts := make([]*Node, points)
-	for i := range parts {
-		parts[i] = SliceAxis(x, axis, AxisRange(i, i+tile*(count-1)+1).Stride(tile))
+// windows returns, for each position in a window, the values of x there in `count` windows along an axis, `stride` apart.
+func windows(x *Node, axis, window, stride, count int) []*Node {
+	taps := make([]*Node, window)
+	for i := range taps {
+		taps[i] = SliceAxis(x, axis, AxisRange(i, i+stride*(count-1)+1).Stride(stride))
 	}
-	return parts
+	return taps
 }
 
 // entries unstacks x along an axis.
