@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from peer import Case, side_by_side, unit
+from peer import Case, unit
 
 
 def flat(f, x):
@@ -22,32 +22,17 @@ def flat(f, x):
 
 def convolve(x, dictionary, stride, padding):
     """d ⋆ x."""
-    kernel, filters = dictionary.shape[0], dictionary.shape[3]
-    if kernel == 1 and stride == 1:  # a matrix product; beyond the image there is nothing
+    if dictionary.shape[0] == 1 and stride == 1:  # a matrix product; beyond the image there is nothing
         border = [(0, 0)] * (x.ndim - 3) + [(padding, padding)] * 2 + [(0, 0)]
         return jnp.pad(x @ dictionary[0, 0], border)
-    if side_by_side(x.shape[-3:], kernel, stride, padding):
-        rows, columns = x.shape[-3] // kernel, x.shape[-2] // kernel
-        windows = x.reshape(x.shape[:-3] + (rows, kernel, columns, kernel, -1)).swapaxes(-4, -3)
-        return windows.reshape(windows.shape[:-3] + (-1,)) @ dictionary.reshape(-1, filters)
     return flat(lambda x: lax.conv_general_dilated(
         x, dictionary, (stride, stride), [(padding, padding)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC")), x)
 
 
-def adjoint(z, dictionary, stride, padding, size):
-    """d * z, the transposed convolution to images of that size [H, W, C]."""
-    images = jax.ShapeDtypeStruct(z.shape[:-3] + size, z.dtype)
-    return jax.linear_transpose(lambda x: convolve(x, dictionary, stride, padding), images)(z)[0]
-
-
-def pool(x, window, stride, padding, average):
-    """Largest values of windows, or means of what lies in the image."""
-    def reduce(x, start, operation):
-        return lax.reduce_window(x, start, operation, (1, window, window, 1), (1, stride, stride, 1),
-                                 ((0, 0), (padding, padding), (padding, padding), (0, 0)))
-    if average:
-        return reduce(x, 0.0, lax.add) / reduce(jnp.ones_like(x[:1]), 0.0, lax.add)
-    return reduce(x, -jnp.inf, lax.max)
+def pool(x, window, stride, padding):
+    """Largest values of windows."""
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, window, window, 1), (1, stride, stride, 1),
+                             ((0, 0), (padding, padding), (padding, padding), (0, 0)))
 
 
 def normalize(z):
@@ -75,52 +60,21 @@ class Dropout:
         return x if self.kept is None else jnp.where(hypotheses(self.kept, x), x / (1 - self.rate), 0)
 
 
-class Level:
-    """A block with its current code, and the dropout of the code below: for reading it and for top-down input to it."""
-
-    def __init__(self, name, block, variables, dropout):
-        self.block, self.coding, self.dropout = block, block["Coding"], dropout
-        self.dictionary, self.offset = variables[f"{name}/dictionary"], variables[f"{name}/offset"]
-        self.thresholds = variables.get(f"{name}/thresholds")
-
-    def compute_drive(self, below):
-        """Computes the drive minus the thresholds from the current code below."""
-        self.size = below.shape[-3:]
-        u = convolve(self.dropout(below), self.dictionary, self.block["Stride"], self.block["Padding"]) + self.offset
-        self.net = u if self.coding["Rectified"] else jnp.concatenate([u, -u], -1)
-        if self.coding["Thresholds"] == "class":
-            self.net = self.net if self.net.ndim == 5 else self.net[:, None]
-        if self.thresholds is not None:
-            self.net = self.net - self.thresholds
-
-    def update(self, r=None):
-        """Computes the code from the drive, shifted by r from the block above, and its norm if it is spherical."""
-        self.code = jax.nn.relu(self.net if r is None else hypotheses(self.net, r) + r)
-        if self.coding["Spherical"]:
-            self.code, self.norm = normalize(self.code)
-
-    def top_down(self):
-        """Top-down input r to the block below."""
-        filters = self.block["Filters"]
-        signed = self.code[..., :filters] - self.code[..., filters:]
-        return self.dropout(adjoint(signed, self.dictionary, self.block["Stride"], self.block["Padding"], self.size))
-
-    def energy(self):
-        """The energy [N] or [N, Y] of the current code and drive."""
-        return jnp.sum(hypotheses(self.net, self.code) * self.code, (-3, -2, -1))
-
-
-def sweep(levels):
-    """Updates every code once, from the bottom to the top."""
-    for i, level in enumerate(levels):
-        if i > 0:
-            level.compute_drive(levels[i - 1].code)
-        level.update(levels[i + 1].top_down() if i + 1 < len(levels) else None)
+def code(name, block, variables, below, dropout):
+    """The code of a block, and its norm if it is spherical; dropout is that of the code below."""
+    u = convolve(dropout(below), variables[f"{name}/dictionary"], block["Stride"], block["Padding"]) + variables[f"{name}/offset"]
+    net = u if block["Coding"]["Rectified"] else jnp.concatenate([u, -u], -1)
+    if block["Coding"]["Thresholds"] == "class" and net.ndim == 4:
+        net = net[:, None]
+    if f"{name}/thresholds" in variables:
+        net = net - variables[f"{name}/thresholds"]
+    z = jax.nn.relu(net)
+    return normalize(z) if block["Coding"]["Spherical"] else (z, None)
 
 
 def forward(case, units, variables, x, key=None):
     """Scores [N, Y] of images [N, H, W, C]; with dropout if there is a key. Sets the units of the variables' steps."""
-    step, levels = 1.0, []
+    step, first, energies = 1.0, True, []
     rate = case.hyper["dropout"]
 
     def dropout(x):
@@ -133,28 +87,24 @@ def forward(case, units, variables, x, key=None):
     for layer in case.layers:
         if layer.get("Pool"):
             p = layer["Pool"]
-            x = flat(lambda x: pool(x, p["Window"], p["Stride"], p["Padding"], p["Average"]), x)
+            x = flat(lambda x: pool(x, p["Window"], p["Stride"], p["Padding"]), x)
             step = 1.0 if step == 1 else unit(x.shape[-3:])
             continue
         name, block = layer["Name"], layer["Block"]
-        if not levels and block["Coding"]["Spherical"]:
+        if first and block["Coding"]["Spherical"]:
             x, _ = normalize(x)
             step = unit(x.shape[-3:])
-        level = Level(name, block, variables, dropout(x) if levels else Dropout(rate, None, x.shape))
-        level.compute_drive(x)
-        level.update()
-        levels.append(level)
+        x, norm = code(name, block, variables, x, Dropout(rate, None, x.shape) if first else dropout(x))
+        first = False
         units[f"{name}/offset"] = step
         units[f"{name}/thresholds"] = step * case.threshold_step(block["Coding"]["Thresholds"])
-        x = level.code
         if block["Coding"]["Spherical"]:
             step = unit(x.shape[-3:])
+        if x.ndim == 5:
+            energies.append(norm)
     if case.linear:
         scale = case.hyper["classifier_scale"] / step
         return scale * dropout(x)(x).mean((1, 2)) @ variables["classifier/weights"]
-    for _ in range(case.sweeps):
-        sweep(levels)
-    energies = [level.energy() if case.sweeps else level.norm for level in levels if level.code.ndim == 5]
     energy = sum(energies)
     return (energy - energy.mean(-1, keepdims=True)) * case.hyper["energy_scale"]
 

@@ -20,11 +20,7 @@ class Case:
             case = json.load(file)
         network = case["Network"]
         self.layers = network["Layers"]
-        self.classes = network["Classes"]
         self.linear = network["Classifier"] == "LC"
-        self.sweeps = network.get("Sweeps", 0)
-        if self.sweeps and any(layer.get("Pool") for layer in self.layers):
-            raise NotImplementedError("the peers have no sweeps through pools")
         self.hyper = case["Hyper"]
         self.variables = dict(np.load(os.path.join(folder, "variables.npz")))
         batch = np.load(os.path.join(folder, "batch.npz"))
@@ -54,9 +50,3 @@ class Case:
 def unit(dims):
     """Root mean square of the entries of a unit-norm code of this shape: learning rates of what is added to it scale with it."""
     return float(np.prod(dims)) ** -0.5
-
-
-def side_by_side(size, kernel, stride, padding):
-    """Whether the windows tile an image of that size [H, W, …], one or many, so that a convolution is a matrix product."""
-    one = size[0] == size[1] == kernel
-    return padding == 0 and (one or stride == kernel) and size[0] % kernel == size[1] % kernel == 0

@@ -12,7 +12,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
-from peer import Case, side_by_side, unit
+from peer import Case, unit
 
 
 def channels_first(x):
@@ -26,39 +26,11 @@ def channels_last(x, like):
     return x.unflatten(0, like.shape[:-3])
 
 
-def windowed(x, kernel):
-    """Windows side by side [..., H/kernel, W/kernel, kernel·kernel·C]; a copy where there are several."""
-    x = x.unflatten(-3, (-1, kernel)).unflatten(-2, (-1, kernel))
-    return x.transpose(-4, -3).flatten(-3)
-
-
-def rows(dictionary):
-    """The dictionary [K, C, k, k] in channels_last as a matrix [K, k·k·C]: a view."""
-    return dictionary.permute(0, 2, 3, 1).flatten(1)
-
-
 def convolve(x, dictionary, offset, stride, padding):
     """d ⋆ x + b."""
-    kernel = dictionary.shape[-1]
-    if kernel == 1 and stride == 1:  # a matrix product; beyond the image there is the offset alone
-        return F.pad(F.linear(x, rows(dictionary)), (0, 0) + (padding,) * 4) + offset
-    if side_by_side(x.shape[-3:], kernel, stride, padding):
-        return F.linear(windowed(x, kernel), rows(dictionary), offset)
+    if dictionary.shape[-1] == 1 and stride == 1:  # a matrix product; beyond the image there is the offset alone
+        return F.pad(F.linear(x, dictionary.flatten(1)), (0, 0) + (padding,) * 4) + offset
     return channels_last(F.conv2d(channels_first(x), dictionary, offset, stride, padding), x)
-
-
-def adjoint(z, dictionary, stride, padding, size):
-    """d * z, the transposed convolution to images of that size [H, W, C]."""
-    kernel, (height, width, channels) = dictionary.shape[-1], size
-    if kernel == 1 and stride == 1:
-        inside = z[..., padding:padding + height, padding:padding + width, :]
-        return F.linear(inside, rows(dictionary).t())
-    if side_by_side(size, kernel, stride, padding):
-        windows = F.linear(z, rows(dictionary).t()).unflatten(-1, (kernel, kernel, channels))
-        return windows.transpose(-4, -3).flatten(-5, -4).flatten(-3, -2)
-    # Rows and columns that the last window does not reach.
-    rest = [side + 2 * padding - kernel - stride * (places - 1) for side, places in zip(size, z.shape[-3:-1])]
-    return channels_last(F.conv_transpose2d(channels_first(z), dictionary, None, stride, padding, rest), z)
 
 
 def normalize(z):
@@ -89,47 +61,16 @@ def drop(x, mask):
     return x if mask is None else x * hypotheses(mask, x)
 
 
-class Level:
-    """A block with its current code, and the dropout mask of the code below: for reading it and for top-down input to it."""
-
-    def __init__(self, name, block, variables, mask):
-        self.block, self.coding, self.mask = block, block["Coding"], mask
-        self.dictionary, self.offset = variables[f"{name}/dictionary"], variables[f"{name}/offset"]
-        self.thresholds = variables.get(f"{name}/thresholds")
-
-    def compute_drive(self, below):
-        """Computes the drive minus the thresholds from the current code below."""
-        self.size = below.shape[-3:]
-        u = convolve(drop(below, self.mask), self.dictionary, self.offset, self.block["Stride"], self.block["Padding"])
-        self.net = u if self.coding["Rectified"] else torch.cat([u, -u], -1)
-        if self.coding["Thresholds"] == "class":
-            self.net = self.net if self.net.dim() == 5 else self.net.unsqueeze(1)
-        if self.thresholds is not None:
-            self.net = self.net - self.thresholds
-
-    def update(self, r=None):
-        """Computes the code from the drive, shifted by r from the block above, and its norm if it is spherical."""
-        self.code = F.relu(self.net if r is None else hypotheses(self.net, r) + r)
-        if self.coding["Spherical"]:
-            self.code, self.norm = normalize(self.code)
-
-    def top_down(self):
-        """Top-down input r to the block below."""
-        filters = self.block["Filters"]
-        signed = self.code[..., :filters] - self.code[..., filters:]
-        return drop(adjoint(signed, self.dictionary, self.block["Stride"], self.block["Padding"], self.size), self.mask)
-
-    def energy(self):
-        """The energy [N] or [N, Y] of the current code and drive."""
-        return (hypotheses(self.net, self.code) * self.code).sum((-3, -2, -1))
-
-
-def sweep(levels):
-    """Updates every code once, from the bottom to the top."""
-    for i, level in enumerate(levels):
-        if i > 0:
-            level.compute_drive(levels[i - 1].code)
-        level.update(levels[i + 1].top_down() if i + 1 < len(levels) else None)
+def code(name, block, variables, below, mask):
+    """The code of a block, and its norm if it is spherical; mask is the dropout of the code below."""
+    u = convolve(drop(below, mask), variables[f"{name}/dictionary"], variables[f"{name}/offset"], block["Stride"], block["Padding"])
+    net = u if block["Coding"]["Rectified"] else torch.cat([u, -u], -1)
+    if block["Coding"]["Thresholds"] == "class" and net.dim() == 4:
+        net = net.unsqueeze(1)
+    if f"{name}/thresholds" in variables:
+        net = net - variables[f"{name}/thresholds"]
+    z = F.relu(net)
+    return normalize(z) if block["Coding"]["Spherical"] else (z, None)
 
 
 class Network(torch.nn.Module):
@@ -155,39 +96,27 @@ class Network(torch.nn.Module):
 
     def forward(self, x):
         """Scores [N, Y] of images [N, H, W, C]."""
-        step, first, levels, energies = 1.0, True, [], []
+        step, first, energies = 1.0, True, []
         for layer in self.case.layers:
             if pool := layer.get("Pool"):
-                if pool["Average"]:
-                    z = F.avg_pool2d(channels_first(x), pool["Window"], pool["Stride"], pool["Padding"], count_include_pad=False)
-                else:
-                    z = F.max_pool2d(channels_first(x), pool["Window"], pool["Stride"], pool["Padding"])
-                x = channels_last(z, x)
+                x = channels_last(F.max_pool2d(channels_first(x), pool["Window"], pool["Stride"], pool["Padding"]), x)
                 step = 1.0 if step == 1 else unit(x.shape[-3:])
                 continue
             name, coding = layer["Name"], layer["Block"]["Coding"]
             if first and coding["Spherical"]:
                 x, _ = normalize(x)
                 step = unit(x.shape[-3:])
-            level = Level(name, layer["Block"], self.variables, None if first else self.mask(x))
-            level.compute_drive(x)
-            level.update()
+            x, norm = code(name, layer["Block"], self.variables, x, None if first else self.mask(x))
             self.units[f"{name}/offset"] = step
             self.units[f"{name}/thresholds"] = step * self.case.threshold_step(coding["Thresholds"])
-            first, x = False, level.code
+            first = False
             if coding["Spherical"]:
                 step = unit(x.shape[-3:])
-            if self.case.sweeps:
-                levels.append(level)
-            elif x.dim() == 5:
-                energies.append(level.norm)
-            del level  # and its drive, where there are no sweeps
+            if x.dim() == 5:
+                energies.append(norm)
         if self.case.linear:
             scale = self.case.hyper["classifier_scale"] / step
             return scale * drop(x, self.mask(x)).mean((1, 2)) @ self.variables["classifier/weights"]
-        for _ in range(self.case.sweeps):
-            sweep(levels)
-        energies += [level.energy() for level in levels if level.code.dim() == 5]
         energy = sum(energies)
         return (energy - energy.mean(-1, keepdim=True)) * self.case.hyper["energy_scale"]
 
