@@ -16,6 +16,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/support/exceptions"
+	"github.com/klauspost/cpuid/v2"
 
 	"ebsscgo/internal/cache"
 	"ebsscgo/internal/safefile"
@@ -62,12 +63,12 @@ func Fit(ctx context.Context, backend compute.Backend, train Images, epsilon flo
 	})
 }
 
-// whiteningKey is the hash of everything that decides a whitening, to the last bit: the plugin is part of it.
+// whiteningKey is the hash of everything that decides a whitening, to the last bit: plugin and processor are part of it.
 func whiteningKey(backend compute.Backend, train Images, epsilon float64) string {
 	program, _, _ := strings.Cut(backend.Description(), " [") // the plugin, without the number of devices
 	hash := sha256.New()
-	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, epsilon %v, backend %s\n",
-		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, contrastNorm, epsilon, program)
+	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, epsilon %v, backend %s, processor %s\n",
+		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, contrastNorm, epsilon, program, cpuid.CPU.BrandName)
 	hash.Write(train.Pixels)
 	return fmt.Sprintf("%x", hash.Sum(nil))
 }
