@@ -191,7 +191,6 @@ type path struct {
 	dropout *dropout
 }
 
-// forward computes the input of the block above.
 func (p path) forward(code signal) signal {
 	for _, pool := range p.pools {
 		code = pool.apply(p.kernels, code)
@@ -216,7 +215,6 @@ func (p path) unpool(r, below signal) signal {
 	return r
 }
 
-// apply pools a code.
 func (p Pool) apply(kernels ops.Kernels, below signal) signal {
 	pool := kernels.MaxPool
 	if p.Average {

@@ -201,7 +201,6 @@ func (n Network) Variables(store *model.Store) map[string]*tensors.Tensor {
 	return variables
 }
 
-// variables returns the model's variables in a store, without the trainer's.
 func (n Network) variables(store *model.Store) (all []*model.Variable) {
 	for v := range store.IterVariables() {
 		scope, _, _ := strings.Cut(strings.TrimPrefix(v.Path(), model.RootScopePath), model.ScopeSeparator)

@@ -90,7 +90,6 @@ func Python(code string, args ...string) []string {
 	return append([]string{"python3", "-c", skipCurrentFolder + code}, args...)
 }
 
-// runPip is pip as code for Python.
 const runPip = `import runpy; runpy.run_module("pip", run_name="__main__", alter_sys=True)`
 
 // pip verifies the wheel of f by its SHA-256, and unpacks it in target.

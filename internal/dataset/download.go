@@ -12,7 +12,6 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
-// remote is a pinned file on the web.
 type remote struct {
 	url    string
 	size   int64

@@ -84,7 +84,6 @@ func Local(which experiments.Images, folder string) (*Set, error) {
 	return s.load(filepath.Join(dir, "data", s.name)), nil
 }
 
-// source is where a data set comes from.
 type source struct {
 	name     string   // of the official bytes, also that of their folder in the cache
 	classes  []string // names of the classes by label

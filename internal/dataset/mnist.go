@@ -22,7 +22,6 @@ const (
 // mnistNames are the files in official order: training images and labels, test images and labels.
 var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 
-// readMNIST reads the files of MNIST from a folder, see [Find].
 func readMNIST(folder string) ([]dataFile, error) { return readFiles(folder, mnistNames, mnistLimit) }
 
 // decodeMNIST decodes two files: images, at least one, and their labels.

@@ -23,7 +23,6 @@ const (
 	FiguresFolder = "figures"
 )
 
-// suffix of a record's file.
 const suffix = ".json"
 
 // maxSize is the size in bytes of the largest file that is taken for a record.

@@ -157,7 +157,6 @@ func (n *Network) title(format string, values ...any) string {
 		dataset.Title(n.run.Dataset.Name), n.run.Width(), n.run.TrainImages, n.run.Epochs, n.run.Seed)
 }
 
-// levels draws a test image decoded from every level.
 func (n *Network) levels(ctx context.Context, image int) (title string, figure plot.Figure, err error) {
 	shown := dataset.Pick(n.images, image)
 	levels, err := n.model.Decode(ctx, shown)

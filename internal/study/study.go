@@ -153,7 +153,6 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 	return s, nil
 }
 
-// folder of the profile's results on a data set.
 func (s *Session) folder(set *dataset.Set) string {
 	return filepath.Join(s.Results, dataset.Folder(s.Profile, set.Name))
 }

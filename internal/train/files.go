@@ -70,10 +70,8 @@ type epoch struct {
 	Loss, Err, Seconds float64
 }
 
-// step is the number of steps taken so far.
 func (s *trainingRun) step() int { return len(s.Curve)*s.run.StepsPerEpoch() + s.Steps }
 
-// checkpoint is a file of the run in the folder of checkpoints.
 func (s *trainingRun) checkpoint(suffix string) string {
 	return filepath.Join(s.runner.Checkpoints, s.ID+suffix)
 }
@@ -229,7 +227,6 @@ func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums r
 	return file, record.Network{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
 }
 
-// converted is a tensor with each of its numbers converted.
 func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) *tensors.Tensor {
 	var to []To
 	for _, x := range tensors.MustCopyFlatData[From](value) {
@@ -366,5 +363,4 @@ func loadNetwork(r record.Record, path string) (*model.Store, error) {
 	return store, nil
 }
 
-// nameOf is a variable's name in files.
 func nameOf(v *model.Variable) string { return strings.TrimPrefix(v.Path(), model.RootScopePath) }

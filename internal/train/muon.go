@@ -92,7 +92,6 @@ func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, ra
 	dictionary.SetNodeValue(Sub(kept, Mul(rate, direction)))
 }
 
-// lerp is from + share·(to − from).
 func lerp(from, to *Node, share float64) *Node {
 	return Add(MulScalar(from, 1-share), MulScalar(to, share))
 }

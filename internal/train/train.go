@@ -287,7 +287,6 @@ func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err err
 	return e, nil
 }
 
-// measure evaluates the trained model.
 func (s *trainingRun) measure() (r record.Record, err error) {
 	s.say("measuring errors on %d training images and %d others", len(s.train.labels), len(s.test.labels))
 	began := time.Now()
@@ -329,7 +328,6 @@ func newEvaluator(backend compute.Backend, store *model.Store, run experiments.R
 	})
 }
 
-// score computes what an evaluator returns for images.
 func score(evaluator *model.Exec, images *tensors.Tensor) (scores Scores, penalty float64, err error) {
 	outputs, err := evaluator.Call(images)
 	if err != nil {

@@ -34,5 +34,4 @@ func withGradients(result *Node, operands ...operand) *Node {
 	})
 }
 
-// firstElement returns the first element of x as a scalar.
 func firstElement(x *Node) *Node { return Reshape(Slice(x, AxisElem(0).Spacer())) }

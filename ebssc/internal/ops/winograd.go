@@ -202,7 +202,6 @@ func windows(x *Node, axis, window, stride, count int) []*Node {
 	return taps
 }
 
-// entries unstacks x along an axis.
 func entries(x *Node, axis int) []*Node {
 	parts := make([]*Node, x.Shape().Dim(axis))
 	for i := range parts {
@@ -224,7 +223,6 @@ func opaqueScalars(x *Node) (zero, one *Node) {
 	return Where(isNumber, ScalarZero(g, dtype), first), Where(isNumber, ScalarOne(g, dtype), first)
 }
 
-// transposed returns the transpose of m.
 func transposed(m [][]float32) [][]float32 {
 	t := make([][]float32, len(m[0]))
 	for i := range t {
