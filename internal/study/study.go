@@ -267,10 +267,11 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 func (s *Session) train(ctx context.Context, runs []task, missing int) (diverging, err error) {
 	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
 	var next atomic.Int64
-	found := make([]error, count) // by each job: runs that diverged
+	found, failed := make([]error, count), make([]error, count) // by each job: runs that diverged, and what ended it
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
-		jobs.Go(func() error {
+		jobs.Go(func() (err error) {
+			defer func() { failed[job] = err }()
 			own, err := s.job(running, job, count)
 			if err != nil {
 				return err
@@ -296,8 +297,13 @@ func (s *Session) train(ctx context.Context, runs []task, missing int) (divergin
 			return nil
 		})
 	}
-	err = jobs.Wait()
-	return errors.Join(found...), err
+	first := jobs.Wait()
+	for i, err := range failed {
+		if errors.Is(err, first) { // the others end with the first one's, unless they fail, too
+			failed[i] = nil
+		}
+	}
+	return errors.Join(found...), errors.Join(append(failed, first)...)
 }
 
 // job is the session of one of several jobs. On the CPU each has a backend of its own, on its share of the cores: runs side by side train more
