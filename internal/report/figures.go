@@ -27,11 +27,13 @@ func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	return dots.Draw(), nil
 }
 
-func (p *Profile) drawCurves(study experiments.Study) (plot.Figure, error) {
+// DrawCurves draws the error on training batches by epoch of the rows of a study.
+func (p *Profile) DrawCurves(study experiments.Study) (plot.Figure, error) {
 	return plot.Charts(p.chart(study, "Error on training batches", "error (%)", func(e record.Epoch) float64 { return e.BatchErr }))
 }
 
-func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {
+// DrawSweeps draws training loss and test error by epoch of the rows of a traced study.
+func (p *Profile) DrawSweeps(study experiments.Study) (plot.Figure, error) {
 	loss := p.chart(study, fmt.Sprintf("Loss of at most %d training images", record.TracedImages), "log-loss (nats)", func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) })
 	loss.Log = true // it has no 0
 	return plot.Charts(loss, p.chart(study, "Test error", "error (%)", func(e record.Epoch) float64 { return e.Trace.TestErr }))

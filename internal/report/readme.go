@@ -107,9 +107,9 @@ func (p *Profile) study(g *page, study experiments.Study) {
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.Traced:
-		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
+		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.DrawSweeps(study) })
 	case curves && study.Name == p.Headline:
-		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.drawCurves(study) })
+		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })
 	}
 	for _, row := range p.Rows(study) {
 		if t := Decodings(row); len(t.Rows) > 0 {

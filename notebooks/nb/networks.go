@@ -82,7 +82,10 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 		chart.Curves = append(chart.Curves, plot.Curve{})
 		grow := func(run experiments.Run, epochs []record.Epoch) {
 			chart.Title = fmt.Sprintf("%s, profile %s", dataset.Title(run.Dataset.Name), profile.Name)
-			chart.Curves[i] = LearningCurve(e.Title, epochs)
+			chart.Curves[i] = plot.Curve{Name: e.Title}
+			for _, epoch := range epochs {
+				chart.Curves[i].Points = append(chart.Curves[i].Points, plot.At(float64(epoch.Epoch), epoch.BatchErr))
+			}
 			show(Must(plot.Charts(chart)), place)
 		}
 		s := alone(e)
@@ -91,15 +94,6 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 		records = append(records, r)
 	}
 	return records
-}
-
-// LearningCurve is the error on training batches by epoch.
-func LearningCurve(name string, epochs []record.Epoch) plot.Curve {
-	curve := plot.Curve{Name: name}
-	for _, epoch := range epochs {
-		curve.Points = append(curve.Points, plot.At(float64(epoch.Epoch), epoch.BatchErr))
-	}
-	return curve
 }
 
 // alone is the study of an experiment with no other. One's own experiment is of the table's scale, or of that of the study of digits.

@@ -45,7 +45,7 @@ func TestNetworks(t *testing.T) {
 	e := experiments.Experiment{Name: "tiny", Title: "tiny", Architecture: tiny{},
 		Change: func(h *experiments.Hyper) { h.Preprocessing, h.Flip, h.Crop = experiments.Raw, 0, 0 }}
 	first := Train(Profile(), "", e)[0]
-	require.Len(t, LearningCurve("", first.Curve).Points, first.Run.Epochs)
+	require.Len(t, first.Curve, first.Run.Epochs)
 	require.Equal(t, first, Train(Profile(), "", e)[0], "it is not trained again")
 	require.NotEqual(t, first.ID, Train(Profile(), "beta=0.01", e)[0].ID)
 
