@@ -107,7 +107,7 @@ func (p *Profile) study(g *page, study experiments.Study) {
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.Traced:
-		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.DrawSweeps(study) })
+		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
 	case curves && study.Name == p.Headline:
 		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })
 	}
