@@ -5,6 +5,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
+	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/ebssc/internal/ops"
 )
@@ -44,4 +45,38 @@ func (c Classifier) energy(energies []*Node) *Node {
 		return ofHypotheses[len(ofHypotheses)-1]
 	}
 	return ops.Sum(ofHypotheses)
+}
+
+// Scores are class scores of images, one row an image [N, Y]: the logits of the softmax of Eq. (train_obj2).
+type Scores [][]float32
+
+// Predictions are the classes with the highest scores.
+func (s Scores) Predictions() []uint8 {
+	predictions := make([]uint8, len(s))
+	for i, row := range s {
+		predictions[i] = uint8(slices.Index(row, slices.Max(row)))
+	}
+	return predictions
+}
+
+// LogLoss is the mean softmax log-loss, Eq. (train_obj2) without its penalty, in nats.
+func (s Scores) LogLoss(labels []uint8) float64 {
+	sum := 0.0
+	for i, logs := range s.LogProbabilities() {
+		sum -= logs[labels[i]]
+	}
+	return sum / float64(len(s))
+}
+
+// LogProbabilities are the logarithms of the softmax of each row [N, Y], in nats.
+func (s Scores) LogProbabilities() (all [][]float64) {
+	for _, row := range s {
+		var logs []float64
+		for _, score := range row {
+			logs = append(logs, float64(score))
+		}
+		floats.AddConst(-floats.LogSumExp(logs), logs)
+		all = append(all, logs)
+	}
+	return all
 }

@@ -7,7 +7,7 @@
 //	block.go     one coding block, and the signals between blocks; each row of the table switches parts of a block off
 //	infer.go     inference in a stack of blocks: the bottom-up pass and sweeps of block-coordinate ascent   Sec. 3.1.1
 //	network.go   networks as data: a list of blocks and pools, and the forward pass
-//	classify.go  linear classifier (LC) and energy-based classifier (EBC)
+//	classify.go  linear classifier (LC), energy-based classifier (EBC), softmax of scores
 //	learn.go     the penalty of Eq. (train_obj2), step scales, projection onto the non-negative orthant
 //	initial.go   initial dictionaries and thresholds
 //	decode.go    codes and class biases decoded to images, by transposed convolutions   Sec. 4.2

@@ -200,10 +200,9 @@ func classifyCommand() *cobra.Command {
 // printScores prints the classes, the most probable first: the probabilities of the softmax, scores, and for networks with
 // class-specific codes the energies minus their mean.
 func printScores(w io.Writer, run experiments.Run, classes []string, scores []float32) {
-	most, order, total := slices.Max(scores), make([]int, len(scores)), 0.0
-	for i, score := range scores {
+	order, logs := make([]int, len(scores)), ebssc.Scores{scores}.LogProbabilities()[0]
+	for i := range order {
 		order[i] = i
-		total += math.Exp(float64(score - most))
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -214,6 +213,6 @@ func printScores(w io.Writer, run experiments.Run, classes []string, scores []fl
 		if run.Network.Classifier != ebssc.Linear {
 			energy = fmt.Sprintf("%+.4f", scores[i]/float32(run.Hyper.EnergyScale))
 		}
-		fmt.Fprintf(table, "%s\t%.1f%%\t%.2f\t%s\t\n", classes[i], 100*math.Exp(float64(scores[i]-most))/total, scores[i], energy)
+		fmt.Fprintf(table, "%s\t%.1f%%\t%.2f\t%s\t\n", classes[i], 100*math.Exp(logs[i]), scores[i], energy)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/ablations"
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
@@ -137,7 +138,7 @@ func (n *Network) DecodeImage(ctx context.Context, image int) (figure plot.Figur
 }
 
 // Classify returns the class scores of pictures of the size of the network's images, and the pictures as the network sees them [1, H, W, C].
-func (n *Network) Classify(ctx context.Context, pictures dataset.Images) ([]*tensors.Tensor, train.Scores, error) {
+func (n *Network) Classify(ctx context.Context, pictures dataset.Images) ([]*tensors.Tensor, ebssc.Scores, error) {
 	return n.runner.Classify(ctx, n.run, n.model.Store, pictures)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
@@ -126,7 +127,7 @@ func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int)
 
 // Classify computes the class scores of pictures, each preprocessed as the run's images were [1, H, W, C], with a trained network.
 func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model.Store, pictures dataset.Images) (
-	images []*tensors.Tensor, scores Scores, err error) {
+	images []*tensors.Tensor, scores ebssc.Scores, err error) {
 	preprocess, _, err := r.preprocessing(ctx, run)
 	if err != nil {
 		return nil, nil, err

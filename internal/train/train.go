@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +22,8 @@ import (
 	"github.com/gomlx/gomlx/ml/train/optimizer/cosineschedule"
 	"github.com/gomlx/gomlx/support/exceptions"
 	"github.com/gomlx/gomlx/ui/commandline"
-	"gonum.org/v1/gonum/floats"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 )
@@ -252,7 +251,7 @@ func (s *trainingRun) pace(loop *train.Loop, step int) string {
 // evaluation is what a model does on images: its error rate in percent, its log-loss and the penalty of its variables in nats, and its scores.
 type evaluation struct {
 	errorRate, loss, penalty float64
-	scores                   Scores
+	scores                   ebssc.Scores
 }
 
 // evaluateBoth measures the model on the first training images, at most so many, and on all test images.
@@ -267,7 +266,7 @@ func (s *trainingRun) evaluateBoth(most int) (train, test evaluation, err error)
 func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err error) {
 	labels := images.labels[:min(most, len(images.labels))]
 	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, len(labels)), false).Iter() {
-		var some Scores
+		var some ebssc.Scores
 		if err == nil {
 			some, e.penalty, err = score(s.evaluator, batch.Inputs[0])
 			err = errors.Join(err, batch.Finalize(), context.Cause(s.ctx))
@@ -316,9 +315,6 @@ func digits(classes []uint8) string {
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
 const evaluationBatch = 100
 
-// Scores are class scores of images, one row an image: the logits of the softmax.
-type Scores [][]float32
-
 // newEvaluator compiles a run's network, without augmentation and dropout, with the variables of a store: images [N, H, W, C] to class scores
 // and the penalty of Eq. (train_obj2). It reads the variables at each call, so one serves a whole run.
 func newEvaluator(backend compute.Backend, store *model.Store, run experiments.Run) (*model.Exec, error) {
@@ -328,32 +324,10 @@ func newEvaluator(backend compute.Backend, store *model.Store, run experiments.R
 	})
 }
 
-func score(evaluator *model.Exec, images *tensors.Tensor) (scores Scores, penalty float64, err error) {
+func score(evaluator *model.Exec, images *tensors.Tensor) (scores ebssc.Scores, penalty float64, err error) {
 	outputs, err := evaluator.Call(images)
 	if err != nil {
 		return nil, 0, fmt.Errorf("computing class scores: %w", err)
 	}
 	return outputs[0].Value().([][]float32), float64(tensors.ToScalar[float32](outputs[1])), errors.Join(outputs[0].FinalizeAll(), outputs[1].FinalizeAll())
-}
-
-// Predictions are the classes with the highest scores.
-func (s Scores) Predictions() []uint8 {
-	predictions := make([]uint8, len(s))
-	for i, row := range s {
-		predictions[i] = uint8(slices.Index(row, slices.Max(row)))
-	}
-	return predictions
-}
-
-// LogLoss is the mean softmax log-loss, Eq. (train_obj2) without its penalty, in nats.
-func (s Scores) LogLoss(labels []uint8) float64 {
-	var sum float64
-	for i, row := range s {
-		var scores []float64
-		for _, score := range row {
-			scores = append(scores, float64(score))
-		}
-		sum += floats.LogSumExp(scores) - scores[labels[i]]
-	}
-	return sum / float64(len(s))
 }

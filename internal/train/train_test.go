@@ -349,13 +349,6 @@ func TestAugment(t *testing.T) {
 	require.Equal(t, flat, tensors.MustCopyFlatData[float32](same))
 }
 
-// The log-loss of scores in the ratio of 3 to 1, and of certain ones.
-func TestLogLoss(t *testing.T) {
-	scores := train.Scores{{0, float32(math.Log(3))}, {-200, 300}}
-	require.InDelta(t, math.Log(4)/2, scores.LogLoss([]uint8{0, 1}), 1e-6)
-	require.Equal(t, []uint8{1, 1}, scores.Predictions())
-}
-
 // Several devices take the steps of one, but for rounding, with dropout and augmentation. In float64, because networks this small are chaotic: in
 // float32 runs that round differently in the first step come apart by more than a thousandth in 50 steps.
 func TestDevicesTakeTheSameSteps(t *testing.T) {
