@@ -85,7 +85,7 @@ func (n Network) Products() (products float64) {
 		if block := layer.Block; block != nil {
 			below, above := sizes[i], sizes[i+1]
 			times := max(1, below.classes)
-			if layer.Name != n.Blocks()[0].Name {
+			if products > 0 { // above the first block, whose input is the image
 				times += n.Sweeps * 2 * hypotheses
 			}
 			products += float64(above.height * above.width * block.Kernel * block.Kernel * below.channels * block.Filters * times)

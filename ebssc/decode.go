@@ -19,8 +19,8 @@ type Decoding struct {
 	Biases []*Node
 }
 
-// Reconstruction holds images that are reconstructed from the codes of one block with all thresholds zero, β, too (Sec. 4.2 takes the class biases away): signed images
-// [N, H, W, C] in the units of preprocessed images with an arbitrary norm.
+// Reconstruction holds images that are reconstructed from the codes of one block with all thresholds zero, β, too (Sec. 4.2 takes the class
+// biases away): signed images [N, H, W, C] in the units of preprocessed images with an arbitrary norm.
 type Reconstruction struct {
 	// Linear is decoded by transposed convolutions and nothing else. Rectified sets the negative entries of each lower code to 0 on the
 	// way down: z⁺ and z⁻ are magnitudes, so it stays among valid codes.

@@ -30,8 +30,8 @@
 //	y            hypothesis          hypothesised class label                          Y classes
 //	α            alpha               weight decay of Eq. (train_obj2)
 //
-// H and W are those of the signal in question. The norm runs over all positions and channels of one image (and one class hypothesis), the paper's "global
-// normalization". A code that is zero everywhere stays zero, has energy 0 and a finite gradient.
+// H and W are those of the signal in question. The norm runs over all positions and channels of one image (and one class
+// hypothesis), the paper's "global normalization". A code that is zero everywhere stays zero, has energy 0 and a finite gradient.
 //
 // The paper contradicts itself in a few signs. docs/paper.md has the readings that are used here.
 package ebssc
