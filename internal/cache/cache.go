@@ -24,7 +24,8 @@ const EnvVar = "EBSSC_CACHE"
 var ErrUnusable = errors.New("cache folder cannot be used")
 
 // Locate returns the absolute path of the cache folder, without symbolic links: $EBSSC_CACHE if set, else "ebssc" in the operating
-// system's cache folder of the user. It changes nothing, so that a read-only cache can be used. The folder need not exist yet.
+// system's cache folder of the user. It changes nothing, so that a read-only cache can be used. The folder need not exist yet, except
+// in one like /tmp, where another user could make it first.
 //
 // The error is [ErrUnusable], with what to do: no $HOME, a relative path, or a folder that another user can change.
 func Locate() (dir string, err error) {
@@ -47,6 +48,9 @@ func trust(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		parent, err := trust(filepath.Dir(path))
+		if err != nil {
+			err = fmt.Errorf("%s does not exist: %w", path, err)
+		}
 		return filepath.Join(parent, filepath.Base(path)), err
 	}
 	var stat unix.Stat_t
@@ -72,7 +76,7 @@ func explain(err error) error {
 		return err // explained already
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("%w: %w; free some room, or set %s to a folder on another disk", ErrUnusable, err, EnvVar)
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return elsewhere(err)
 	}
 	return err

@@ -65,7 +65,9 @@ func TestErrors(t *testing.T) {
 	t.Run("a file is in the way", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(file, nil, 0o644))
-		for _, dir := range []string{file, filepath.Join(file, "below")} {
+		link := file + " gone" // to a disk that is not mounted
+		require.NoError(t, os.Symlink("/nowhere", link))
+		for _, dir := range []string{file, filepath.Join(file, "below"), link} {
 			t.Setenv(EnvVar, dir)
 			refused(t, file, "set "+EnvVar)
 		}

@@ -23,7 +23,7 @@ const EnvVar = "EBSSC_DATA"
 var ErrUnavailable = errors.New("cannot be downloaded (check the network, or name a folder that has it with --data or $" + EnvVar + ")")
 
 // Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that $EBSSC_DATA names, then in
-// the cache, and then downloads it into the cache. A download is logged in a line.
+// the cache, and then downloads it into the cache. A download is logged in a line; pip's goes to standard error.
 //
 // CIFAR-10 is read from its binary version: six files in the folder or in cifar-10-batches-bin/ below it, or the archive
 // cifar-10-binary.tar.gz. A folder without CIFAR-10 is an error.
@@ -70,8 +70,8 @@ func FindOrStandIn(ctx context.Context, which experiments.Images, folder string,
 func Local(which experiments.Images, folder string) (*Set, error) {
 	s := sources[which]
 	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%s is not a folder; name one with data with --data or $%s", folder, EnvVar)
+		if _, err := os.Stat(folder + "/."); err != nil { // of a file, too
+			return nil, fmt.Errorf("%s is not a folder that can be read (%w); name one with data with --data or $%s", folder, err, EnvVar)
 		}
 		if set, err := s.open(folder); set != nil || err != nil {
 			return set, err

@@ -48,7 +48,7 @@ func ReadPictures(paths []string, height, width, channels int) (Images, error) {
 	return images, nil
 }
 
-// The largest file and the most pixels of a picture: what cameras make, and half a gigabyte of memory at most.
+// The largest file and the most pixels of a picture: what cameras make, and three quarters of a gigabyte of memory at most.
 const maxPictureBytes, maxPicturePixels = 64 << 20, 32 << 20
 
 // decodePicture decodes a picture, of a GIF the first frame, once its header says that it is of a size that memory has room for.

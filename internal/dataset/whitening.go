@@ -47,7 +47,7 @@ type Whitening struct {
 }
 
 // Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, which it logs in a line, so the cache keeps the result for
-// the next time that everything which decides it is the same.
+// the next time that what decides it is the same.
 //
 // epsilon > 0 is added to every eigenvalue of the covariance of contrast-normalised images. The mean of those eigenvalues is nearly
 // 55²/3072 ≈ 0.98 for CIFAR-10, so the 0.1 of Goodfellow 2013 is a tenth of the mean variance of a value.
@@ -63,7 +63,8 @@ func Fit(ctx context.Context, backend compute.Backend, train Images, epsilon flo
 	})
 }
 
-// whiteningKey is the hash of everything that decides a whitening, to the last bit: plugin and processor are part of it.
+// whiteningKey is the hash of what decides a whitening: with a pinned plugin to the last bit. Another plugin counts by its path and version alone, and a
+// GPU not at all.
 func whiteningKey(backend compute.Backend, train Images, epsilon float64) string {
 	program, _, _ := strings.Cut(backend.Description(), " [") // the plugin, without the number of devices
 	hash := sha256.New()
@@ -77,7 +78,8 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 func (w *Whitening) save(file string) error {
 	values, _ := binary.Append(nil, binary.LittleEndian, w.values) // numbers always fit
 	sum := sha256.Sum256(values)
-	return cmp.Or(os.MkdirAll(filepath.Dir(file), 0o755), safefile.Write(file, append(sum[:], values...)))
+	folder, key := filepath.Split(file)
+	return cmp.Or(os.MkdirAll(folder, 0o755), safefile.RemoveUnfinished(folder, key), safefile.Write(file, append(sum[:], values...)))
 }
 
 // loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing or damaged.
@@ -137,7 +139,8 @@ func normalizeContrast(pixels *Node) *Node {
 	return MulScalar(Div(x, norm), contrastNorm)
 }
 
-// eachChunk calls do with images as tensors uint8 [chunk, D] or smaller, and frees them: no garbage collector looks after a device's memory.
+// eachChunk calls do with images as tensors uint8 [chunk, D] or smaller, and frees them at once: the garbage collector does not see how much of
+// a device's memory they hold.
 func eachChunk(images Images, do func(pixels *tensors.Tensor)) {
 	for from := 0; from < images.Len(); from += chunk {
 		part := images.Slice(from, min(from+chunk, images.Len()))

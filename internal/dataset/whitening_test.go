@@ -206,7 +206,10 @@ func TestWhiteningIsCached(t *testing.T) {
 	require.Equal(t, fresh, got, "made anew")
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, syscall.Mkfifo(file, 0o644))
+	killed := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+"123") // while it was written
+	require.NoError(t, os.WriteFile(killed, nil, 0o644))
 	got, _ = fits()
+	require.NoFileExists(t, killed)
 	require.Equal(t, fresh, got, "a pipe is not waited for")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -79,7 +79,7 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 func (m machine) open(ctx context.Context, spec string, devices int) (compute.Backend, Choice, error) {
 	c, err := m.resolve(ctx, spec)
 	if err != nil {
-		return nil, Choice{}, err
+		return nil, c, err
 	}
 	if c.CUDA() {
 		prepareCUDA(c)

@@ -127,7 +127,10 @@ func TestResolveErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := fake{noNetwork: true}.machine(t).resolve(ctx, "")
+	choice, err := fake{noNetwork: true, gpu: true}.machine(t).resolve(t.Context(), "")
+	require.ErrorContains(t, err, "no network")
+	require.Contains(t, choice.Warning, "pip install", "also before the CPU's plugin is here")
+	_, err = fake{noNetwork: true}.machine(t).resolve(ctx, "")
 	require.ErrorIs(t, err, context.Canceled)
 }
 

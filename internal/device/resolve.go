@@ -55,7 +55,7 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 		return Choice{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return Choice{}, fmt.Errorf("backend %q (%s): %w", spec, why, err)
+		return Choice{Warning: warning}, fmt.Errorf("backend %q (%s): %w", spec, why, err)
 	}
 	choice.Why, choice.Warning = why, warning
 	return choice, nil

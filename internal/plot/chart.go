@@ -27,7 +27,7 @@ type Chart struct {
 type Curve struct {
 	// Name in the legend, which leaves out a curve without one.
 	Name string
-	// Hollow points are rings.
+	// Hollow points of [Dots] are rings.
 	Hollow bool
 	// Points in the order of their X.
 	Points []Point
@@ -46,8 +46,8 @@ func At(x float64, values ...float64) Point {
 // maxMarkers is the number of points up to which each has a marker, and a tick of the axis; more would overlap.
 const maxMarkers = 12
 
-// Charts draws charts one below the other: each curve as a line through the means and, if values differ, a translucent band from minimum to
-// maximum.
+// Charts draws charts one below the other: each curve as a line through the means and, if points have a range or an interval, a translucent
+// band over it.
 func Charts(charts ...Chart) (Figure, error) {
 	var panels [][]*plot.Plot
 	for _, c := range charts {

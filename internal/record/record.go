@@ -72,7 +72,7 @@ type Origin struct {
 // the latter.
 func (o Origin) Then(next Origin) Origin {
 	both := func(first, second string) string {
-		if slices.Contains(strings.Split(first, " then "), second) {
+		if slices.Contains(strings.Split(cmp.Or(first, "none"), " then "), cmp.Or(second, "none")) {
 			return first
 		}
 		return cmp.Or(first, "none") + " then " + cmp.Or(second, "none")

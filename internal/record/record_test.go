@@ -137,6 +137,14 @@ func TestNoRegularFile(t *testing.T) {
 	}
 }
 
+// A run that went on elsewhere names each place once, also one without such a thing.
+func TestThen(t *testing.T) {
+	gpu, cpu := record.Origin{GPU: "X"}, record.Origin{}
+	require.Equal(t, cpu, cpu.Then(cpu))
+	require.Equal(t, "X then none", gpu.Then(cpu).Then(cpu).GPU)
+	require.Equal(t, "none then X", cpu.Then(gpu).Then(cpu).Then(gpu).GPU)
+}
+
 // What cannot be a result is not saved, and leaves no file.
 func TestSaveRefuses(t *testing.T) {
 	for name, change := range map[string]func(*record.Record){

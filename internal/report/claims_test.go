@@ -202,7 +202,7 @@ func TestNoVerdict(t *testing.T) {
 	}
 }
 
-// Rows that got worse are named if Welch's interval says so. Nothing is said of studies that one side lacks.
+// Rows that got worse are named if Welch's interval says so. Rows that one side lacks are left out.
 func TestCompare(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	fill(t, a, stepped, nil, "table", "unroll")

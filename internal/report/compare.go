@@ -23,17 +23,16 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 	}
 	for _, study := range a.Studies {
 		for _, rowA := range a.Rows(study) {
-			rowB, ok := b.rows[rowA.Name]
-			if !ok || len(rowA.Records) == 0 || len(rowB.Records) == 0 {
+			rowB := b.rows[rowA.Name]
+			if len(rowA.Records) == 0 || len(rowB.Records) == 0 {
 				continue
 			}
 			if setA, setB := a.Datasets[study.Images], b.Datasets[study.Images]; setA != setB {
-				return t, nil, fmt.Errorf("%s is on %s in %s and on %s in %s: only rows of the same data set are compared",
-					rowA.Name, setA.Name, a.Folder, setB.Name, b.Folder)
+				return t, nil, fmt.Errorf("%s is on %s (SHA-256 %.12s) in %s and on %s (SHA-256 %.12s) in %s: only rows of the same data set are compared",
+					rowA.Name, setA.Name, setA.SHA256, a.Folder, setB.Name, setB.SHA256, b.Folder)
 			}
 			testA, testB := rowA.Sample(experiments.TestErr), rowB.Sample(experiments.TestErr)
-			difference := stats.Welch(testA, testB)
-			cell, verdict := estimated(difference, "%.2f").marked(), ""
+			difference, verdict := stats.Welch(testA, testB), ""
 			switch low, high := difference.Interval(); {
 			case low > 0:
 				verdict, worse = "worse", append(worse, rowA.Name)
@@ -41,7 +40,7 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 				verdict = "better"
 			}
 			t.Rows = append(t.Rows, []Cell{text(rowA.Title), text(rowA.Name), mean(rowA.Sample(experiments.TrainErr), 2), mean(rowB.Sample(experiments.TrainErr), 2),
-				mean(testA, 2), mean(testB, 2), cell, text(verdict)})
+				mean(testA, 2), mean(testB, 2), estimated(difference, "%.2f"), text(verdict)})
 		}
 	}
 	for _, side := range [][2]*Profile{{a, b}, {b, a}} {
@@ -53,7 +52,7 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 	}
 	t.Title = strings.TrimSuffix(t.Title, "; ")
 	if len(t.Rows) == 0 {
-		return t, nil, fmt.Errorf("%s and %s have no row in common: name two folders of one profile, such as results/quick", a.Folder, b.Folder)
+		return t, nil, fmt.Errorf("%s and %s have no row in common: rows are of runs that this program plans, in both; ebssc runs says which are trials", a.Folder, b.Folder)
 	}
 	return t, worse, nil
 }

@@ -91,32 +91,31 @@ func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error)
 			continue // no longer declared
 		}
 		if other, ok := first[study.Images]; ok && other.Run.Dataset != r.Run.Dataset {
-			return nil, fmt.Errorf("%q and %q are of different data sets (%q and %q): give each a folder of its own",
-				path(other), path(r), other.Run.Dataset.Name, r.Run.Dataset.Name)
+			return nil, fmt.Errorf("%q and %q are of different data sets (%q and %q, SHA-256 %.12q and %.12q): give each a folder of its own",
+				path(other), path(r), other.Run.Dataset.Name, r.Run.Dataset.Name, other.Run.Dataset.SHA256, r.Run.Dataset.SHA256)
 		}
 		sets[study.Images], first[study.Images] = r.Run.Dataset, r
 	}
 	return sets, nil
 }
 
-// plan makes the rows of a study, on a data set that is empty where no record names one: such rows have no records. Nor have those of a study that
-// wants more images than there are; running it says so. On images that are not the paper's, the paper's numbers do not stand beside ours.
+// plan makes the rows of a study, on a data set that is empty where no record names one: such rows have no records. Nor has a row that cannot be
+// trained on it; running it says why. On images that are not the paper's, the paper's numbers do not stand beside ours.
 func (p *Profile) plan(study experiments.Study, set experiments.Dataset) {
 	if p.Headline == "" && !study.Traced && !study.Ablation && len(study.Experiments) > 1 {
 		p.Headline = study.Name
 	}
-	var runs []experiments.Run
-	if set.Name != "" {
-		runs, _ = experiments.Plan(study, p.Profile, set, experiments.Overrides{})
-	}
 	found := false
 	for _, e := range study.Experiments {
+		alone := study
+		alone.Experiments = []experiments.Experiment{e}
+		runs, _ := experiments.Plan(alone, p.Profile, set, experiments.Overrides{}) // a mistake in one row hides no other
 		if set.Name != "" && !dataset.OfThePaper(set.Name) {
 			e.Paper = experiments.Paper{}
 		}
 		row := Row{Experiment: e, Study: study, Planned: p.Scales[study.Name].Seeds}
 		for _, run := range runs {
-			if r, ok := p.Records[run.ID()]; ok && run.Experiment == e.Name {
+			if r, ok := p.Records[run.ID()]; ok {
 				row.Records, found, p.planned[r.ID] = append(row.Records, r), true, true
 			}
 		}

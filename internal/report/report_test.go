@@ -160,6 +160,9 @@ func TestTrialsEnterNoTable(t *testing.T) {
 		save(t, results, recordtest.New(t, "ssc-ebc67", "quick", 1, o))
 	}
 	save(t, results, recordtest.New(t, "ssc-ebc67", "quick", 6, experiments.Overrides{Seeds: 6}))
+	old := recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{Seeds: 1})
+	old.Run.Version--
+	save(t, results, old)
 	after := write(t, results)
 	for _, name := range []string{"table.csv", "differences.csv", "claims.csv", "decodings.csv", "figures/curves.svg", "figures/differences.svg"} {
 		require.Equal(t, before[name], after[name], name)
@@ -170,9 +173,9 @@ func TestTrialsEnterNoTable(t *testing.T) {
 			listed++
 		}
 	}
-	require.Equal(t, len(trials)+1, listed)
+	require.Equal(t, len(trials)+2, listed)
 	_, section, _ := strings.Cut(after[report.File], "## Trials")
-	for _, differs := range []string{"--epochs 3", "--width 8", "--held-out 100", `--set "crop=0"`, "--images 500", "--seeds 6"} {
+	for _, differs := range []string{"--epochs 3", "--width 8", "--held-out 100", `--set "crop=0"`, "--images 500", "--seeds 6", "not planned"} {
 		require.Contains(t, section, "`"+differs+"`")
 	}
 	// The same run, planned by a command with flags, is the profile's own.

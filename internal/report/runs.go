@@ -12,14 +12,16 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// differs says what sets a trial apart from its profile's runs: the flags that it was planned with, or that it is planned no more.
+// differs says what sets a trial apart from its profile's runs: the flags that it was planned with, or that it is not planned even so.
 func (p *Profile) differs(r record.Record) string {
 	if !p.Trial(r) {
 		return ""
 	}
-	overrides := r.Overrides
-	overrides.Seeds = 0
-	return cmp.Or(strings.TrimSpace(overrides.Flags()), strings.TrimSpace(r.Overrides.Flags()), "no longer planned")
+	overrides, planned := r.Overrides, p.rows[r.Run.Experiment].Planned
+	if r.Run.Seed <= planned || planned == 0 { // else more seeds than planned are what differs
+		overrides.Seeds = 0
+	}
+	return cmp.Or(strings.TrimSpace(overrides.Flags()), "not planned")
 }
 
 func (p *Profile) list(records []record.Record) Table {

@@ -42,7 +42,7 @@ func Read(path string, most int64) ([]byte, error) {
 	return content, err
 }
 
-// Write replaces a file, whose folder has to exist. Others may read it.
+// Write replaces a file, whose folder has to exist. Others may read it if the umask lets them.
 func Write(path string, content []byte) error {
 	// Not in $TMPDIR, where RemoveUnfinished would not find it after a kill.
 	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))

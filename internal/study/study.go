@@ -194,11 +194,16 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	}
 	defer s.Backend.Finalize()
 	recorded, folders := map[string]record.Record{}, map[string]experiments.Profile{}
-	for _, runner := range s.Runners {
+	for kind, runner := range s.Runners {
 		folders[dataset.Folder(s.Profile, runner.Set.Name)] = profile
-	}
-	for _, p := range before {
-		if _, ok := folders[filepath.Base(p.Folder)]; ok {
+		for _, p := range before {
+			if p.Folder != s.folder(runner.Set) {
+				continue
+			}
+			if set, ok := p.Datasets[kind]; ok && set != runner.Set.Dataset() { // which may have one name: mnist-unknown
+				return nil, nil, fmt.Errorf("%s has runs on other images, %s of SHA-256 %.12s, and these have %.12s: give another folder with --results",
+					p.Folder, set.Name, set.SHA256, runner.Set.SHA256)
+			}
 			maps.Copy(recorded, p.Records)
 		}
 	}

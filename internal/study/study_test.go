@@ -132,6 +132,14 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `^unroll: .* runs: 1, of which 1 are recorded and not trained again, results in \S+\n$`, log.String(), "one line for a study")
 	require.Equal(t, written, files(t, o.Results))
+
+	// Other images of the same name are seen before they are trained on.
+	other := o
+	other.Data = t.TempDir()
+	datasettest.MNIST(t, other.Data, 900)
+	_, _, err = Run(t.Context(), other, study)
+	require.ErrorContains(t, err, "runs on other images")
+	require.Equal(t, written, files(t, o.Results))
 	tidying := flock.New(filepath.Join(checkpoints, r.ID+".lock")) // as another process does once it has recorded the run
 	require.NoError(t, tidying.Lock())
 	_, _, err = Run(t.Context(), o, study)

@@ -206,7 +206,8 @@ func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
 	}
 }
 
-// stream makes a generator of math/rand/v2 a source of math/rand, which GoMLX takes. (That package's own source knows 2³¹ seeds alone.)
+// stream makes a generator of math/rand/v2 a source of math/rand, which GoMLX takes. GoMLX draws one number from it: the
+// seed of its own shuffle.
 type stream struct{ randv2.PCG }
 
 // Int63 is a random number of 63 bits.

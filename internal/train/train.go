@@ -41,7 +41,7 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished recor
 	if ctx.Err() != nil { // while they were preprocessed; what follows compiles
 		return finished, nil, context.Cause(ctx)
 	}
-	// Graph building panics; here is the one place where that becomes an error.
+	// Graph building panics: here that becomes an error.
 	panicked := exceptions.TryCatch[error](func() {
 		if err = s.steps(); err == nil {
 			finished, err = s.measure()
@@ -202,7 +202,7 @@ func (s *trainingRun) endEpoch() error {
 	if s.run.Traced {
 		train, test, err := s.evaluateBoth(record.TracedImages)
 		if err != nil && s.ctx.Err() != nil {
-			return errors.Join(s.save(), err)
+			return cmp.Or(s.save(), err)
 		}
 		if err != nil {
 			return err
@@ -315,8 +315,8 @@ func digits(classes []uint8) string {
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
 const evaluationBatch = 100
 
-// newEvaluator compiles a run's network, without augmentation and dropout, with the variables of a store: images [N, H, W, C] to class scores
-// and the penalty of Eq. (train_obj2). It reads the variables at each call, so one serves a whole run.
+// newEvaluator returns the program of a run's network, without augmentation and dropout, with the variables of a store: images [N, H, W, C] to
+// class scores and the penalty of Eq. (train_obj2). Its first call compiles. It reads the variables at each call, so one serves a whole run.
 func newEvaluator(backend compute.Backend, store *model.Store, run experiments.Run) (*model.Exec, error) {
 	return model.NewExec(backend, store, func(scope *model.Scope, images *Node) []*Node {
 		pass := run.Network.Forward(scope, run.Hyper.Hyper, images)
