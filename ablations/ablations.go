@@ -18,11 +18,11 @@ var Suite = slices.Concat(experiments.Studies, experiments.Suite{
 		Experiments: withAdam()},
 })
 
-// rows are rows of the table, with a suffix to their names and without a base.
+// rows are rows of the table, with a suffix to their names and without a base and its step.
 func rows(suffix string) (rows []experiments.Experiment) {
 	for _, row := range experiments.Table {
 		if row.Name == "crelu-lc7" || row.Name == "ssc-lc7" || row.Name == "ssc-ebc67" {
-			row.Name, row.Base, row.Decoded = row.Name+suffix, "", false
+			row.Name, row.Base, row.Step, row.Decoded = row.Name+suffix, "", "", false
 			rows = append(rows, row)
 		}
 	}

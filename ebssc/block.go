@@ -51,37 +51,30 @@ type Block struct {
 // [N, Y, H, W, C].
 type signal struct {
 	values *Node
-	// classes is Y if the signal depends on the hypothesis, else 0.
-	classes int
 	// rms is the root mean square of a code's entries, the scale of offsets and thresholds in the block above: 1/√n in a code of
 	// n entries and unit norm; 1 in one that is not normalised.
 	rms float64
 }
 
 // batchAxes counts the leading axes that index signals: images and, if the signal depends on them, hypotheses.
-func (s signal) batchAxes() int {
-	if s.classes > 0 {
-		return 2
-	}
-	return 1
-}
+func (s signal) batchAxes() int { return s.values.Rank() - 3 }
 
 // apply applies an operation on images to the values, with the hypothesis axis, if there is one, folded into the batch axis.
 func (s signal) apply(operation func(x *Node) *Node) *Node {
-	if s.classes == 0 {
+	if s.batchAxes() == 1 {
 		return operation(s.values)
 	}
 	dims := s.values.Shape().Dimensions
 	y := operation(Reshape(s.values, append([]int{dims[0] * dims[1]}, dims[2:]...)...))
-	return Reshape(y, append([]int{dims[0], s.classes}, y.Shape().Dimensions[1:]...)...)
+	return Reshape(y, append([]int{dims[0], dims[1]}, y.Shape().Dimensions[1:]...)...)
 }
 
-// valuesFor returns the values, with an axis of size 1 if other signals depend on the hypothesis (classes > 0) and this one does not.
-func (s signal) valuesFor(classes int) *Node {
-	if classes > 0 && s.classes == 0 {
-		return InsertAxes(s.values, 1)
+// aligned returns values, with an axis of size 1 if others depend on the hypothesis and these do not.
+func aligned(values, others *Node) *Node {
+	if others.Rank() > values.Rank() {
+		return InsertAxes(values, 1)
 	}
-	return s.values
+	return values
 }
 
 // sphereRMS is 1/√n, the root mean square of the n entries of a signal of unit norm.

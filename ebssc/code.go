@@ -2,8 +2,6 @@ package ebssc
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
-
-	"ebsscgo/ebssc/internal/ops"
 )
 
 // Normalize projects codes onto the unit sphere, Eq. (ebm_projection): z* = z̃ / ‖z̃‖₂.
@@ -12,10 +10,7 @@ import (
 // code, shaped as z̃, and the norm, shaped as the batch axes. By Appendix B the norm is the energy of the code.
 // z̃ = 0 gives code 0 and norm 0; a gradient passes through it unchanged, so that it stays finite.
 func Normalize(shrunk *Node, batchAxes int) (code, norm *Node) {
-	return normalize(ops.Kernels{Plain: true}, shrunk, batchAxes)
-}
-
-func normalize(kernels ops.Kernels, shrunk *Node, batchAxes int) (code, norm *Node) {
+	kernels := kernels(shrunk.Graph())
 	square := kernels.Inner(shrunk, shrunk, batchAxes)
 	// Sqrt has an infinite gradient at 0: replace 0 before the root.
 	zero := IsZero(square)
@@ -28,10 +23,6 @@ func normalize(kernels ops.Kernels, shrunk *Node, batchAxes int) (code, norm *No
 //
 // drive is SplitDrive(u) and code [z⁺, z⁻]; drive and thresholds broadcast to the code's shape. The result has the batch axes.
 func Energy(drive, thresholds, code *Node, batchAxes int) *Node {
-	return energy(ops.Kernels{Plain: true}, drive, thresholds, code, batchAxes)
-}
-
-func energy(kernels ops.Kernels, drive, thresholds, code *Node, batchAxes int) *Node {
 	gain := BroadcastToDims(Sub(drive, thresholds), code.Shape().Dimensions...)
-	return kernels.Inner(gain, code, batchAxes)
+	return kernels(code.Graph()).Inner(gain, code, batchAxes)
 }

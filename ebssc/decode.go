@@ -36,13 +36,11 @@ type Reconstruction struct {
 func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) {
 	s := n.infer(scope, h, images)
 	for i, l := range s.levels {
-		decode := func(values *Node) *Node {
-			return s.decode(i, signal{values: values, classes: l.code.classes}, false)
-		}
-		d.Codes, d.Features = append(d.Codes, decode(l.code.values)), append(d.Features, decode(l.features()))
+		d.Codes = append(d.Codes, s.decode(i, l.code.values, false))
+		d.Features = append(d.Features, s.decode(i, l.features(), false))
 		var biases *Node
 		if l.block.Coding.Thresholds == ClassSpecific {
-			biases = decode(BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...))
+			biases = s.decode(i, BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...), false)
 		}
 		d.Biases = append(d.Biases, biases)
 	}
@@ -58,7 +56,7 @@ func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []R
 		z := l.code.values
 		next := SliceAxis(Concatenate([]*Node{z, z}, 0), 0, AxisRange(1, 1+z.Shape().Dim(0)))
 		// Both codes take the places of two hypotheses, which are decoded with the maxima of one image.
-		both := signal{values: Stack([]*Node{z, next}, 1), classes: 2}
+		both := Stack([]*Node{z, next}, 1)
 		decode := func(rectified bool) (own, control *Node) {
 			decoded := s.decode(i, both, rectified)
 			return Squeeze(SliceAxis(decoded, 1, AxisElem(0)), 1), Squeeze(SliceAxis(decoded, 1, AxisElem(1)), 1)
@@ -99,9 +97,10 @@ func (l *level) features() *Node {
 	return Add(z, Where(IsPositive(z), thresholds, ZerosLike(z)))
 }
 
-// decode back-projects a signal shaped as the code of block i (from 0) to the image; rectified, the signals shaped as codes on the way
+// decode back-projects values shaped as the code of block i (from 0) to the image; rectified, the signals shaped as codes on the way
 // are rectified.
-func (s *stack) decode(i int, from signal, rectified bool) *Node {
+func (s *stack) decode(i int, values *Node, rectified bool) *Node {
+	from := signal{values: values}
 	for ; i >= 0; i-- {
 		from = s.levels[i].backProject(from, s.below(i))
 		if rectified && i > 0 {

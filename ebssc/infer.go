@@ -55,9 +55,10 @@ func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 // bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
 func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 	s := &stack{image: signal{values: images, rms: 1}}
-	p := path{kernels: kernels(images.Graph(), h)}
+	p := path{kernels: kernels(images.Graph())}
+	p.kernels.BFloat16 = h.Precision == BFloat16
 	if n.Blocks()[0].Block.Coding.Spherical {
-		s.image.values, _ = normalize(p.kernels, images, 1)
+		s.image.values, _ = Normalize(images, 1)
 		s.image.rms = s.image.sphereRMS()
 	}
 	below := s.image
@@ -103,12 +104,12 @@ func (s *stack) update(i int) {
 
 // energy is E'(x, y, z) [N] or [N, Y] of the block at its current code and drive.
 func (l *level) energy() *Node {
-	drive := l.drive.valuesFor(l.code.classes)
+	drive := aligned(l.drive.values, l.code.values)
 	thresholds := ScalarZero(drive.Graph(), drive.DType())
 	if l.thresholds != nil {
 		thresholds = l.thresholds
 	}
-	return energy(l.path.kernels, drive, thresholds, l.code.values, l.code.batchAxes())
+	return Energy(drive, thresholds, l.code.values, l.code.batchAxes())
 }
 
 // build creates the block's variables, in scope, and computes its drive. All variables are in the paper's units, in which codes have unit norm:
@@ -143,7 +144,7 @@ func (l *level) computeDrive(below signal) {
 		return Add(u, ExpandLeftToRank(l.offset, u.Rank()))
 	})
 	if !l.block.Coding.Rectified {
-		l.drive.values = l.path.kernels.Split(l.drive.values)
+		l.drive.values = SplitDrive(l.drive.values)
 	}
 }
 
@@ -151,22 +152,17 @@ func (l *level) computeDrive(below signal) {
 // energy with respect to this code. Without values r is none.
 func (l *level) update(r signal) {
 	l.code = l.drive
-	// A code becomes class-specific by its own thresholds or by those of a block above.
-	l.code.classes = max(l.drive.classes, r.classes)
-	if l.block.Coding.Thresholds == ClassSpecific {
-		l.code.classes = l.thresholds.Shape().Dim(1)
-	}
-	drive := l.drive.valuesFor(l.code.classes)
-	if r.values != nil {
-		drive = Add(drive, r.values)
+	drive := l.drive.values
+	if r.values != nil { // a code becomes class-specific by the thresholds of a block above, or by its own
+		drive = Add(aligned(drive, r.values), r.values)
 	}
 	if l.thresholds == nil {
 		l.code.values = rectify(drive)
 	} else {
-		l.code.values = ShrinkSplit(drive, l.thresholds)
+		l.code.values = ShrinkSplit(aligned(drive, l.thresholds), l.thresholds)
 	}
 	if l.block.Coding.Spherical {
-		l.code.values, l.norm = normalize(l.path.kernels, l.code.values, l.code.batchAxes())
+		l.code.values, l.norm = Normalize(l.code.values, l.code.batchAxes())
 		l.code.rms = l.code.sphereRMS()
 	}
 }
@@ -203,11 +199,9 @@ func (p path) unpool(r, below signal) signal {
 	if len(p.pools) == 0 {
 		return r
 	}
-	if below.classes == 0 && r.classes > 0 {
-		below.values, below.classes = below.valuesFor(r.classes), r.classes
-		dims := slices.Clone(below.values.Shape().Dimensions)
-		dims[1] = r.classes
-		below.values = BroadcastToDims(below.values, dims...)
+	if r.values.Rank() > below.values.Rank() {
+		dims := slices.Insert(slices.Clone(below.values.Shape().Dimensions), 1, r.values.Shape().Dim(1))
+		below.values = BroadcastToDims(InsertAxes(below.values, 1), dims...)
 	}
 	below.values = Identity(StopGradient(below.values)) // a stopped node itself gets no gradient
 	above := path{pools: p.pools}.forward(below)        // fast kernels: GoMLX's own pools have no second derivative
@@ -250,7 +244,7 @@ func (d *dropout) apply(c signal) signal {
 		return c
 	}
 	var shared []int
-	if c.classes > 0 {
+	if c.batchAxes() == 2 {
 		shared = []int{1}
 	}
 	c.values = ops.Dropout(c.values, d.key, d.rate, shared...)

@@ -34,7 +34,7 @@ type Hyper struct {
 	Precision Precision `json:"precision,omitempty" about:"of convolutions: float32 or, on CPUs with instructions for it, bfloat16"`
 }
 
-// Precision is the type of the numbers of a network's convolutions. All other numbers are float32.
+// Precision is the type of the numbers in convolutions with 3×3 kernels on eight or more channels. All other numbers are float32.
 type Precision string
 
 // The values of Precision.
@@ -91,8 +91,8 @@ func (n Network) Validate() error {
 	if n.Height < 1 || n.Width < 1 || n.Channels < 1 {
 		return fmt.Errorf("images of %d×%d×%d: every side must be at least 1", n.Height, n.Width, n.Channels)
 	}
-	if n.Sweeps < 0 {
-		return fmt.Errorf("%d sweeps: at least 0 are needed", n.Sweeps)
+	if n.Sweeps < 0 || n.Sweeps > 100 {
+		return fmt.Errorf("%d sweeps: choose 0 to 100", n.Sweeps)
 	}
 	if n.Classes < 2 {
 		return fmt.Errorf("%d classes: at least 2 are needed", n.Classes)
@@ -130,6 +130,9 @@ func (n Network) sizes() ([]size, error) {
 		switch {
 		case names[layer.Name] || layer.Name == "":
 			return nil, fmt.Errorf("layer %q: names must differ and not be empty", layer.Name)
+		case layer.Name == classifierScope || strings.Contains(layer.Name, model.ScopeSeparator):
+			return nil, fmt.Errorf("layer %q: a name is not %s, which has the linear classifier's weights, and has no %q",
+				layer.Name, classifierScope, model.ScopeSeparator)
 		case layer.Block != nil && layer.Pool == nil:
 			block := layer.Block
 			if err := n.validateBlock(*block, out.classes > 0); err != nil {
@@ -256,7 +259,7 @@ func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {
 
 // kernels returns the fast kernels where XLA computes on one CPU, on which they were measured, and plain ones elsewhere. They loop over pieces of the
 // batch, so with several devices every device would compute all pieces.
-func kernels(g *Graph, h Hyper) ops.Kernels {
+func kernels(g *Graph) ops.Kernels {
 	backend, ok := g.Backend().(interface{ IsCPU() bool })
-	return ops.Kernels{Plain: !ok || !backend.IsCPU() || g.NumDevices() > 1, BFloat16: h.Precision == BFloat16}
+	return ops.Kernels{Plain: !ok || !backend.IsCPU() || g.NumDevices() > 1}
 }

@@ -477,6 +477,9 @@ func TestValidate(t *testing.T) {
 		{func(n *ebssc.Network) { n.Layers = n.Layers[2:3] }, "no layer is a block"},
 		{func(n *ebssc.Network) { n.Sweeps, n.Layers[0].Block.Coding = 1, ebssc.CReLU }, "conv1: with sweeps every block needs a split code of unit norm"},
 		{func(n *ebssc.Network) { n.Sweeps = -1 }, "-1 sweeps"},
+		{func(n *ebssc.Network) { n.Sweeps = 1e9 }, "1000000000 sweeps"},
+		{func(n *ebssc.Network) { n.Layers[1].Name = "classifier" }, "linear classifier"},
+		{func(n *ebssc.Network) { n.Layers[1].Name = "conv/1" }, `"/"`},
 	} {
 		network := tiny(row, 2)
 		c.spoil(&network)

@@ -143,7 +143,7 @@ func Describe(r record.Record) string {
 	text := fmt.Sprintf("%s on %s, profile %s, %d images, %d epochs: train error %.2f %%, test error %.2f %%, %d parameters", r.Run.Experiment,
 		dataset.Title(r.Run.Dataset.Name), r.Run.Profile, r.Run.TrainImages, r.Run.Epochs, r.TrainErr, r.TestErr, r.Parameters)
 	if wanted := Profile().Name; wanted != r.Run.Profile {
-		text += "; it stands in for the one of profile " + wanted + ", which is not recorded yet"
+		text += "; it stands in for the one of profile " + wanted + ", whose network is not here"
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package nb
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -36,6 +37,9 @@ func Patches(images dataset.Images, side, count int) *tensors.Tensor {
 	type patch struct {
 		unit []float64
 		norm float64
+	}
+	if most := min(images.Width, images.Height); side < 1 || side > most {
+		Check(fmt.Errorf("there are no patches of side %d: choose a number from 1 to %d", side, most))
 	}
 	rng, all := rand.New(rand.NewPCG(1, 1)), make([]patch, 10*count)
 	for k := range all {

@@ -11,6 +11,6 @@ package ops
 type Kernels struct {
 	// Plain disables all fast paths.
 	Plain bool
-	// BFloat16 computes convolutions with 3×3 kernels and their gradients in bfloat16.
+	// BFloat16 computes in bfloat16, with their gradients, the convolutions that Winograd's transforms would compute.
 	BFloat16 bool
 }
