@@ -28,7 +28,7 @@
 //	r            r                  d_{ℓ+1} * z_{ℓ+1}, the block above's top-down term   [N, (Y), H, W, 2K]
 //	T            Sweeps              number of sweeps over all codes after the bottom-up pass
 //	y            hypothesis          hypothesised class label                          Y classes
-//	α            alpha               weight decay of Eq. (train_obj2)
+//	α            alpha               regularisation of Eq. (train_obj2)
 //
 // H and W are those of the signal in question. The norm runs over all positions and channels of one image (and one class
 // hypothesis), the paper's "global normalization". A code that is zero everywhere stays zero, has energy 0 and a finite gradient.

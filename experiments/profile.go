@@ -29,8 +29,8 @@ type Scale struct {
 // PaperWidth is the number of filters of the paper's first two blocks; the others have twice as many.
 const PaperWidth = 96
 
-// onCPU are short trainings in small batches. Networks that under-fit lose by dropout.
-func onCPU(batch int) func(*Hyper) {
+// withoutDropout is for short trainings: networks that under-fit lose by dropout.
+func withoutDropout(batch int) func(*Hyper) {
 	return func(h *Hyper) { h.Batch, h.Dropout = batch, 0 }
 }
 
@@ -39,35 +39,35 @@ var Profiles = []Profile{
 	{
 		Name: "smoke", About: "everything end to end in minutes; its numbers mean nothing", Demo: true, Memory: 1,
 		Scales: map[string]Scale{
-			"table":         {Width: 4, TrainImages: 1000, TestImages: 50, Epochs: 4, Seeds: 1, Change: onCPU(32)},
-			"unroll":        {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
-			"unroll-both":   {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
-			"unroll-chosen": {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: onCPU(50)},
-			"decoding":      {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: onCPU(25)},
-			"residuals":     {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: onCPU(25)},
-			"ablations":     {Width: 4, TrainImages: 500, TestImages: 50, Epochs: 2, Seeds: 1, Change: onCPU(25)},
-			"optimizer":     {Width: 4, TrainImages: 1000, TestImages: 50, Epochs: 4, Seeds: 1, Change: onCPU(32)},
+			"table":         {Width: 4, TrainImages: 1000, TestImages: 50, Epochs: 4, Seeds: 1, Change: withoutDropout(32)},
+			"unroll":        {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: withoutDropout(50)},
+			"unroll-both":   {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: withoutDropout(50)},
+			"unroll-chosen": {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: withoutDropout(50)},
+			"decoding":      {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: withoutDropout(25)},
+			"residuals":     {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: withoutDropout(25)},
+			"ablations":     {Width: 4, TrainImages: 500, TestImages: 50, Epochs: 2, Seeds: 1, Change: withoutDropout(25)},
+			"optimizer":     {Width: 4, TrainImages: 1000, TestImages: 50, Epochs: 4, Seeds: 1, Change: withoutDropout(32)},
 		},
 	},
 	{
 		Name: "quick", About: "real images at a sixth of the paper's width, in few epochs", Memory: 3,
 		Scales: map[string]Scale{
-			"table":         {Width: 16, Epochs: 4, Seeds: 5, Change: onCPU(64)},
-			"unroll":        {Width: 8, Epochs: 20, Seeds: 3, Change: onCPU(100)},
-			"unroll-both":   {Width: 8, Epochs: 20, Seeds: 3, Change: onCPU(100)},
-			"unroll-chosen": {Width: 8, Epochs: 6, Seeds: 3, Change: onCPU(100)},
-			"decoding":      {Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 3, Change: onCPU(50)},
-			"residuals":     {Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 3, Change: onCPU(50)},
-			"ablations":     {Width: 16, TrainImages: 20_000, Epochs: 3, Seeds: 3, Change: onCPU(64)},
-			"optimizer":     {Width: 16, Epochs: 4, Seeds: 3, Change: onCPU(64)},
+			"table":         {Width: 16, Epochs: 4, Seeds: 5, Change: withoutDropout(64)},
+			"unroll":        {Width: 8, Epochs: 20, Seeds: 3, Change: withoutDropout(100)},
+			"unroll-both":   {Width: 8, Epochs: 20, Seeds: 3, Change: withoutDropout(100)},
+			"unroll-chosen": {Width: 8, Epochs: 6, Seeds: 3, Change: withoutDropout(100)},
+			"decoding":      {Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 3, Change: withoutDropout(50)},
+			"residuals":     {Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 3, Change: withoutDropout(50)},
+			"ablations":     {Width: 16, TrainImages: 20_000, Epochs: 3, Seeds: 3, Change: withoutDropout(64)},
+			"optimizer":     {Width: 16, Epochs: 4, Seeds: 3, Change: withoutDropout(64)},
 		},
 	},
 	{
 		Name: "weekend", About: "the paper's table at the paper's width, in some 30 hours of 2 CPU cores", Memory: 6,
 		Scales: map[string]Scale{
-			"table": {Width: PaperWidth, Epochs: 12, Seeds: 3, Change: onCPU(64)},
+			"table": {Width: PaperWidth, Epochs: 12, Seeds: 3, Change: withoutDropout(64)},
 			// No epochs: what the decodings of such a network show before it has learned anything.
-			"decoding": {Width: PaperWidth, TrainImages: 5000, Epochs: 0, Seeds: 1, Change: onCPU(50)},
+			"decoding": {Width: PaperWidth, TrainImages: 5000, Epochs: 0, Seeds: 1, Change: withoutDropout(50)},
 		},
 	},
 	{

@@ -76,8 +76,8 @@ func runsCommand() *cobra.Command {
 	var name, results string
 	cmd := &cobra.Command{
 		Use: "runs [ID…]", Short: "List all recorded runs of a profile, its own and trials, or the commands of some", Args: cobra.ArbitraryArgs,
-		Long: "List all recorded runs of a profile. Reports show the profile's own runs alone. A run that was planned with --set, --width,\n" +
-			"--images, --epochs or --held-out is a trial, and the list says in what it differs. With IDs print the commands of those runs.",
+		Long: "List all recorded runs of a profile. Tables have the profile's own runs alone. A run that the profile does not plan (by --set,\n" +
+			"--epochs, more --seeds …) is a trial, and the list says in what it differs. With IDs print the commands of those runs.",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if _, err := experiments.FindProfile(name); err != nil {
 				return err

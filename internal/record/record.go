@@ -1,5 +1,5 @@
 // Package record keeps finished runs as files that are verified when they are read. A record holds the whole description of its run and the
-// predictions for every test image, so that its ID and its errors can be computed again, and a checksum. That protects against damage and
+// predictions for every test image, so that its ID and its test error can be computed again, and a checksum. That protects against damage and
 // careless edits. It does not prove who wrote the file. Reports follow from records alone.
 package record
 

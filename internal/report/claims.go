@@ -43,7 +43,7 @@ func (p *Profile) Claims() (all []Verdict) {
 		for _, claim := range study.Claims {
 			v := Verdict{Claim: claim, Study: study, Estimates: p.estimates(study, claim), P: math.NaN()}
 			if v.Reason = p.unjudged(v); v.Reason == "" {
-				agree, disagree := v.values()
+				agree, disagree := v.pValues()
 				if v.Word = Disagrees; agree < disagree {
 					v.Word = Agrees
 				}
@@ -98,9 +98,9 @@ func (p *Profile) unjudged(v Verdict) string {
 	return ""
 }
 
-// values are the p values of agreement, in which all expectations hold (intersection–union of one-sided tests), and of disagreement, in which one is
+// pValues are those of agreement, in which all expectations hold (intersection–union of one-sided tests), and of disagreement, in which one is
 // reversed: its value lies beyond one of its finite bounds (Bonferroni).
-func (v Verdict) values() (agree, disagree float64) {
+func (v Verdict) pValues() (agree, disagree float64) {
 	disagree = 1
 	for i, e := range v.Expect {
 		measured, bounds := v.Estimates[i], 2

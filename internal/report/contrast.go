@@ -55,11 +55,11 @@ func contrast(terms []experiments.Term, title func(experiment string) string) (s
 	return strings.TrimSpace(sum)
 }
 
-// values are a weighted sum of a quantity in each seed in which all terms were measured, and the sum of its squared weights. Rows of one seed share
+// sums are a weighted sum of a quantity in each seed in which all terms were measured, and the sum of its squared weights. Rows of one seed share
 // initial values, image order and augmentation, so that their differences are paired.
-func (p *Profile) values(quantity experiments.Quantity, terms []experiments.Term) (values []float64, squares float64) {
+func (p *Profile) sums(quantity experiments.Quantity, terms []experiments.Term) (values []float64, squaredWeights float64) {
 	for _, term := range merged(terms) {
-		squares += term.Weight * term.Weight
+		squaredWeights += term.Weight * term.Weight
 	}
 	for _, first := range p.rows[terms[0].Experiment].Records {
 		sum, measured := 0.0, true
@@ -76,14 +76,14 @@ func (p *Profile) values(quantity experiments.Quantity, terms []experiments.Term
 			values = append(values, sum)
 		}
 	}
-	return values, squares
+	return values, squaredWeights
 }
 
 // pool is the variance of a quantity between seeds, over the steps of a study: each row minus its base.
 func (p *Profile) pool(study experiments.Study, quantity experiments.Quantity) (pool stats.Pool) {
 	for _, e := range study.Experiments {
 		if e.Base != "" {
-			pool.Add(p.values(quantity, step(e.Name, e.Base)))
+			pool.Add(p.sums(quantity, step(e.Name, e.Base)))
 		}
 	}
 	return pool
@@ -91,7 +91,7 @@ func (p *Profile) pool(study experiments.Study, quantity experiments.Quantity) (
 
 // Difference estimates how much a quantity of one experiment is above that of another one of its study, paired over seeds.
 func (p *Profile) Difference(quantity experiments.Quantity, subject, base string) stats.Estimate {
-	return p.pool(p.rows[subject].Study, quantity).Estimate(p.values(quantity, step(subject, base)))
+	return p.pool(p.rows[subject].Study, quantity).Estimate(p.sums(quantity, step(subject, base)))
 }
 
 // estimates are those of a claim's expectations. Quantities of a network's blocks have the variance pooled over the expectations that are about
@@ -101,10 +101,10 @@ func (p *Profile) estimates(study experiments.Study, claim experiments.Claim) (a
 		pool := p.pool(study, e.Quantity) // of nothing for a quantity of blocks
 		for _, other := range claim.Expect {
 			if e.Quantity.InBlock && other.Quantity == e.Quantity {
-				pool.Add(p.values(other.Quantity, other.Terms))
+				pool.Add(p.sums(other.Quantity, other.Terms))
 			}
 		}
-		all = append(all, pool.Estimate(p.values(e.Quantity, e.Terms)))
+		all = append(all, pool.Estimate(p.sums(e.Quantity, e.Terms)))
 	}
 	return all
 }

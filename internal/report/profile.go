@@ -24,10 +24,8 @@ type Profile struct {
 	Folder string
 	// Records of the folder, by ID: of planned runs, and of trials.
 	Records map[string]record.Record
-	// Studies of the profile that have a record of a planned run. Headline names the one whose differences answer the paper's question: the first
-	// that the paper reports as rows.
-	Studies  experiments.Suite
-	Headline string
+	// Studies of the profile that have a record of a planned run.
+	Studies experiments.Suite
 	// Datasets of the records, of each kind of images.
 	Datasets map[experiments.Images]experiments.Dataset
 
@@ -35,6 +33,9 @@ type Profile struct {
 	planned map[string]bool
 	sorted  []record.Record
 }
+
+// headline is the study whose differences answer the paper's question.
+const headline = "table"
 
 // Row is an experiment with the records of its planned runs.
 type Row struct {
@@ -102,9 +103,6 @@ func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error)
 // plan makes the rows of a study, on a data set that is empty where no record names one: such rows have no records. Nor has a row that cannot be
 // trained on it; running it says why. On images that are not the paper's, the paper's numbers do not stand beside ours.
 func (p *Profile) plan(study experiments.Study, set experiments.Dataset) {
-	if p.Headline == "" && !study.Traced && !study.Ablation && len(study.Experiments) > 1 {
-		p.Headline = study.Name
-	}
 	found := false
 	for _, e := range study.Experiments {
 		alone := study

@@ -63,7 +63,7 @@ func (p *Profile) files() (map[string][]byte, error) {
 	fmt.Fprintf(&g.text, "# `%s`: %s\n\n± is the standard deviation over seeds. The project's docs/protocol.md says what columns and verdicts mean.\n",
 		p.Name, escaped(p.About))
 	for _, study := range p.Studies {
-		if study.Name == p.Headline {
+		if study.Name == headline {
 			p.differences(g, study)
 		}
 	}
@@ -91,7 +91,7 @@ func (p *Profile) files() (map[string][]byte, error) {
 
 func (p *Profile) differences(g *page, study experiments.Study) {
 	if t := p.Differences(study); len(t.Rows) > 0 {
-		if study.Name == p.Headline {
+		if study.Name == headline {
 			t.Title = p.describe(study)
 		}
 		g.table(t)
@@ -102,13 +102,13 @@ func (p *Profile) differences(g *page, study experiments.Study) {
 func (p *Profile) study(g *page, study experiments.Study) {
 	g.section(study.Name + ": " + study.About)
 	g.table(p.Table(study))
-	if study.Name != p.Headline {
+	if study.Name != headline {
 		p.differences(g, study)
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.Traced:
 		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
-	case curves && study.Name == p.Headline:
+	case curves && study.Name == headline:
 		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })
 	}
 	for _, row := range p.Rows(study) {

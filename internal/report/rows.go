@@ -30,7 +30,7 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 			ofPaper = append(ofPaper, row)
 		}
 	}
-	if study.Name == p.Headline && len(ofPaper) > 2 {
+	if study.Name == headline && len(ofPaper) > 2 {
 		steps = append(steps, compared{"all steps", ofPaper[len(ofPaper)-1], ofPaper[0]})
 	}
 	return steps
@@ -44,7 +44,7 @@ func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table
 	}}
 	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals over the paper's test images and over our seeds. " +
 		"Bold: 0 is outside, and no seed is missing."}
-	if study.Name == p.Headline {
+	if study.Name == headline {
 		t.Name = "differences"
 	}
 	steps := p.steps(study)
@@ -96,12 +96,12 @@ func (p *Profile) Table(study experiments.Study) Table {
 		}
 		t.Rows = append(t.Rows, []Cell{
 			text(row.Title), text(row.Name), mean(row.Sample(experiments.TrainLoss), 4), mean(row.Sample(experiments.TrainErr), 2), mean(row.Sample(experiments.TestErr), 2),
-			parameters, paper(row.Paper.TrainErr), paper(row.Paper.TestErr), text(row.Paper.Params), text(seeds(row)), count(row.Planned),
+			parameters, published(row.Paper.TrainErr), published(row.Paper.TestErr), text(row.Paper.Params), text(seeds(row)), count(row.Planned),
 			width, mean(stats.SampleOf(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
 		})
 	}
 	return t.withoutEmpty()
 }
 
-// paper is a number of the paper, empty where it has none.
-func paper(value float64) Cell { return number(cmp.Or(value, math.NaN()), 2) }
+// published is a number of the paper, empty where it has none.
+func published(value float64) Cell { return number(cmp.Or(value, math.NaN()), 2) }

@@ -56,7 +56,7 @@ func TestCellsOfLittle(t *testing.T) {
 	require.Equal(t, "–", mean(stats.SampleOf(nil), 2).read())
 	require.Equal(t, "1.0", estimated(stats.Estimate{Value: 1}, "%.1f").marked().read())
 	require.Equal(t, "0.00", number(-0.001, 2).read())
-	require.Equal(t, "–", paper(0).read())
+	require.Equal(t, "–", published(0).read())
 	require.Equal(t, []string{""}, number(math.NaN(), 2).plain(Number))
 }
 

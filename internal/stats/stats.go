@@ -64,20 +64,20 @@ func (e Estimate) t() distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1
 type Pool struct{ squares, degrees float64 }
 
 // Add adds a weighted sum: its values, one a seed, and the sum of its squared weights. A single value says nothing of the variance.
-func (p *Pool) Add(values []float64, weights float64) {
+func (p *Pool) Add(values []float64, squaredWeights float64) {
 	if s := SampleOf(values); s.N > 1 {
-		p.squares += float64(s.N-1) * s.Std * s.Std / weights
+		p.squares += float64(s.N-1) * s.Std * s.Std / squaredWeights
 		p.degrees += float64(s.N - 1)
 	}
 }
 
 // Estimate is the mean of a weighted sum over seeds, with the pooled variance. Of a single seed no error is given.
-func (p Pool) Estimate(values []float64, weights float64) Estimate {
+func (p Pool) Estimate(values []float64, squaredWeights float64) Estimate {
 	s := SampleOf(values)
 	if s.N < 2 || p.degrees == 0 {
 		return Estimate{Value: s.Mean, N: s.N}
 	}
-	return Estimate{Value: s.Mean, Error: math.Sqrt(p.squares / p.degrees * weights / float64(s.N)), Degrees: p.degrees, N: s.N}
+	return Estimate{Value: s.Mean, Error: math.Sqrt(p.squares / p.degrees * squaredWeights / float64(s.N)), Degrees: p.degrees, N: s.N}
 }
 
 // Welch estimates b's mean minus a's, which are not paired and may differ in size and deviation, by Welch's t.

@@ -162,26 +162,29 @@ func (s *Session) folder(set *dataset.Set) string {
 // records, are seen before anything is downloaded.
 func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map[string]*report.Profile, diverged, err error) {
 	before, err := Load(o.Results, o.Profile) // a damaged record would be refused after hours of training
-	profile, unknown := experiments.FindProfile(o.Profile)
-	err = cmp.Or(err, unknown)
+	if err != nil {
+		return nil, nil, err
+	}
+	profile, err := experiments.FindProfile(o.Profile)
+	if err != nil {
+		return nil, nil, err
+	}
 	var images []experiments.Images
 	for _, study := range studies {
-		var runs []experiments.Run
-		if images = append(images, study.Images); err == nil {
-			runs, err = experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
+		images = append(images, study.Images)
+		runs, err := experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
+		if err != nil {
+			return nil, nil, err
 		}
 		for _, run := range runs {
 			o.bfloat16 = o.bfloat16 || run.Hyper.Precision == ebssc.BFloat16
-			if err == nil && run.Hyper.Batch%max(1, o.Devices) != 0 {
-				err = fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a multiple of %[3]d with --set batch_size=…, or other --devices",
+			if run.Hyper.Batch%max(1, o.Devices) != 0 {
+				return nil, nil, fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a multiple of %[3]d with --set batch_size=…, or other --devices",
 					run.Hyper.Batch, run.Experiment, o.Devices)
 			}
 		}
 	}
-	if err == nil {
-		err = os.MkdirAll(o.Results, 0o755)
-	}
-	if err != nil {
+	if err := os.MkdirAll(o.Results, 0o755); err != nil {
 		return nil, nil, err
 	}
 	find := dataset.FindOrStandIn
@@ -350,9 +353,9 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 		return fmt.Errorf("locking %s: %w; give another folder with --results", locked, err)
 	}
 	defer lock.Unlock()
-	finished, err := record.Load(record.Path(records, id))
-	switch recorded := err == nil; {
-	case !held && recorded: // by another process, which is tidying up
+	_, unrecorded := record.Load(record.Path(records, id))
+	switch {
+	case !held && unrecorded == nil: // recorded by another process, which is tidying up
 		return nil
 	case !held:
 		return fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
@@ -367,10 +370,10 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 		return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.RemoveAll(locked))
 	}
 	switch {
-	case err == nil:
+	case unrecorded == nil:
 		return tidy()
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
+	case !errors.Is(unrecorded, fs.ErrNotExist):
+		return unrecorded
 	}
 	finished, store, err := runner.Train(ctx, run.Run)
 	if err != nil {

@@ -87,7 +87,7 @@ func Order(t require.TestingT, backend compute.Backend, run experiments.Run, epo
 	images, err := dataset.InMemoryFromData(backend, "numbers", []any{order}, []any{order})
 	require.NoError(t, err)
 	order = nil
-	for batch, err := range (&epochs{images: images, run: run, from: epoch * run.StepsPerEpoch(), parts: 1}).Iter() {
+	for batch, err := range (&batchParts{images: images, run: run, from: epoch * run.StepsPerEpoch(), parts: 1}).Iter() {
 		require.NoError(t, err)
 		if order = append(order, tensors.MustCopyFlatData[int32](batch.Labels[0])...); len(order) == run.TrainImages {
 			break

@@ -52,26 +52,6 @@ const checkpointHead = "ebssc checkpoint 2, SHA-256 "
 // progressName is the array of a checkpoint that holds the progress, JSON in bytes. The other arrays are the variables.
 const progressName = "progress"
 
-// progress is the state of a run beside its variables.
-type progress struct {
-	// ID of the run.
-	ID string `json:"Run"`
-	// Curve has the finished epochs.
-	Curve []record.Epoch
-	// Origin names the programs and computers that trained so far.
-	Origin record.Origin
-	// epoch that is under way.
-	epoch
-}
-
-// epoch sums up the epoch under way: its steps so far, their losses and errors, and their seconds.
-type epoch struct {
-	Steps              int
-	Loss, Err, Seconds float64
-}
-
-func (s *trainingRun) step() int { return len(s.Curve)*s.run.StepsPerEpoch() + s.Steps }
-
 func (s *trainingRun) checkpoint(suffix string) string {
 	return filepath.Join(s.runner.Checkpoints, s.ID+suffix)
 }
@@ -122,7 +102,7 @@ func (s *trainingRun) restore() (err error) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err == nil:
-			s.say("resumed at step %d of %d, from %s", s.step(), s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
+			s.say("resumed at step %d of %d, from %s", s.taken(), s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
 			return nil
 		case errors.As(err, new(syscall.Errno)): // the checkpoint may well be good
 			return fmt.Errorf("reading checkpoint %s: %w", path, err)
@@ -171,8 +151,8 @@ func (s *trainingRun) load(path string) error {
 	return nil
 }
 
-// shapedStore returns the model of a run before training, with variables that have shapes and no values yet: those that a training step asks for. It
-// compiles nothing.
+// shapedStore returns the model of a run before training, with all variables that a checkpoint has: the network's with their initial values, the
+// optimizer's with shapes alone, and the counts of steps, which GoMLX would make in its loop. It builds a training step, and compiles nothing.
 func shapedStore(backend compute.Backend, run experiments.Run) (*model.Store, error) {
 	store := newStore(run)
 	if err := seedEpoch(store, run, 0); err != nil {

@@ -156,7 +156,7 @@ func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model
 // holds all variables.
 func (s *trainingRun) batches() (train.Dataset, error) {
 	devices := max(1, s.runner.Origin.Devices)
-	parts := &epochs{images: s.train.InMemoryDataset, run: s.run, from: s.step(), parts: devices}
+	parts := &batchParts{images: s.train.InMemoryDataset, run: s.run, from: s.taken(), parts: devices}
 	if devices == 1 {
 		return parts, nil
 	}
@@ -172,19 +172,19 @@ func (s *trainingRun) batches() (train.Dataset, error) {
 	return mldataset.NewDistributedAccumulator(s.runner.Backend, parts, distributed.AutoSharding, specs, specs, nil)
 }
 
-// epochs are the training batches from a step onwards, without end, each in equal parts. The order of the images depends on the run's seed
+// batchParts are the training batches from a step onwards, without end, each in equal parts. The order of the images depends on the run's seed
 // and the epoch alone, so a run that goes on sees what it would have seen.
-type epochs struct {
+type batchParts struct {
 	images      *mldataset.InMemoryDataset
 	run         experiments.Run
 	from, parts int
 }
 
 // Name of the data set.
-func (e *epochs) Name() string { return "training" }
+func (e *batchParts) Name() string { return "training" }
 
 // Iter yields parts of batches: images [B/parts, H, W, C] and labels [B/parts, 1].
-func (e *epochs) Iter() iter.Seq2[train.Batch, error] {
+func (e *batchParts) Iter() iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
 		steps := e.run.StepsPerEpoch()
 		skip := e.from % steps * e.parts

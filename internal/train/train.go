@@ -28,9 +28,9 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train trains a run and measures it. It returns the record, still without decodings and checksums, and the trained model. A run that was
-// interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends, Train finishes the step, saves a checkpoint and returns
-// ctx's cause.
+// Train trains a run and measures it. It returns the record, without what package study adds (Overrides, Command, Network and Decodings) and
+// Save sets (Format, ID, SHA256), and the trained model. A run that was interrupted goes on from its last checkpoint and ends with the same bits. When
+// ctx ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
 func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished record.Record, store *model.Store, err error) {
 	s := &trainingRun{runner: r, ctx: ctx, run: run, progress: progress{ID: run.ID(), Origin: r.Origin}}
 	if s.train, s.test, err = r.upload(ctx, run); err != nil {
@@ -43,7 +43,7 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished recor
 	}
 	// Graph building panics: here that becomes an error.
 	panicked := exceptions.TryCatch[error](func() {
-		if err = s.steps(); err == nil {
+		if err = s.takeSteps(); err == nil {
 			finished, err = s.measure()
 		}
 	})
@@ -75,6 +75,27 @@ type trainingRun struct {
 	reported time.Time
 }
 
+// progress is the state of a run beside its variables.
+type progress struct {
+	// ID of the run.
+	ID string `json:"Run"`
+	// Curve has the finished epochs.
+	Curve []record.Epoch
+	// Origin names the programs and computers that trained so far.
+	Origin record.Origin
+	// epoch that is under way.
+	epoch
+}
+
+// epoch sums up the epoch under way: its steps so far, their losses and errors, and their seconds.
+type epoch struct {
+	Steps              int
+	Loss, Err, Seconds float64
+}
+
+// taken is the number of steps taken so far, in all epochs.
+func (s *trainingRun) taken() int { return len(s.Curve)*s.run.StepsPerEpoch() + s.Steps }
+
 // newStore returns an empty model, seeded for the first epoch of a run, with the parameters that GoMLX's optimizers read.
 func newStore(run experiments.Run) *model.Store {
 	store := model.NewStore()
@@ -87,8 +108,8 @@ func newStore(run experiments.Run) *model.Store {
 	return store
 }
 
-// steps takes what is left of the run's training steps.
-func (s *trainingRun) steps() (err error) {
+// takeSteps takes what is left of the run's training steps.
+func (s *trainingRun) takeSteps() (err error) {
 	if err := s.restore(); err != nil {
 		return err
 	}
@@ -103,7 +124,7 @@ func (s *trainingRun) steps() (err error) {
 		}
 	}
 	all := s.run.Epochs * s.run.StepsPerEpoch()
-	if s.step() >= all {
+	if s.taken() >= all {
 		return nil
 	}
 	loop := s.loop(trainingGraph(s.run))
@@ -149,6 +170,7 @@ func errorGraph(scope *model.Scope, labels, scores []*Node) *Node {
 // onStep adds the step to its epoch. It saves a checkpoint at the end of an epoch, and when the run is to stop.
 func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error) {
 	s.Steps++
+	// metrics are the loss and its moving average, which the Trainer adds, and the batch error.
 	loss := shapes.ConvertTo[float64](metrics[0].Value())
 	if !finite(loss) {
 		return s.diverged(fmt.Sprintf("the loss is %f", loss))
@@ -179,7 +201,7 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 // point sums up the epoch under way.
 func (s *trainingRun) point() record.Epoch {
 	steps := float64(s.Steps)
-	return record.Epoch{Epoch: len(s.Curve) + 1, Step: s.step(), BatchLoss: s.Loss / steps, BatchErr: s.Err / steps}
+	return record.Epoch{Epoch: len(s.Curve) + 1, Step: s.taken(), BatchLoss: s.Loss / steps, BatchErr: s.Err / steps}
 }
 
 func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
@@ -193,7 +215,7 @@ func (s *trainingRun) diverged(what string) error {
 	if s.run.Hyper.Optimizer == experiments.Muon {
 		rates += fmt.Sprintf(";muon_rate=%g", s.run.Hyper.MuonRate)
 	}
-	return Diverged{fmt.Errorf("%s diverged: %s after step %d with %s; try smaller rates with --set", s.ID, what, s.step(), rates)}
+	return Diverged{fmt.Errorf("%s diverged: %s after step %d with %s; try smaller rates with --set", s.ID, what, s.taken(), rates)}
 }
 
 // endEpoch adds the epoch to the curve and saves a checkpoint.
