@@ -28,8 +28,8 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 				continue
 			}
 			if setA, setB := a.Datasets[study.Images], b.Datasets[study.Images]; setA != setB {
-				return t, nil, fmt.Errorf("%s is on %s (SHA-256 %.12s) in %s and on %s (SHA-256 %.12s) in %s: only rows of the same data set are compared",
-					rowA.Name, setA.Name, setA.SHA256, a.Folder, setB.Name, setB.SHA256, b.Folder)
+				return t, nil, fmt.Errorf("%s is on %s (SHA-256 %.12s) in %s and on %s (SHA-256 %.12s) in %s: "+
+					"only rows of the same data set are compared", rowA.Name, setA.Name, setA.SHA256, a.Folder, setB.Name, setB.SHA256, b.Folder)
 			}
 			testA, testB := rowA.Sample(experiments.TestErr), rowB.Sample(experiments.TestErr)
 			difference, verdict := stats.Welch(testA, testB), ""
