@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
@@ -46,6 +47,8 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 // Bad input ends in one line that says what to do, with status 1, before a backend starts and before anything is downloaded or written.
 func TestBadInputIsOneLine(t *testing.T) {
 	empty, made, bad, loop, cat := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
+	t.Chdir(empty) // where results would go
+	t.Setenv("GOMLX_BACKEND", "none")
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(loop, "quick"), 0o755))
 	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder))) // which nobody can read, not even root
@@ -76,6 +79,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --backend none --results " + loop, "symbolic links"},
 		{"run table --results=", "--results is empty"},
 		{"run table --results " + made + "/quick", "is the folder of one profile"},
+		{"doctor --data /does/not/exist", "no run can begin without a backend"},
 		{"report --results /does/not/exist", "/does/not/exist"},
 		{"report --results " + empty, "no runs are recorded in " + empty},
 		{"runs --results " + made + " --profile paper", "no runs are recorded at profile paper"},
@@ -89,7 +93,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"decode --run " + id + " --image 10000 --results " + made, "the run has 200 test images"},
 		{"classify " + cat + " " + cat + " --results " + made + " --run " + ebc, "would both give cat_hypotheses.png"},
 		{"classify \x1b[31m.jpg \x1b[31m.jpg --results " + made + " --run " + ebc, `\x1b[31m.jpg`},
-		{"classify " + cat + " " + cat + " --run " + id + " --results " + made, "cat.jpg"},
+		{"classify " + cat + " " + cat + " --run " + id + " --results " + made, "cat.jpg: not a PNG, JPEG or GIF picture"},
 	} {
 		status, _, stderr := call(strings.Fields(c.args)...)
 		require.Equal(t, 1, status, c.args)
@@ -128,6 +132,15 @@ func TestLists(t *testing.T) {
 	require.Contains(t, stdout, "batch_size=128 ")
 	_, stdout, _ = call("runs", id, "--results", results)
 	require.Equal(t, recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{}).Command+"\n", stdout)
+}
+
+// The most probable class comes first: by scores 1 and 3, which are energies times 10.
+func TestScores(t *testing.T) {
+	var out bytes.Buffer
+	var run experiments.Run
+	run.Network.Classifier, run.Hyper.EnergyScale = ebssc.EnergySum, 10
+	printScores(&out, run, []string{"cat", "dog"}, []float32{1, 3})
+	require.Regexp(t, `(?s)dog +88\.1% +3\.00 +\+0\.3000\s.*cat +11\.9% +1\.00 +\+0\.1000`, out.String())
 }
 
 // full is a full disk.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -116,7 +117,7 @@ func TestSmoke(t *testing.T) {
 	results := t.TempDir()
 	args := []string{"run", "all", "--profile", "smoke", "--only", "ssc-ebc67",
 		"--backend", "cpu", "--data", datasettest.CIFAR10(t), "--results", results}
-	require.Contains(t, succeeds(t, args...), "epoch 4 of 4")
+	require.Regexp(t, `(?s)epoch 4 of 4.*\nMODEL .*\nall of it: \S+README\.md\n$`, succeeds(t, args...))
 	folder := filepath.Join(results, "smoke-cifar10-unknown") // made images are not those of the committed results
 	reports := files(t, folder)
 	require.Contains(t, reports, report.File)
@@ -203,9 +204,12 @@ func TestKilled(t *testing.T) {
 	require.Len(t, checkpoints, 1)
 	require.NoError(t, os.Rename(checkpoints[0], checkpoints[0]+".aside"))
 	require.NoError(t, os.MkdirAll(filepath.Join(checkpoints[0], "in the way"), 0o755))
-	p, _ = startUntil(t, "seed 2: compiling", args(broken)...)
-	require.NoError(t, p.Process.Signal(syscall.SIGQUIT))
-	require.Regexp(t, "saving a checkpoint: .*; interrupted; run the same command to go on", p.line(t, 131))
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // so that the program does not inherit nohup's
+	for _, stop := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
+		p, _ = startUntil(t, "seed 2: compiling", args(broken)...)
+		require.NoError(t, p.Process.Signal(stop))
+		require.Regexp(t, "saving a checkpoint: .*; interrupted; run the same command to go on", p.line(t, 128+int(stop)))
+	}
 	require.NoError(t, os.RemoveAll(checkpoints[0]))
 	require.Contains(t, succeeds(t, args(broken)...), "seed 2: resumed at")
 

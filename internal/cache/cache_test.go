@@ -73,9 +73,6 @@ func TestErrors(t *testing.T) {
 		cachetest.Fill(t, dir)
 		t.Setenv(EnvVar, dir)
 		refused(t, dir, "no space left on device", "set "+EnvVar)
-		left, err := filepath.Glob(filepath.Join(dir, ".*"))
-		require.NoError(t, err)
-		require.Empty(t, left)
 	})
 	t.Run("a disk that can only be read", func(t *testing.T) {
 		dir := cachetest.Disk(t, 64)

@@ -199,8 +199,8 @@ func resize(t *testing.T, path string, size int64) {
 
 func TestCIFAR10Folder(t *testing.T) {
 	folder := blackCIFAR10(t)
-	t.Setenv(EnvVar, folder)
-	for _, dir := range []string{"", filepath.Dir(folder)} {
+	for dir, env := range map[string]string{"": folder, filepath.Dir(folder): "/nowhere"} {
+		t.Setenv(EnvVar, env)
 		set, err := Local(experiments.CIFAR10, dir)
 		require.NoError(t, err)
 		require.Equal(t, []any{CIFAR10UnknownName, blackSHA256, 50000, 10000}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})

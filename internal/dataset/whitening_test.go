@@ -202,8 +202,6 @@ func TestWhiteningIsCached(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, broken, 0o644))
 		require.Nil(t, loadWhitening(file, 48), name)
 	}
-	got, _ = fits()
-	require.Equal(t, fresh, got, "made anew")
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, syscall.Mkfifo(file, 0o644))
 	killed := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+"123") // while it was written

@@ -280,13 +280,20 @@ func TestDiagnose(t *testing.T) {
 		t.Helper()
 		f := Diagnose(t.Context())
 		require.Equal(t, want, f.Status, f)
-		require.Contains(t, f.Detail, says)
+		require.Contains(t, f.Detail+f.Do, says)
 		require.NotContains(t, f.Detail+f.Do, "\n")
 	}
 	check(OK, nameCPU)
+	tools := t.TempDir() // of a machine with a GPU and without its plugin
+	for name, script := range map[string]string{"nvidia-smi": "echo GPU", "python3": "exit 1"} {
+		require.NoError(t, os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+	}
+	t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	check(Warn, "although there is a GPU")
 	empty := t.TempDir()
 	t.Setenv(cache.EnvVar, empty)
 	check(Warn, cpuWheels[thisSystem].Requirement)
+	check(Warn, "although there is a GPU")
 	require.NoDirExists(t, filepath.Join(empty, "wheels"), "nothing is installed")
 	t.Setenv(compute.ConfigEnvVar, "tpu")
 	check(Missing, "unknown")

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,5 +46,8 @@ func TestPinThread(t *testing.T) {
 	}
 	own, counted := affinity(t, 0, count+1)
 	require.Equal(t, all, own)
+	require.Equal(t, 1, counted)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as under a quota of one core
+	_, counted = affinity(t, 0, 1)
 	require.Equal(t, 1, counted)
 }

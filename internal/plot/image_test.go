@@ -44,6 +44,9 @@ func TestColours(t *testing.T) {
 func drawn(t *testing.T, figure plot.Figure) (share func(color.Color) float64) {
 	content, err := figure.PNG()
 	require.NoError(t, err)
+	again, err := figure.PNG()
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(content, again), "the same figure renders to the same bytes")
 	picture, err := png.Decode(bytes.NewReader(content))
 	require.NoError(t, err)
 	bounds := picture.Bounds()

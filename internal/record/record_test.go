@@ -129,6 +129,7 @@ func TestNoRegularFile(t *testing.T) {
 		"folder": func() error { return os.Mkdir(at, 0o700) },
 		"large":  func() error { return os.WriteFile(at, make([]byte, 5<<20), 0o600) },
 		"device": func() error { return os.Symlink("/dev/zero", at) },
+		"link":   func() error { return os.Symlink("/nowhere", at) },
 	} {
 		require.NoError(t, put())
 		_, err := record.LoadAll(folder)
@@ -143,6 +144,9 @@ func TestThen(t *testing.T) {
 	require.Equal(t, cpu, cpu.Then(cpu))
 	require.Equal(t, "X then none", gpu.Then(cpu).Then(cpu).GPU)
 	require.Equal(t, "none then X", cpu.Then(gpu).Then(cpu).Then(gpu).GPU)
+	all := record.Origin{Commit: "a", Go: "b", GoMLX: "c", Backend: "d", Plugin: "e", System: "f", CPU: "g", GPU: "h", Cores: 2}
+	require.Equal(t, record.Origin{Commit: "none then a", Go: "none then b", GoMLX: "none then c", Backend: "none then d", Plugin: "none then e",
+		System: "none then f", CPU: "none then g", GPU: "none then h", Cores: 2}, cpu.Then(all))
 }
 
 // What cannot be a result is not saved, and leaves no file.

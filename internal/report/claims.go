@@ -84,7 +84,7 @@ func (p *Profile) unjudged(v Verdict) string {
 			if len(records) < row.Planned {
 				fewer = seeds(row)
 			}
-			if !term.Untrained && slices.ContainsFunc(records, func(r record.Record) bool { return !r.Learned() }) {
+			if slices.ContainsFunc(records, func(r record.Record) bool { return !r.Learned() }) {
 				failed = "a run did not learn"
 			}
 		}

@@ -78,11 +78,13 @@ func TestSmall(t *testing.T) {
 		picture.SetNRGBA(i%40, i/40, color.NRGBA{uint8(i / 8), uint8(i), uint8(3 * i), 0xff})
 	}
 	draw.Draw(picture, image.Rect(0, 0, 20, 40), image.White, image.Point{}, draw.Src)
+	draw.Draw(picture, image.Rect(0, 20, 20, 40), image.Black, image.Point{}, draw.Src)
 	decoded, err := png.Decode(bytes.NewReader(small(picture)))
 	require.NoError(t, err)
 	require.Equal(t, picture.Bounds(), decoded.Bounds())
 	require.IsType(t, new(image.Paletted), decoded)
 	require.Equal(t, color.RGBA{0xff, 0xff, 0xff, 0xff}, decoded.At(5, 5))
+	require.Equal(t, color.RGBA{A: 0xff}, decoded.At(5, 35))
 	r, g, _, _ := decoded.At(30, 20).RGBA()
 	want := picture.NRGBAAt(30, 20)
 	require.InDelta(t, want.R, r>>8, 24)
