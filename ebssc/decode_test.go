@@ -148,4 +148,12 @@ func TestDecodeHypotheses(t *testing.T) {
 		require.Greater(t, floats.Distance(first, second, 2), 1e-3*math.Sqrt(float64(size)))
 	}
 	require.Greater(t, floats.Distance(decoded[0], decoded[1], 2), 1e-3)
+	// Thresholds that switch nothing off are not in the features.
+	store = withVariables(newStore(), n, images.DType(), hyper(func(h *ebssc.Hyper) { h.Beta = 1e-6 }))
+	of := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
+		features, _ := ebssc.Normalize(n.Decode(scope, hyper(), images).Features[0], 2)
+		codes, _ := ebssc.Normalize(bare.Decode(scope.Store().RootScope().ResetVisited(), hyper(), images).Codes[0], 1)
+		return []*Node{features, BroadcastToDims(InsertAxes(codes, 1), features.Shape().Dimensions...)}
+	})
+	require.InDeltaSlice(t, of[1], of[0], 1e-12)
 }

@@ -26,7 +26,7 @@ import (
 	"ebsscgo/internal/device"
 )
 
-// The parameter counts that the paper rounds to 1.3M, 2.6M and 3.2M, and those of its commented-out rows.
+// The parameter counts that the paper rounds to 1.3M, 2.6M and 3.2M.
 func TestParameterCounts(t *testing.T) {
 	offsets := 2*96 + 5*192
 	cases := map[string]ebssc.Count{
@@ -75,7 +75,8 @@ func softmaxLoss(scores, labels *Node) *Node {
 	return ReduceAllMean(loss.SparseCategoricalCrossEntropyLogits([]*Node{labels}, []*Node{scores}))
 }
 
-// Gradients of the loss against finite differences, in float64, with the fast operations, and of the row that has all of them with the plain ones.
+// Gradients of the loss against finite differences, in float64, with the fast operations but Winograd's, which are for float32, and of the row that
+// has all of them with the plain ones.
 // SSC+LC₇ is the unrolled row without its sweep.
 func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 	for i, name := range []string{"ssc-lc7-unrolled", "relu-lc7", "crelu-lc7", "crelu-sn-lc7", "ssc-ebc67", "ssc-ebc67"} {
@@ -128,7 +129,7 @@ func checkGradients(t *testing.T, on compute.Backend, store *model.Store, networ
 		numeric := derivative(t, v, direction, lossAt)
 		require.InDelta(t, numeric, slope, 1e-6+1e-4*math.Abs(numeric), "%+v: %s", network, v.Path())
 	}
-	require.Equal(t, len(gradients), i)
+	require.Equal(t, []int{i, i}, []int{len(gradients), len(network.Variables(store))})
 	count, err := network.Count()
 	require.NoError(t, err)
 	require.Equal(t, count.Total(), size)
@@ -181,15 +182,13 @@ func TestSoftmaxOverClassEnergies(t *testing.T) {
 	const scale, classes = 20.0, 10
 	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
 	store, h := newStore(), hyper(func(h *ebssc.Hyper) { h.EnergyScale, h.Beta = scale, 0.02 })
-	labels := []int32{3, 8}
-	outputs, err := model.CallOnceN(xla, store, func(scope *model.Scope, images, labels *Node) []*Node {
+	outputs, err := model.CallOnceN(xla, store, func(scope *model.Scope, images *Node) []*Node {
 		pass := network.Forward(scope, h, images)
-		outputs := []*Node{pass.Scores, pass.Energies[3], pass.Energies[4], softmaxLoss(pass.Scores, labels)}
-		return append(outputs, pass.Energies[:3]...)
-	}, images[float64](6, 2), [][]int32{{labels[0]}, {labels[1]}})
+		return append([]*Node{pass.Scores, pass.Energies[3], pass.Energies[4]}, pass.Energies[:3]...)
+	}, images[float64](6, 2))
 	require.NoError(t, err)
-	require.Len(t, outputs, 4+3)
-	for _, below := range outputs[4:] {
+	require.Len(t, outputs, 3+3)
+	for _, below := range outputs[3:] {
 		require.Equal(t, []int{2}, below.Shape().Dimensions, "the energy of a block below is not one of a hypothesis")
 		for _, energy := range tensors.MustCopyFlatData[float64](below) {
 			require.Greater(t, energy, 0.01, "it is too small to be missed or found in a sum")
@@ -198,23 +197,13 @@ func TestSoftmaxOverClassEnergies(t *testing.T) {
 
 	scores := tensors.MustCopyFlatData[float64](outputs[0])
 	conv6, conv7 := tensors.MustCopyFlatData[float64](outputs[1]), tensors.MustCopyFlatData[float64](outputs[2])
-	require.Len(t, scores, len(labels)*classes)
+	require.Len(t, scores, 2*classes)
 	sums := make([]float64, len(scores))
 	for i := range scores {
 		require.Greater(t, min(conv6[i], conv7[i]), 0.01)
 		sums[i] = scale * (conv6[i] + conv7[i])
 	}
 	require.InDeltaSlice(t, centred(sums, classes), scores, 1e-9)
-	mean := 0.0
-	for image, label := range labels {
-		energies := sums[image*classes : (image+1)*classes]
-		partition := 0.0
-		for _, energy := range energies {
-			partition += math.Exp(energy)
-		}
-		mean += (-energies[label] + math.Log(partition)) / float64(len(labels))
-	}
-	require.InDelta(t, mean, tensors.MustCopyFlatData[float64](outputs[3])[0], 1e-9)
 }
 
 // dropoutCodes are the codes of each block under a dropout rate, in training or not, where all hypotheses start equal.
@@ -268,7 +257,9 @@ func TestCodesOnTheSphere(t *testing.T) {
 		network := tiny(rowNamed(t, name), 3)
 		all := outputs(t, newStore(), images[float64](4, 2), func(scope *model.Scope, images *Node) []*Node {
 			var norms, lowest []*Node
-			for i, code := range network.Forward(scope, hyper(), images).Codes {
+			pass := network.Forward(scope, hyper(), images)
+			brighter := network.Forward(scope.Store().RootScope().ResetVisited(), hyper(), MulScalar(images, 3))
+			for i, code := range pass.Codes {
 				lowest = append(lowest, ReduceAllMin(code))
 				if network.Blocks()[i].Block.Coding.Spherical {
 					batch := 1
@@ -279,8 +270,9 @@ func TestCodesOnTheSphere(t *testing.T) {
 					norms = append(norms, Reshape(norm, -1))
 				}
 			}
-			return []*Node{Concatenate(norms, 0), Stack(lowest, 0)}
+			return []*Node{Concatenate(norms, 0), Stack(lowest, 0), pass.Scores, brighter.Scores}
 		})
+		require.InDeltaSlice(t, all[2], all[3], 1e-9, "an image's norm does not count")
 		for _, norm := range all[0] {
 			require.InDelta(t, 1, norm, 1e-12, name)
 		}
@@ -299,8 +291,20 @@ func TestTopEnergy(t *testing.T) {
 	require.InDeltaSlice(t, centred(all[1], n.Classes), all[0], 1e-12)
 }
 
-// XLA on a CPU takes the fast kernels. The Go backend, and XLA that is not known to be on a CPU, take the plain ones. All agree on scores and
-// gradients of the row with class-specific blocks, which has every operation of the others but the linear classifier's product; in bfloat16, which
+// LC's scores are a 1×1 convolution's, averaged over the positions, in units of 1/√n for a code of unit norm and n = 4·4·8 entries.
+func TestLinearClassifier(t *testing.T) {
+	n := withPool(false, ebssc.SSC, ebssc.SSC)
+	store := randomModel(t, n, 7)
+	all := outputs(t, store, randomImages(n, 7), func(scope *model.Scope, images *Node) []*Node {
+		pass := n.Forward(scope, hyper(func(h *ebssc.Hyper) { h.ClassifierScale = 2 }), images)
+		byPosition := Einsum("nhwk,ky->nhwy", pass.Codes[1], store.GetVariable("/classifier/weights").NodeValue(images.Graph()))
+		return []*Node{pass.Scores, MulScalar(ReduceMean(byPosition, 1, 2), 2*math.Sqrt(4*4*8))}
+	})
+	require.InDeltaSlice(t, all[1], all[0], 1e-9)
+}
+
+// XLA on a CPU takes the fast kernels. The Go backend, and XLA that is not known to be on a CPU, take the plain ones. All agree on scores, energies and
+// their gradients of the row with class-specific blocks, which has every operation of the others but the linear classifier's product; in bfloat16, which
 // the fast kernels alone know, to about two digits.
 func TestKernelsAgree(t *testing.T) {
 	plainGo, _, err := device.Open(context.Background(), "go", 1)
@@ -310,11 +314,12 @@ func TestKernelsAgree(t *testing.T) {
 	h := hyper(func(h *ebssc.Hyper) { h.EnergyScale = 1 })
 	network := tiny(rowNamed(t, "ssc-ebc67"), 4) // conv2 has 8 channels, enough for Winograd's transforms
 	run := func(on compute.Backend, fast bool) (flat [][]float32) {
-		outputs, err := model.CallOnceN(on, newStore(), func(scope *model.Scope, images, labels *Node) []*Node {
+		outputs, err := model.CallOnceN(on, newStore(), func(scope *model.Scope, images *Node) []*Node {
 			require.Equal(t, fast, ebssc.Fast(images.Graph()), on.Name())
-			scores := network.Forward(scope, h, images).Scores
-			return append([]*Node{scores}, scope.BuildTrainableVariablesGradientsGraph(softmaxLoss(scores, labels))...)
-		}, images[float32](5, 2), [][]int32{{1}, {4}})
+			pass := network.Forward(scope, h, images)
+			of := Add(pass.Energies[3], pass.Energies[4]) // of one class: classes start nearly equal, and the softmax's gradients cancel
+			return append([]*Node{pass.Scores, of}, scope.BuildTrainableVariablesGradientsGraph(ReduceAllSum(SliceAxis(of, 1, AxisElem(1))))...)
+		}, images[float32](3, 2)) // in whose codes bfloat16 switches no entry on or off, which changes gradients at once
 		require.NoError(t, err)
 		for _, output := range outputs {
 			flat = append(flat, tensors.MustCopyFlatData[float32](output))
@@ -343,7 +348,8 @@ func TestKernelsAgree(t *testing.T) {
 // Adam's first step is as long as its rate. That of offsets and thresholds is as long as the entries of the code below are large, 1/√n, times
 // what the settings say: else they outgrow the codes.
 func TestStepsAreInUnitsOfCodes(t *testing.T) {
-	network := twoBlocks(0) // for images of 12×12×1; the lower code is 5×5×6
+	network := twoBlocks(0) // for images of 12×12×1; the lower code is 5×5×6, pooled 6×6×6
+	network.Layers = slices.Insert(network.Layers, 1, ebssc.Layer{Name: "pool", Pool: &ebssc.Pool{Window: 2, Stride: 1, Padding: 1}})
 	const rate = 1e-4
 	h := hyper(func(h *ebssc.Hyper) { h.BetaStep, h.ClassStep = 2, 10 })
 	store := withVariables(newStore(), network, dtypes.Float32, h)
@@ -355,7 +361,7 @@ func TestStepsAreInUnitsOfCodes(t *testing.T) {
 	require.NoError(t, err)
 	for name, factor := range map[string]float64{
 		"conv1/offset": 1 / math.Sqrt(12*12), "conv1/thresholds": 2 / math.Sqrt(12*12),
-		"conv2/offset": 1 / math.Sqrt(5*5*6), "conv2/thresholds": 10 / math.Sqrt(5*5*6),
+		"conv2/offset": 1 / math.Sqrt(6*6*6), "conv2/thresholds": 10 / math.Sqrt(6*6*6),
 	} {
 		largest := 0.0
 		for i, value := range tensors.MustCopyFlatData[float32](network.Variables(store)[name]) {
@@ -408,8 +414,9 @@ func TestPenaltyAndBetaStep(t *testing.T) {
 	network := twoBlocks(0)
 	losses := map[float64]float32{}
 	for _, alpha := range []float64{0, 0.5} {
-		h := hyper(func(h *ebssc.Hyper) { h.Alpha, h.BetaStep = alpha, alpha })
+		h := hyper(func(h *ebssc.Hyper) { h.Alpha, h.BetaStep, h.Beta = alpha, alpha, 0.05 })
 		store := withVariables(newStore(), network, dtypes.Float32, h)
+		require.NoError(t, store.GetVariable("/conv1/offset").SetValue(tensors.FromValue([]float32{0.1, 0.1, -0.1})))
 		before := network.Variables(store)["conv1/thresholds"].Value()
 		squares := 0.0
 		for name, value := range network.Variables(store) {
@@ -447,6 +454,12 @@ func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
 	fewer := linear
 	fewer.Layers = slices.Delete(slices.Clone(linear.Layers), 1, 2)
 	require.Equal(t, initial(linear, 1, last), initial(fewer, 1, last))
+	var gram [3]float64 // of both filters of conv1
+	for filters := range slices.Chunk(initial(linear, 1, first), 2) {
+		a, b := float64(filters[0]), float64(filters[1])
+		gram = [3]float64{gram[0] + a*a, gram[1] + a*b, gram[2] + b*b}
+	}
+	require.InDeltaSlice(t, []float64{2, 0, 2}, gram[:], 1e-6, "orthonormal, times √2")
 }
 
 // A network that cannot be built is refused before anything is compiled.

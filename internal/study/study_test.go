@@ -102,6 +102,7 @@ func files(t *testing.T, folder string) map[string]string {
 // Run trains what is missing, and writes its network, record and report. What is recorded is verified, and not trained again.
 func TestRun(t *testing.T) {
 	o, log := smoke(t)
+	o.Seeds = 1 // a flag of the command
 	study := experiments.Suite{only(t, "unroll-1")}
 	runs, _, _ := planned(t, o, nil, study...)
 	checkpoints := filepath.Join(o.Results, folder, train.Checkpoints)
@@ -117,8 +118,9 @@ func TestRun(t *testing.T) {
 	records := filepath.Join(o.Results, folder, record.Folder)
 	r, err := record.Load(record.Path(records, runs[0].ID()))
 	require.NoError(t, err)
-	require.Equal(t, "ebssc run unroll --only unroll-1 --profile smoke", r.Command)
+	require.Equal(t, "ebssc run unroll --only unroll-1 --profile smoke --seeds 1", r.Command)
 	require.Less(t, r.TestErr, 85.0)
+	require.Equal(t, record.Trace{TrainLoss: r.TrainLoss, TrainErr: r.TrainErr, TestErr: r.TestErr}, *r.Curve[1].Trace)
 	_, err = train.LoadNetwork(r, filepath.Join(o.Results, folder))
 	require.NoError(t, err)
 	written := files(t, o.Results)
@@ -301,6 +303,11 @@ func TestDecodings(t *testing.T) {
 		picture, err := again.PNG()
 		require.NoError(t, err)
 		require.Equal(t, r.Decodings.Figures[0].SHA256, fmt.Sprintf("%x", sha256.Sum256(picture)), "the run's own figure")
+		images, _, _, err := network.runner.TestImages(t.Context(), r.Run, 25)
+		require.NoError(t, err)
+		measured, err := network.model.Measure(t.Context(), images)
+		require.NoError(t, err)
+		require.Equal(t, r.Decodings.Trained, measured, "not those before training")
 		require.Regexp(t, `mean: SSC.*, width 4, 200 images, 2 epochs, seed 1$`, r.Decodings.Figures[0].Title)
 		pictures := network.runner.Set.Test.Slice(0, 3)
 		seen, scores, err := network.Classify(t.Context(), pictures)

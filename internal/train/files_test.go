@@ -88,7 +88,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	}
 	t.Run("each flipped byte", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "flipped")
-		for at := 0; at < len(good); at += 1 + at/len(head)*len(good)/200 { // each of the head, and some of the arrays
+		for at := 0; at < len(good); at += 1 + min(1, at/len(head))*len(good)/200 { // each of the head, and some of the arrays
 			flipped := bytes.Clone(good)
 			flipped[at] ^= 1 << (at % 8)
 			require.NoError(t, os.WriteFile(path, flipped, 0o600))
@@ -107,7 +107,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	})
 }
 
-// A network's file has the same bytes whenever it is written. It is read if it is the one in its record, or that in half precision, and has exactly
+// A network's file is read if it is the one in its record, or that in half precision, and has exactly
 // the variables of the run's network.
 func TestNetworkFiles(t *testing.T) {
 	r, good, variables := network(t)
@@ -145,8 +145,6 @@ func TestNetworkFiles(t *testing.T) {
 		_, err = train.LoadNetwork(matching, folder)
 		require.ErrorContains(t, err, path+" is not good", what)
 	}
-	_, again, _ := network(t)
-	require.Equal(t, good, again)
 	require.NoError(t, os.Remove(path))
 	_, err = train.LoadNetwork(r, folder)
 	require.ErrorContains(t, err, "is not here")
