@@ -131,7 +131,7 @@ func (n Network) sizes() ([]size, error) {
 		case names[layer.Name] || layer.Name == "":
 			return nil, fmt.Errorf("layer %q: names must differ and not be empty", layer.Name)
 		case layer.Name == classifierScope || strings.Contains(layer.Name, model.ScopeSeparator):
-			return nil, fmt.Errorf("layer %q: a name is not %s, which has the linear classifier's weights, and has no %q",
+			return nil, fmt.Errorf("layer %q: choose a name other than %s, which has the linear classifier's weights, and without %q",
 				layer.Name, classifierScope, model.ScopeSeparator)
 		case layer.Block != nil && layer.Pool == nil:
 			block := layer.Block

@@ -176,9 +176,9 @@ func TestEqualClassThresholdsGiveSSC(t *testing.T) {
 	}
 }
 
-// Sec. 3: learning is a softmax over the class energies, and these are the energies of the class-specific blocks
-// alone, conv6 and conv7 of SSC+EBC₆₋₇; the blocks below do not depend on the hypothesis.
-func TestSoftmaxOverClassEnergies(t *testing.T) {
+// Sec. 3: class scores, the logits of the softmax, are the energies of the class-specific blocks alone, conv6 and conv7 of SSC+EBC₆₋₇, minus
+// their mean; the blocks below do not depend on the hypothesis.
+func TestScoresAreClassEnergies(t *testing.T) {
 	const scale, classes = 20.0, 10
 	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
 	store, h := newStore(), hyper(func(h *ebssc.Hyper) { h.EnergyScale, h.Beta = scale, 0.02 })
@@ -251,7 +251,7 @@ func TestDropoutIsForTraining(t *testing.T) {
 	}
 }
 
-// Codes of spherical blocks have unit norm, and codes are never negative.
+// Codes of spherical blocks have unit norm, and codes are never negative. Where the first block is spherical, an image times 3 has the same scores.
 func TestCodesOnTheSphere(t *testing.T) {
 	for _, name := range []string{"crelu-sn-lc7", "ssc-ebc67"} {
 		network := tiny(rowNamed(t, name), 3)
@@ -262,12 +262,7 @@ func TestCodesOnTheSphere(t *testing.T) {
 			for i, code := range pass.Codes {
 				lowest = append(lowest, ReduceAllMin(code))
 				if network.Blocks()[i].Block.Coding.Spherical {
-					batch := 1
-					if code.Rank() == 5 {
-						batch = 2
-					}
-					_, norm := ebssc.Normalize(code, batch)
-					norms = append(norms, Reshape(norm, -1))
+					norms = append(norms, Reshape(Sqrt(ReduceSum(Square(code), -3, -2, -1)), -1))
 				}
 			}
 			return []*Node{Concatenate(norms, 0), Stack(lowest, 0), pass.Scores, brighter.Scores}
@@ -291,7 +286,7 @@ func TestTopEnergy(t *testing.T) {
 	require.InDeltaSlice(t, centred(all[1], n.Classes), all[0], 1e-12)
 }
 
-// LC's scores are a 1×1 convolution's, averaged over the positions, in units of 1/√n for a code of unit norm and n = 4·4·8 entries.
+// LC's scores are a 1×1 convolution's with weights in units of √n, averaged over the positions; the code of unit norm has n = 4·4·8 entries.
 func TestLinearClassifier(t *testing.T) {
 	n := withPool(false, ebssc.SSC, ebssc.SSC)
 	store := randomModel(t, n, 7)
@@ -303,9 +298,9 @@ func TestLinearClassifier(t *testing.T) {
 	require.InDeltaSlice(t, all[1], all[0], 1e-9)
 }
 
-// XLA on a CPU takes the fast kernels. The Go backend, and XLA that is not known to be on a CPU, take the plain ones. All agree on scores, energies and
-// their gradients of the row with class-specific blocks, which has every operation of the others but the linear classifier's product; in bfloat16, which
-// the fast kernels alone know, to about two digits.
+// XLA on a CPU takes the fast kernels. The Go backend, and XLA that is not known to be on a CPU, take the plain ones. All agree on the
+// scores of the row with class-specific blocks, on its energies, and on the energies' gradients. That row has every operation of the others but the
+// linear classifier's product. In bfloat16, which the fast kernels alone know, they agree to about two digits.
 func TestKernelsAgree(t *testing.T) {
 	plainGo, _, err := device.Open(context.Background(), "go", 1)
 	require.NoError(t, err)
@@ -439,7 +434,7 @@ func TestPenaltyAndBetaStep(t *testing.T) {
 	require.InDelta(t, losses[0], losses[0.5], 1e-3)
 }
 
-// Adding a block leaves the other blocks' initial values as they are; another seed changes them.
+// Adding a block leaves the other blocks' initial values as they are; another seed changes them. Filters start orthonormal, times √2.
 func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
 	initial := func(n ebssc.Network, seed int64, variable string) []float32 {
 		store := newStore()

@@ -29,7 +29,7 @@ type Scale struct {
 // PaperWidth is the number of filters of the paper's first two blocks; the others have twice as many.
 const PaperWidth = 96
 
-// withoutDropout is for short trainings: networks that under-fit lose by dropout.
+// withoutDropout is for short trainings, in batches of that many images: networks that under-fit lose by dropout.
 func withoutDropout(batch int) func(*Hyper) {
 	return func(h *Hyper) { h.Batch, h.Dropout = batch, 0 }
 }

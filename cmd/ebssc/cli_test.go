@@ -136,10 +136,9 @@ func TestLists(t *testing.T) {
 
 // The most probable class comes first: by scores 1 and 3, which are energies times 10.
 func TestScores(t *testing.T) {
-	var out bytes.Buffer
-	var run experiments.Run
+	out, run := new(bytes.Buffer), experiments.Run{}
 	run.Network.Classifier, run.Hyper.EnergyScale = ebssc.EnergySum, 10
-	printScores(&out, run, []string{"cat", "dog"}, []float32{1, 3})
+	printScores(out, run, []string{"cat", "dog"}, []float32{1, 3})
 	require.Regexp(t, `(?s)dog +88\.1% +3\.00 +\+0\.3000\s.*cat +11\.9% +1\.00 +\+0\.1000`, out.String())
 }
 

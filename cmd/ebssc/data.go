@@ -19,9 +19,9 @@ func dataCommand() *cobra.Command {
 			choice, err := device.Resolve(cmd.Context(), "")
 			if err == nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s)\n", choice.Name, choice.Why)
-			}
-			if choice.Warning != "" {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
+				if choice.Warning != "" {
+					fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
+				}
 			}
 			for _, images := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
 				set, missing := dataset.Find(cmd.Context(), images, "", cmd.ErrOrStderr())

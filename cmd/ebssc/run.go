@@ -63,7 +63,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 		cmd.Root().HelpFunc()(cmd, args)
 		profile, _ := experiments.FindProfile(o.Profile) // what is no profile has the recipe's values
 		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "\nHyperparameters for --set, with the values of the scale (study %s, profile %s), which experiments change:\n", studies[0].Name, o.Profile)
+		fmt.Fprintf(w, "\nHyperparameters for --set, with the values of study %s at profile %s; some experiments change them:\n", studies[0].Name, o.Profile)
 		for _, row := range experiments.Recipe.Changed(profile.Scales[studies[0].Name].Change).Describe() {
 			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
 		}

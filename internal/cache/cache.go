@@ -38,7 +38,11 @@ func Locate() (dir string, err error) {
 	if !filepath.IsAbs(dir) {
 		return "", elsewhere(fmt.Errorf("%s is a relative path", dir))
 	}
-	return trust(dir)
+	real, err := trust(dir)
+	if _, missing := os.Stat(dir); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		err = fmt.Errorf("make %s first: %w", dir, err)
+	}
+	return real, err
 }
 
 // trust returns a path without symbolic links, and refuses one at which another user can change or exchange what lies there: it and the folders
@@ -48,9 +52,6 @@ func trust(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		parent, err := trust(filepath.Dir(path))
-		if err != nil {
-			err = fmt.Errorf("%s does not exist: %w", path, err)
-		}
 		return filepath.Join(parent, filepath.Base(path)), err
 	}
 	var stat unix.Stat_t

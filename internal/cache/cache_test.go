@@ -130,6 +130,9 @@ func TestOthersFiles(t *testing.T) {
 		}
 		require.NoError(t, os.Chmod(place, info.Mode()))
 	}
+	require.NoError(t, os.Chmod(above, 0o777|os.ModeSticky))
+	t.Setenv(EnvVar, filepath.Join(above, "new"))
+	requireOneLine(t, load(), "make "+filepath.Join(above, "new")+" first", "set "+EnvVar)
 }
 
 // Of several at once one makes what is missing; others wait for it, but not for what has another name.

@@ -46,8 +46,8 @@ type Whitening struct {
 	values []float32 // μ [D], W and W⁻¹ [D, D], symmetric
 }
 
-// Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, which it logs in a line, so the cache keeps the result for
-// the next time that what decides it is the same.
+// Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, which it logs in a line, so the cache keeps the result, which
+// serves until something changes that decides it.
 //
 // epsilon > 0 is added to every eigenvalue of the covariance of contrast-normalised images. The mean of those eigenvalues is nearly
 // 55²/3072 ≈ 0.98 for CIFAR-10, so the 0.1 of Goodfellow 2013 is a tenth of the mean variance of a value.
@@ -63,8 +63,8 @@ func Fit(ctx context.Context, backend compute.Backend, train Images, epsilon flo
 	})
 }
 
-// whiteningKey is the hash of what decides a whitening: with a pinned plugin to the last bit. Another plugin counts by its path and version alone, and a
-// GPU not at all.
+// whiteningKey is the hash of what decides a whitening, the processor too: with a pinned plugin to the last bit. Another plugin counts by its path and
+// version alone, and a GPU not at all.
 func whiteningKey(backend compute.Backend, train Images, epsilon float64) string {
 	program, _, _ := strings.Cut(backend.Description(), " [") // the plugin, without the number of devices
 	hash := sha256.New()

@@ -46,8 +46,8 @@ func At(x float64, values ...float64) Point {
 // maxMarkers is the number of points up to which each has a marker, and a tick of the axis; more would overlap.
 const maxMarkers = 12
 
-// Charts draws charts one below the other: each curve as a line through the means and, if points have a range or an interval, a translucent
-// band over it.
+// Charts draws charts one below the other: each curve as a line through the means and, if points have a range or an interval, below
+// the lines a translucent band from low to high.
 func Charts(charts ...Chart) (Figure, error) {
 	var panels [][]*plot.Plot
 	for _, c := range charts {

@@ -155,7 +155,7 @@ func TestTrialsEnterNoTable(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "table")
 	before := write(t, results)
-	trials := []experiments.Overrides{{Epochs: 3}, {Width: 8}, {HeldOut: 100}, {Set: "crop=0"}, {Images: 500}}
+	trials := []experiments.Overrides{{Epochs: 3}, {Width: 8}, {HeldOut: 100, Seeds: 1}, {Set: "crop=0"}, {Images: 500}}
 	for _, o := range trials {
 		save(t, results, recordtest.New(t, "ssc-ebc67", "quick", 1, o))
 	}
@@ -185,7 +185,7 @@ func TestTrialsEnterNoTable(t *testing.T) {
 	require.False(t, p.Trial(p.Records[again.Run.ID()]))
 }
 
-// Rows without all seeds say so; rows without any are empty, and a study without any record is left out.
+// Rows without all seeds say so; rows without any are empty, and a study without any record is left out. A row that cannot be trained hides no other.
 func TestMissingSeeds(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, func(r *record.Record) bool {
@@ -199,6 +199,11 @@ func TestMissingSeeds(t *testing.T) {
 	require.Empty(t, p.Table(study(t, "unroll")).Rows)
 	require.NotContains(t, write(t, results)[report.File], "unroll")
 	require.Equal(t, 3, p.Difference(experiments.TestErr, "crelu-lc7", "relu-lc7").N, "seeds that both have")
+	table := &ablations.Suite[0]
+	defer func(rows []experiments.Experiment) { table.Experiments = rows }(table.Experiments)
+	draft := func(h *experiments.Hyper) { h.Batch = 1 << 20 }
+	table.Experiments = append([]experiments.Experiment{{Name: "draft", Architecture: table.Experiments[0], Change: draft}}, table.Experiments...)
+	require.Contains(t, load(t, results).Table(*table).Text(), "3 of 5 seeds")
 }
 
 // A damaged record or picture in one folder leaves the reports of all as they are.

@@ -12,14 +12,14 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// differs says what sets a trial apart from its profile's runs: the flags that it was planned with, or that it is not planned even so.
+// differs says what sets a trial apart from its profile's runs: its flags, or "not planned" where no flag does.
 func (p *Profile) differs(r record.Record) string {
 	if !p.Trial(r) {
 		return ""
 	}
-	overrides, planned := r.Overrides, p.rows[r.Run.Experiment].Planned
-	if r.Run.Seed <= planned || planned == 0 { // else more seeds than planned are what differs
-		overrides.Seeds = 0
+	overrides := r.Overrides
+	if planned := p.rows[r.Run.Experiment].Planned; planned == 0 || r.Run.HeldOut > 0 || r.Run.Seed <= planned {
+		overrides.Seeds = 0 // else more seeds than planned are what differs
 	}
 	return cmp.Or(strings.TrimSpace(overrides.Flags()), "not planned")
 }

@@ -159,7 +159,7 @@ func (s *Session) folder(set *dataset.Set) string {
 
 // Run trains the runs of studies that are not recorded yet, decodes where an experiment asks for it, and returns the reports that it wrote, by their
 // folders. A shard writes records alone. diverged names runs that diverged; the others were trained all the same. Mistakes in options, and damaged
-// records, are seen before anything is downloaded.
+// records, are seen before anything is downloaded; other images than those of the folder's records, before anything is trained.
 func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map[string]*report.Profile, diverged, err error) {
 	before, err := Load(o.Results, o.Profile) // a damaged record would be refused after hours of training
 	if err != nil {

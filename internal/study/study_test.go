@@ -134,7 +134,6 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `^unroll: .* runs: 1, of which 1 are recorded and not trained again, results in \S+\n$`, log.String(), "one line for a study")
 	require.Equal(t, written, files(t, o.Results))
-
 	// Other images of the same name are seen before they are trained on.
 	other := o
 	other.Data = t.TempDir()
