@@ -198,9 +198,10 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	defer s.Backend.Finalize()
 	recorded, folders := map[string]record.Record{}, map[string]experiments.Profile{}
 	for kind, runner := range s.Runners {
-		folders[dataset.Folder(s.Profile, runner.Set.Name)] = profile
+		folder := s.folder(runner.Set)
+		folders[filepath.Base(folder)] = profile
 		for _, p := range before {
-			if p.Folder != s.folder(runner.Set) {
+			if p.Folder != folder {
 				continue
 			}
 			if set, ok := p.Datasets[kind]; ok && set != runner.Set.Dataset() { // which may have one name: mnist-unknown
