@@ -155,17 +155,17 @@ func TestNetworkFiles(t *testing.T) {
 
 // The networks that are committed have a record, and are read.
 func TestCommittedNetworks(t *testing.T) {
-	const folder = "../../results/quick"
-	records, err := record.LoadAll(filepath.Join(folder, record.Folder))
-	require.NoError(t, err)
-	networks, err := filepath.Glob(train.NetworkFile(folder, "*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, networks)
-	for _, path := range networks {
-		r, ok := records[strings.TrimSuffix(filepath.Base(path), ".npz")]
-		require.True(t, ok, path)
-		_, err := train.LoadNetwork(r, folder)
+	for _, folder := range []string{"../../results/quick", "../../results/weekend"} {
+		records, err := record.LoadAll(filepath.Join(folder, record.Folder))
 		require.NoError(t, err)
+		networks, err := filepath.Glob(train.NetworkFile(folder, "*"))
+		require.NotEmpty(t, networks, err)
+		for _, path := range networks {
+			r, ok := records[strings.TrimSuffix(filepath.Base(path), ".npz")]
+			require.True(t, ok, path)
+			_, err := train.LoadNetwork(r, folder)
+			require.NoError(t, err)
+		}
 	}
 }
 

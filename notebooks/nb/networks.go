@@ -116,8 +116,8 @@ func trained(set *dataset.Set, o study.Options, s experiments.Study) record.Reco
 	return reports[dataset.Folder(o.Profile, set.Name)].Records[run.ID()]
 }
 
-// Trained returns the trained network of a declared experiment with its record, and a runner on its images: of the profile's recorded run, if
-// its network is here, too. Otherwise it trains a small network at profile smoke, once.
+// Trained returns the trained network of a declared experiment with its record, and a runner on its images: of the first recorded run whose network
+// is here, at the profile that $EBSSC_PROFILE names, or at the largest that has one. Otherwise it trains a small network at profile smoke, once.
 func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 	_, e, err := ablations.Suite.Experiment(name)
 	Check(err)
@@ -126,11 +126,18 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 		dataset.FindOrStandIn, s.Images))
 	runner := session.Runners[s.Images]
 	runner.Log = io.Discard
-	for _, p := range reports(Profile(), s, runner.Set.Name) {
-		for _, r := range p.Rows(s)[0].Records {
-			store, err := train.LoadNetwork(r, p.Folder)
-			if set := r.Run.Dataset; err == nil && (set == runner.Set.Dataset() || dataset.Copies(set, runner.Set.Dataset())) {
-				return runner, r, store
+	profiles := experiments.Profiles
+	if os.Getenv("EBSSC_PROFILE") != "" {
+		profiles = []experiments.Profile{Profile()}
+	}
+	for _, profile := range slices.Backward(profiles) {
+		for _, p := range reports(profile, s, runner.Set.Name) {
+			for _, r := range p.Rows(s)[0].Records {
+				store, err := train.LoadNetwork(r, p.Folder)
+				set := r.Run.Dataset
+				if err == nil && r.Run.Epochs > 0 && (set == runner.Set.Dataset() || dataset.Copies(set, runner.Set.Dataset())) {
+					return runner, r, store
+				}
 			}
 		}
 	}
@@ -142,7 +149,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 func Describe(r record.Record) string {
 	text := fmt.Sprintf("%s on %s, profile %s, %d images, %d epochs: train error %.2f %%, test error %.2f %%, %d parameters", r.Run.Experiment,
 		dataset.Title(r.Run.Dataset.Name), r.Run.Profile, r.Run.TrainImages, r.Run.Epochs, r.TrainErr, r.TestErr, r.Parameters)
-	if wanted := Profile().Name; wanted != r.Run.Profile {
+	if wanted := Profile().Name; r.Run.Profile == "smoke" && wanted != "smoke" {
 		text += "; it stands in for the one of profile " + wanted + ", whose network is not here"
 	}
 	return text
