@@ -130,12 +130,17 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 	if os.Getenv("EBSSC_PROFILE") != "" {
 		profiles = []experiments.Profile{Profile()}
 	}
+	here := runner.Set.Dataset()
 	for _, profile := range slices.Backward(profiles) {
-		for _, p := range reports(profile, s, runner.Set.Name) {
+		if profile.Scales[s.Name].Epochs == 0 {
+			continue // it trains no such network
+		}
+		for _, p := range reports(profile, s, here.Name) {
+			if there := p.Datasets[s.Images]; there != here && !dataset.Copies(there, here) {
+				continue
+			}
 			for _, r := range p.Rows(s)[0].Records {
-				store, err := train.LoadNetwork(r, p.Folder)
-				set := r.Run.Dataset
-				if err == nil && r.Run.Epochs > 0 && (set == runner.Set.Dataset() || dataset.Copies(set, runner.Set.Dataset())) {
+				if store, err := train.LoadNetwork(r, p.Folder); err == nil {
 					return runner, r, store
 				}
 			}
