@@ -161,18 +161,18 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// --run takes an ID; or the name of an experiment, for its first seed that has a network here. Without it the best run on CIFAR-10 is meant. The
-// network lies beside its record, whatever the record says.
+// --run takes an ID; or the name of an experiment, for its network here that errs least. Without it the best run on CIFAR-10 is meant. The network
+// lies beside its record, whatever the record says.
 func TestRunFlag(t *testing.T) {
 	results, crafted := t.TempDir(), t.TempDir()
 	folder := filepath.Join(results, "quick")
-	write(t, results, "unroll-1", 1)
-	worse, best := write(t, results, "relu-lc7", 30, 60), write(t, results, "crelu-lc7", 20)
+	write(t, results, "crelu-lc7", 20, 10) // the second has no network
+	best, more, least := write(t, results, "crelu-lc7", 20), write(t, results, "relu-lc7", 60), write(t, results, "relu-lc7", 60, 30)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, train.Networks), 0o755))
-	for _, id := range []string{worse, best} {
+	for _, id := range []string{write(t, results, "unroll-1", 1), best, more, least} {
 		require.NoError(t, os.WriteFile(train.NetworkFile(folder, id), []byte("no network"), 0o600))
 	}
-	for named, id := range map[string]string{"": best, "relu-lc7": worse} {
+	for named, id := range map[string]string{"": best, "relu-lc7": least} {
 		_, _, stderr := call("decode", "--run", named, "--results", results)
 		require.Contains(t, stderr, train.NetworkFile(folder, id), named)
 	}

@@ -34,14 +34,14 @@ type networkFlags struct {
 // add adds the flags; out is the default of --out.
 func (flags *networkFlags) add(cmd *cobra.Command, out, about string) {
 	f := cmd.Flags()
-	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment, for its first seed with a network here (default: the best run on CIFAR-10)")
+	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment, for its network here that errs least (default: that of all on CIFAR-10)")
 	f.StringVar(&flags.out, "out", out, about)
 	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 	dataFlag(cmd, &flags.Data)
 	resultsFlag(cmd, &flags.Results)
 }
 
-// find finds the record that --run means, and its folder. Those whose networks are here go first.
+// find finds the record that --run means, and its folder: of several the one that errs least. Those whose networks are here go first, trials last.
 func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
 	profiles, err := study.Load(flags.Results, "")
@@ -53,20 +53,19 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
 			r := p.Records[id]
 			s, _, undeclared := ablations.Suite.Experiment(r.Run.Experiment)
-			rank := r.TestErr
 			switch {
 			case id == flags.run:
 				return r, p.Folder, nil
 			case undeclared != nil, r.Run.HeldOut > 0, flags.run != "" && flags.run != r.Run.Experiment,
 				flags.run == "" && (s.Images != experiments.CIFAR10 || dataset.StandsIn(r.Run.Dataset.Name)):
 				continue
-			case flags.run != "" && p.Trial(r):
-				rank = float64(r.Run.Seed) + 0.5
-			case flags.run != "":
-				rank = float64(r.Run.Seed)
+			}
+			rank := r.TestErr // below 100, in percent
+			if p.Trial(r) {
+				rank += 100
 			}
 			if _, missing := os.Stat(train.NetworkFile(p.Folder, id)); missing != nil {
-				rank += 1e9
+				rank += 1000
 			}
 			if rank < first {
 				first, found, folder = rank, r, p.Folder
