@@ -33,7 +33,8 @@ var measures = []struct {
 	{"spread of biases", "bias_spread", func(l record.Level) *float64 { return l.BiasSpread }},
 }
 
-// Decodings are the measurements on the decodings of rows, block by block, as trained and before training: means over seeds.
+// Decodings are the measurements on the decodings of rows, block by block, as trained and before training: means over seeds. A run without epochs
+// has those before training alone.
 func Decodings(rows ...Row) Table {
 	t := Table{Name: "decodings", Columns: []Column{{Name: "experiment"}, {Title: "block"}, {Name: "block"}, {Name: "trained"}}}
 	for _, m := range measures {
@@ -48,7 +49,7 @@ func Decodings(rows ...Row) Table {
 }
 
 func (r Row) levels(trained bool) (lines [][]Cell) {
-	if len(r.Records) == 0 || !r.Decoded {
+	if len(r.Records) == 0 || !r.Decoded || trained && r.Records[0].Run.Epochs == 0 {
 		return nil
 	}
 	levels := func(seed record.Record) []record.Level {
