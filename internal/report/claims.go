@@ -73,6 +73,7 @@ func (p *Profile) unjudged(v Verdict) string {
 		return "other images"
 	}
 	var missing, fewer, failed string
+	var short []Row
 	for _, e := range v.Expect {
 		for _, term := range e.Terms {
 			row := p.rows[term.Experiment]
@@ -82,7 +83,8 @@ func (p *Profile) unjudged(v Verdict) string {
 				continue
 			}
 			if len(records) < row.Planned {
-				fewer = seeds(row)
+				short = append(short, row)
+				fewer = seeds(short...)
 			}
 			if slices.ContainsFunc(records, func(r record.Record) bool { return !r.Learned() }) {
 				failed = "a run did not learn"

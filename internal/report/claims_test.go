@@ -173,6 +173,8 @@ func TestNoVerdict(t *testing.T) {
 	require.Empty(t, reason("crelu", nil, stepped, "table"))
 	oneLess := func(r *record.Record) bool { return r.Run.Experiment != "relu-lc7" || r.Run.Seed != 3 }
 	require.Equal(t, "4 of 5 seeds", reason("crelu", oneLess, stepped, "table"))
+	unequal := func(r *record.Record) bool { return oneLess(r) && (r.Run.Experiment != "crelu-lc7" || r.Run.Seed > 2) }
+	require.Equal(t, "3 to 4 of 5 seeds", reason("crelu", unequal, stepped, "table"))
 	require.Empty(t, reason("ebc", oneLess, stepped, "table"), "of other rows")
 	require.Equal(t, "not measured", reason("crelu", func(r *record.Record) bool { return r.Run.Experiment != "relu-lc7" }, stepped, "table"))
 	failed := func(run experiments.Run) (float64, float64) {
@@ -192,10 +194,8 @@ func TestNoVerdict(t *testing.T) {
 		r.Decodings.Untrained[6].BiasSpread = nil
 		return spread(r)
 	}, stepped, "decoding"))
-
-	demo := profile(t, "quick")
+	demo, results := profile(t, "quick"), t.TempDir()
 	demo.Demo = true
-	results := t.TempDir()
 	fill(t, results, stepped, nil, "table")
 	p, err := report.Load(results, "quick", demo)
 	require.NoError(t, err)
