@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -72,29 +71,27 @@ func (p *Profile) unjudged(v Verdict) string {
 	case !dataset.OfThePaper(p.Datasets[v.Study.Images].Name):
 		return "other images"
 	}
-	var missing, fewer, failed string
 	var short []Row
+	learned := true
 	for _, e := range v.Expect {
 		for _, term := range e.Terms {
 			row := p.rows[term.Experiment]
 			records := row.Records
 			if len(records) == 0 || slices.ContainsFunc(records, func(r record.Record) bool { return r.Value(e.Quantity, term) == nil }) {
-				missing = "not measured"
-				continue
+				return "not measured"
 			}
 			if len(records) < row.Planned {
 				short = append(short, row)
-				fewer = seeds(short...)
 			}
-			if slices.ContainsFunc(records, func(r record.Record) bool { return !r.Learned() }) {
-				failed = "a run did not learn"
-			}
+			learned = learned && !slices.ContainsFunc(records, func(r record.Record) bool { return !r.Learned() })
 		}
 	}
-	if reason := cmp.Or(missing, fewer, failed); reason != "" {
-		return reason
-	}
-	if slices.ContainsFunc(v.Estimates, func(e stats.Estimate) bool { return !e.Known() }) {
+	switch {
+	case len(short) > 0:
+		return seeds(short...)
+	case !learned:
+		return "a run did not learn"
+	case slices.ContainsFunc(v.Estimates, func(e stats.Estimate) bool { return !e.Known() }):
 		return "no interval"
 	}
 	return ""
