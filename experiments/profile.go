@@ -72,7 +72,7 @@ var Profiles = []Profile{
 	},
 	{
 		Name: "paper", About: "the paper's width, data and dropout, with our optimizer; takes a GPU", Memory: 24,
-		// The paper does not say how many epochs it trains. 40 epochs of the five rows take 10 minutes on an H200.
+		// The paper does not say how many epochs it trains.
 		Scales: map[string]Scale{
 			"table":       {Width: PaperWidth, Epochs: 40, Seeds: 3},
 			"unroll":      {Width: 32, Epochs: 100, Seeds: 3},
