@@ -59,7 +59,7 @@ func TestSameBytes(t *testing.T) {
 // The committed reports and the README's table follow from the committed records.
 func TestCommittedNumbers(t *testing.T) {
 	const project = "../.."
-	results, folders := t.TempDir(), map[string]experiments.Profile{}
+	results, folders, loaded := t.TempDir(), map[string]experiments.Profile{}, map[string]*report.Profile{}
 	require.NoError(t, os.CopyFS(results, os.DirFS(filepath.Join(project, "results"))))
 	recorded, err := filepath.Glob(filepath.Join(results, "*", record.Folder))
 	require.NoError(t, err)
@@ -70,24 +70,23 @@ func TestCommittedNumbers(t *testing.T) {
 	}
 	_, err = report.WriteAll(results, folders)
 	require.NoError(t, err)
-	for folder := range folders {
+	for folder, of := range folders {
+		loaded[folder], err = report.Load(results, folder, of)
+		require.NoError(t, err)
 		committed, now := files(t, filepath.Join(project, "results", folder)), files(t, filepath.Join(results, folder))
 		require.Equal(t, slices.Sorted(maps.Keys(now)), slices.Sorted(maps.Keys(committed)), "run ebssc report")
 		for name := range now {
 			require.True(t, now[name] == committed[name], "results/%s/%s is of other records: run ebssc report", folder, name)
 		}
 	}
-	weekend, err := report.Load(results, "weekend", profile(t, "weekend"))
-	require.NoError(t, err)
-	quick := load(t, results)
-	table := weekend.Differences(study(t, "table"), quick)
+	table := loaded["paper"].Differences(study(t, "table"), loaded["weekend"], loaded["quick"])
 	readme, err := os.ReadFile(filepath.Join(project, "README.md"))
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(readme), "<!-- differences -->\n\n")
 	between, _, _ := strings.Cut(rest, "\n<!-- /differences -->")
 	require.Equal(t, table.Markdown(), between, "between the marks of README.md belongs:\n%s", table.Markdown())
 	verdicts := map[string]int{}
-	for _, v := range quick.Claims() {
+	for _, v := range loaded["quick"].Claims() {
 		verdicts[v.Word]++
 	}
 	tally := fmt.Sprintf("%d agree, %d disagree, %d are open", verdicts[report.Agrees], verdicts[report.Disagrees], verdicts[report.Open])
