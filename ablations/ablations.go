@@ -68,12 +68,15 @@ var ours = []experiments.Experiment{
 	{Name: "ssc-lc7-beta-0.01", Title: "SSC+LC₇, β from 0.01", Base: "ssc-lc7-base",
 		Architecture: experiments.SevenBlocks{Body: ebssc.SSC}, Change: bigBeta},
 	{Name: "ssc-lc7-narrow", Title: "SSC+LC₇, a quarter of the width", Base: "ssc-lc7-base",
-		Architecture: experiments.SevenBlocks{Body: ebssc.SSC, Narrow: 4}},
+		Architecture: experiments.SevenBlocks{Body: ebssc.SSC}, Rescale: narrow},
 	{Name: "ssc-lc7-narrow-beta-0.01", Title: "SSC+LC₇, a quarter of the width, β from 0.01", Base: "ssc-lc7-narrow",
-		Architecture: experiments.SevenBlocks{Body: ebssc.SSC, Narrow: 4}, Change: bigBeta},
+		Architecture: experiments.SevenBlocks{Body: ebssc.SSC}, Rescale: narrow, Change: bigBeta},
 	{Name: "ssc-ebc67-top", Title: "SSC+EBC₆₋₇, top energy alone", Base: "ssc-ebc67-base",
 		Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBC: 6, TopEnergy: true}},
 }
+
+// narrow divides the width by four.
+func narrow(s *experiments.Scale) { s.Width = max(1, s.Width/4) }
 
 // bigBeta starts thresholds at the value that the paper found worse (Sec. 4.1).
 func bigBeta(h *experiments.Hyper) { h.Beta = 0.01 }

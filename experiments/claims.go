@@ -9,6 +9,9 @@ import (
 type Claim struct {
 	// Name in results; Says is the claim, close to the paper's words, and Where the place in the paper.
 	Name, Says, Where string
+	// Ours marks a claim of this project. It is judged like the paper's, and corrected for the
+	// number of its own kind.
+	Ours bool
 	// Reading says how words became numbers; empty where nothing had to be chosen.
 	Reading string
 	// Expect lists what the claim predicts: it holds if all expectations hold, and fails if one is reversed.

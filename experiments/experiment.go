@@ -10,8 +10,11 @@ type Experiment struct {
 	Architecture
 	// Change makes the hyperparameters of the scale those of the experiment; nil for none.
 	Change func(*Hyper)
-	// Base names the experiment of the same study that this one changes in one thing, and Step says in which, in a few words. Reports show the
-	// difference.
+	// Rescale makes the width, training images and epochs of the study's scale, after a user's
+	// changes, those of the experiment; nil for none.
+	Rescale func(*Scale)
+	// Base names the experiment of the same study, or of one declared before it, that this one
+	// changes in one thing. Step says in which, in a few words. Reports show the difference.
 	Base, Step string
 	// Decoded experiments have the codes of their trained network decoded from every block (Sec. 4.2).
 	Decoded bool

@@ -36,18 +36,18 @@ func TestDeclarationsFit(t *testing.T) {
 		require.False(t, names[kind+name], "two are the %s %s", kind, name)
 		names[kind+name] = true
 	}
+	declared := map[string]experiments.Experiment{}
 	for _, study := range ablations.Suite {
 		named("study", study.Name)
 		require.NotEmpty(t, study.About)
 		require.NotEqual(t, "all", study.Name, "`ebssc run all` runs all studies")
 		require.Contains(t, []experiments.Images{experiments.CIFAR10, experiments.MNIST}, study.Images)
 		require.NotEmpty(t, study.Experiments)
-		declared := map[string]experiments.Experiment{}
 		for _, e := range study.Experiments {
 			named("experiment", e.Name)
 			require.NotEmpty(t, e.Title)
 			if e.Base != "" {
-				require.Contains(t, declared, e.Base, "the base of %s stands above it in its study", e.Name)
+				require.Contains(t, declared, e.Base, "the base of %s stands above it", e.Name)
 			}
 			network := e.Network(8)
 			height, width, channels := study.Images.Size()
@@ -164,6 +164,30 @@ func TestParameterCounts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// At profile quick SSC+LC₇ has nearly the parameters of SSC+EBC₆₋₇ where study fit says so, and the
+// rows of its crossing have the scales that the claims are about.
+func TestScalesOfFit(t *testing.T) {
+	planned := func(experiment string) (run experiments.Run, parameters int) {
+		run = plan(t, experiment, experiments.Overrides{})[0]
+		count, err := run.Network.Count()
+		require.NoError(t, err)
+		return run, count.Total()
+	}
+	_, equal := planned("ssc-lc7-parameters")
+	_, classifier := planned("ssc-ebc67")
+	require.InEpsilon(t, classifier, equal, 0.02)
+	for _, c := range []struct {
+		experiment            string
+		width, images, epochs int
+	}{{"ssc-lc7-wide", 96, 50_000, 1}, {"ssc-ebc67-few", 16, 5000, 64}, {"ssc-ebc67-tuned", 16, 50_000, 4},
+		{"unroll-short-0", 8, 60_000, 6}, {"unroll-medium-1", 8, 60_000, 20}, {"unroll-long-1", 8, 60_000, 60}} {
+		run, _ := planned(c.experiment)
+		require.Equal(t, []int{c.width, c.images, c.epochs}, []int{run.Width(), run.TrainImages, run.Epochs}, c.experiment)
+	}
+	wider := plan(t, "ssc-lc7-wide", experiments.Overrides{Width: 2})[0]
+	require.Equal(t, 12, wider.Width(), "a user's width is that of the study")
 }
 
 // Whatever the hyperparameters, their description makes them again, as the command line reads it.

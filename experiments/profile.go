@@ -47,6 +47,9 @@ var Profiles = []Profile{
 			"residuals":     {Width: 4, TrainImages: 200, TestImages: 25, Epochs: 2, Seeds: 1, Change: withoutDropout(25)},
 			"ablations":     {Width: 4, TrainImages: 500, TestImages: 50, Epochs: 2, Seeds: 1, Change: withoutDropout(25)},
 			"optimizer":     {Width: 4, TrainImages: 1000, TestImages: 50, Epochs: 4, Seeds: 1, Change: withoutDropout(32)},
+			"fit":           {Width: 4, TrainImages: 500, TestImages: 50, Epochs: 4, Seeds: 1, Change: withoutDropout(25)},
+			"unroll-budget": {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 1, Seeds: 1, Change: withoutDropout(50)},
+			"unroll-conv":   {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: withoutDropout(50)},
 		},
 	},
 	{
@@ -60,6 +63,9 @@ var Profiles = []Profile{
 			"residuals":     {Width: 16, TrainImages: 20_000, Epochs: 2, Seeds: 3, Change: withoutDropout(50)},
 			"ablations":     {Width: 16, TrainImages: 20_000, Epochs: 3, Seeds: 3, Change: withoutDropout(64)},
 			"optimizer":     {Width: 16, Epochs: 4, Seeds: 3, Change: withoutDropout(64)},
+			"fit":           {Width: 16, Epochs: 4, Seeds: 5, Change: withoutDropout(64)},
+			"unroll-budget": {Width: 8, Epochs: 6, Seeds: 3, Change: withoutDropout(100)},
+			"unroll-conv":   {Width: 8, Epochs: 12, Seeds: 3, Change: withoutDropout(100)},
 		},
 	},
 	{

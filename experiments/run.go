@@ -119,12 +119,18 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	if left > 0 && o.Images > left {
 		return nil, fmt.Errorf("--images %d: there are %d to train on", o.Images, left)
 	}
+	scale.Width, scale.Epochs = cmp.Or(o.Width, scale.Width), cmp.Or(o.Epochs, scale.Epochs)
+	scale.TrainImages = min(cmp.Or(o.Images, scale.TrainImages, left), left)
 	for _, e := range study.Experiments {
+		own := scale
+		if e.Rescale != nil {
+			e.Rescale(&own)
+		}
 		run := Run{
-			Version: Version, Experiment: e.Name, Profile: profile.Name, Network: e.Network(cmp.Or(o.Width, scale.Width)),
-			Dataset: set, TrainImages: min(cmp.Or(o.Images, scale.TrainImages, left), left),
+			Version: Version, Experiment: e.Name, Profile: profile.Name, Network: e.Network(own.Width),
+			Dataset: set, TrainImages: own.TrainImages,
 			HeldOut: o.HeldOut, TestImages: cmp.Or(o.HeldOut, min(cmp.Or(scale.TestImages, set.Test), set.Test)),
-			Epochs: cmp.Or(o.Epochs, scale.Epochs), Traced: study.Traced, Decoded: e.Decoded && o.HeldOut == 0,
+			Epochs: own.Epochs, Traced: study.Traced, Decoded: e.Decoded && o.HeldOut == 0,
 		}
 		if run.Hyper, err = Recipe.Changed(scale.Change, e.Change).Set(o.Set); err != nil {
 			return nil, err

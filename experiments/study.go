@@ -45,6 +45,12 @@ var Studies = Suite{
 		Experiments: Decoding, Claims: decodingClaims},
 	{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST,
 		Experiments: Residuals, Claims: residualsClaims},
+	{Name: "fit", About: "when the energy-based classifier helps: width and fit crossed", Images: CIFAR10, Ablation: true,
+		Experiments: Fit, Claims: fitClaims},
+	{Name: "unroll-budget", About: "the first sweep of inference after short and long trainings", Images: MNIST, Traced: true,
+		Ablation: true, Experiments: budgeted(), Claims: budgetClaims},
+	{Name: "unroll-conv", About: "0 to 4 sweeps of two small convolutional blocks, energies times 1 and 100", Images: MNIST,
+		Traced: true, Ablation: true, Experiments: convolutional(), Claims: convolutionalClaims},
 }
 
 // Suite is a list of studies. The names of all their experiments differ.

@@ -20,8 +20,6 @@ type SevenBlocks struct {
 	Sweeps int
 	// Images that it reads; CIFAR-10 where empty.
 	Images Images
-	// Narrow divides the width, by 1 where it is 0.
-	Narrow int
 }
 
 // Table is the paper's Table 2: its five rows on CIFAR-10, each beside the one above it. Paper has the errors in training and
@@ -56,7 +54,6 @@ var Residuals = []Experiment{{
 // Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
 // MNIST, and 10 classes. Where EBC is no block, no block is class-specific, and Validate of the network says so.
 func (s SevenBlocks) Network(width int) ebssc.Network {
-	width = max(1, width/max(1, s.Narrow))
 	n := ebssc.Network{Classes: 10, Classifier: ebssc.Linear, Sweeps: s.Sweeps}
 	n.Height, n.Width, n.Channels = s.Images.Size()
 	switch {

@@ -31,15 +31,23 @@ type Verdict struct {
 	P float64
 }
 
-// Claims judges the claims of all studies that have records.
-func (p *Profile) Claims() (all []Verdict) {
-	claims := 0
+// Claims judges the claims of all studies that have records: the paper's or, if ours is set, this
+// project's. Each kind is corrected for its own number.
+func (p *Profile) Claims(ours bool) (all []Verdict) {
+	declared := 0
 	for _, study := range ablations.Suite.Of(p.Profile) {
-		claims += len(study.Claims)
+		for _, claim := range study.Claims {
+			if claim.Ours == ours {
+				declared++
+			}
+		}
 	}
-	values := slices.Repeat([]float64{1}, claims) // 1 where there is no verdict, or no record
+	values := slices.Repeat([]float64{1}, declared) // 1 where there is no verdict, or no record
 	for _, study := range p.Studies {
 		for _, claim := range study.Claims {
+			if claim.Ours != ours {
+				continue
+			}
 			v := Verdict{Claim: claim, Study: study, Estimates: p.estimates(study, claim), P: math.NaN()}
 			if v.Reason = p.unjudged(v); v.Reason == "" {
 				agree, disagree := v.pValues()

@@ -40,7 +40,7 @@ func TestPairedDifference(t *testing.T) {
 
 // verdict is that on the claim of a name.
 func verdict(t testing.TB, p *report.Profile, name string) report.Verdict {
-	all := p.Claims()
+	all := p.Claims(false)
 	at := slices.IndexFunc(all, func(v report.Verdict) bool { return v.Name == name })
 	require.GreaterOrEqual(t, at, 0)
 	return all[at]
@@ -98,7 +98,7 @@ func TestVerdicts(t *testing.T) {
 		noise := 0.5 * float64((7*len(run.Experiment)+3*run.Network.Sweeps+run.Seed*run.Seed)%5)
 		return train + noise/10, test + noise
 	}, nil, all...)
-	verdicts := load(t, results).Claims()
+	verdicts := load(t, results).Claims(false)
 	tail := func(value, bound, error, degrees float64) float64 { // that the true value is below the bound, where it is not
 		return distuv.StudentsT{Sigma: 1, Nu: degrees}.Survival((bound - value) / error)
 	}
@@ -161,7 +161,7 @@ func TestNoVerdict(t *testing.T) {
 	reason := func(claim string, change func(*record.Record) bool, errors func(experiments.Run) (float64, float64), studies ...string) string {
 		results := t.TempDir()
 		fill(t, results, errors, change, studies...)
-		for _, v := range load(t, results).Claims() {
+		for _, v := range load(t, results).Claims(false) {
 			if v.Name == claim {
 				require.Equal(t, v.Reason == "", v.Word != "")
 				require.Equal(t, v.Word == "", math.IsNaN(v.P))
@@ -199,7 +199,7 @@ func TestNoVerdict(t *testing.T) {
 	fill(t, results, stepped, nil, "table")
 	p, err := report.Load(results, "quick", demo)
 	require.NoError(t, err)
-	for _, v := range p.Claims() {
+	for _, v := range p.Claims(false) {
 		require.Equal(t, "demo profile", v.Reason)
 	}
 }

@@ -45,6 +45,8 @@ type Row struct {
 	// Planned is the number of seeds that the profile plans. Records are those that are there, in the order of seeds.
 	Planned int
 	Records []record.Record
+
+	width, images, epochs int // of the planned runs
 }
 
 // Load reads and verifies the records of a folder of results, once. The folder is the profile's name, or another for another data set. Two
@@ -113,6 +115,7 @@ func (p *Profile) plan(study experiments.Study, set experiments.Dataset) {
 		}
 		row := Row{Experiment: e, Study: study, Planned: p.Scales[study.Name].Seeds}
 		for _, run := range runs {
+			row.width, row.images, row.epochs = run.Width(), run.TrainImages, run.Epochs
 			if r, ok := p.Records[run.ID()]; ok {
 				row.Records, found, p.planned[r.ID] = append(row.Records, r), true, true
 			}
@@ -150,14 +153,27 @@ func (r Row) values(of func(record.Record) float64) (values []float64) {
 	return values
 }
 
-// scale says at what size a study is run, and how many seeds of it are recorded.
+// scale says at what size the rows of a study are run, and how many seeds of it are recorded.
 func (p *Profile) scale(study experiments.Study) string {
 	var rows []Row
+	widths, epochs := []int{p.Scales[study.Name].Width}, []int{p.Scales[study.Name].Epochs}
 	for _, e := range study.Experiments {
-		rows = append(rows, p.rows[e.Name])
+		row := p.rows[e.Name]
+		rows = append(rows, row)
+		if row.width > 0 {
+			widths, epochs = append(widths, row.width), append(epochs, row.epochs)
+		}
 	}
-	scale := p.Scales[study.Name]
-	return fmt.Sprintf("%s: width %d, %d epochs, %s", p.Name, scale.Width, scale.Epochs, seeds(rows...))
+	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name, span(widths), span(epochs), seeds(rows...))
+}
+
+// span writes numbers by the least and the largest: "5", or "1 to 64".
+func span(numbers []int) string {
+	least, most := slices.Min(numbers), slices.Max(numbers)
+	if least == most {
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
 }
 
 // describe says what figures and tables of a study are of: its scale, and in a second line the images.
@@ -167,8 +183,14 @@ func (p *Profile) describe(study experiments.Study) string {
 	if !dataset.OfThePaper(set.Name) {
 		title += " in place of " + string(study.Images)
 	}
-	return fmt.Sprintf("%s at %s,\n%d training and %d test images of %s", study.Name, p.scale(study),
-		min(cmp.Or(scale.TrainImages, set.Train), set.Train), min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
+	images := []int{min(cmp.Or(scale.TrainImages, set.Train), set.Train)}
+	for _, row := range p.Rows(study) {
+		if row.images > 0 {
+			images = append(images, row.images)
+		}
+	}
+	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scale(study), span(images),
+		min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
 }
 
 // seeds says how many of the planned seeds rows have: "5 seeds", "1 of 5 seeds" or "0 to 3 of 5 seeds".

@@ -67,11 +67,16 @@ func (p *Profile) files() (map[string][]byte, error) {
 			p.differences(g, study)
 		}
 	}
-	verdicts := p.Claims()
-	if len(verdicts) > 0 {
+	papers, ours := p.Claims(false), p.Claims(true)
+	if len(papers) > 0 {
 		g.section("Claims of the paper")
-		g.table(claimsTable(verdicts))
+		g.table(claimsTable(papers))
 	}
+	if len(ours) > 0 {
+		g.section("Claims of this project")
+		g.table(claimsTable(ours))
+	}
+	verdicts := slices.Concat(papers, ours)
 	for _, study := range p.Studies {
 		p.study(g, study)
 	}

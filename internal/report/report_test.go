@@ -26,7 +26,7 @@ import (
 )
 
 // all are the studies of profile quick.
-var all = []string{"table", "unroll", "unroll-both", "unroll-chosen", "decoding", "residuals", "ablations", "optimizer"}
+var all = []string{"table", "unroll", "unroll-both", "unroll-chosen", "decoding", "residuals", "ablations", "optimizer", "fit", "unroll-budget", "unroll-conv"}
 
 // The same records give the same bytes: written twice, and in another folder in another order.
 func TestSameBytes(t *testing.T) {
@@ -86,7 +86,7 @@ func TestCommittedNumbers(t *testing.T) {
 	between, _, _ := strings.Cut(rest, "\n<!-- /differences -->")
 	require.Equal(t, table.Markdown(), between, "between the marks of README.md belongs:\n%s", table.Markdown())
 	verdicts := map[string]int{}
-	for _, v := range loaded["quick"].Claims() {
+	for _, v := range loaded["quick"].Claims(false) {
 		verdicts[v.Word]++
 	}
 	tally := fmt.Sprintf("%d agree, %d disagree, %d are open", verdicts[report.Agrees], verdicts[report.Disagrees], verdicts[report.Open])
@@ -143,10 +143,10 @@ func TestFigures(t *testing.T) {
 			require.True(t, x >= 0 && x+float64(style.Width(text[3])) <= width, "%s cuts off %s", name, text[3])
 		}
 		figures++
-		require.Regexp(t, `at quick: width \d+, \d+ epochs, (1 to 3 of 5|3) seeds,`, content)
-		require.Contains(t, content, "1000 training and 200 test images of")
+		require.Regexp(t, `at quick: width [\d to]+, [\d to]+ epochs, ((1 to )?3 of 5|3) seeds,`, content)
+		require.Regexp(t, "(100 to )?1000 training and 200 test images of", content)
 	}
-	require.Equal(t, 10, figures)
+	require.Equal(t, 14, figures)
 }
 
 // A record belongs to a row if its run is planned, whatever its record says of itself. All others are trials.
@@ -309,7 +309,7 @@ func TestOtherImages(t *testing.T) {
 	written := write(t, results)[report.File]
 	require.Contains(t, written, "in place of CIFAR-10")
 	require.NotContains(t, written, "11.40")
-	require.Equal(t, "other images", load(t, results).Claims()[0].Reason)
+	require.Equal(t, "other images", load(t, results).Claims(false)[0].Reason)
 }
 
 // Reports that no record supports any more are removed. Nothing else is: no file that the manifest does not list, none that was changed, none

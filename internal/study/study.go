@@ -248,11 +248,13 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 			}
 			index++
 		}
-		if s.Jobs > 1 { // the longest first of each seed, so that several jobs end at about the same time
-			slices.SortStableFunc(planned[first:], func(a, b task) int {
-				return cmp.Or(cmp.Compare(a.Seed, b.Seed), cmp.Compare(work(b.Run), work(a.Run)))
-			})
-		}
+		// All rows of a seed, then those of the next: whenever it is stopped, rows have the same seeds.
+		slices.SortStableFunc(planned[first:], func(a, b task) int {
+			if a.Seed != b.Seed || s.Jobs == 1 {
+				return cmp.Compare(a.Seed, b.Seed)
+			}
+			return cmp.Compare(work(b.Run), work(a.Run)) // the longest first: jobs end at about the same time
+		})
 		on, count := dataset.Title(runner.Set.Name), len(planned)-first
 		if dataset.StandsIn(runner.Set.Name) {
 			on += " as a stand-in for " + string(study.Images)
