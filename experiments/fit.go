@@ -37,6 +37,19 @@ func wideAndShort(s *Scale) { s.Width, s.Epochs = 6*s.Width, max(1, s.Epochs/4) 
 // fewAndLong is a tenth of the images in sixteen times the epochs.
 func fewAndLong(s *Scale) { s.TrainImages, s.Epochs = s.TrainImages/10, 16*s.Epochs }
 
+// ClassifierStep is a pair of rows that the energy-based classifier alone sets apart, at one scale.
+type ClassifierStep struct{ Name, Subject, Base string }
+
+// ClassifierSteps are the scales at which the classifier was tried, the table's first.
+var ClassifierSteps = []ClassifierStep{
+	{"the table", "ssc-ebc67", "ssc-lc7"},
+	{"wide, short", "ssc-ebc67-wide", "ssc-lc7-wide"},
+	{"few images, long", "ssc-ebc67-few", "ssc-lc7-few"},
+	{"both tuned", "ssc-ebc67-tuned", "ssc-lc7-tuned"},
+	{"20,000 images", "ssc-ebc67-base", "ssc-lc7-base"},
+	{"Adam", "ssc-ebc67-adam", "ssc-lc7-adam"},
+}
+
 // fitClaims are this project's. The line through the 13 scales, step = 0.69 − 0.076 × (training
 // error of SSC+LC₇), asks for about −0.75 points in the wide network.
 var fitClaims = []Claim{

@@ -130,6 +130,9 @@ func reportCommand() *cobra.Command {
 			if err == nil && len(written) == 0 {
 				err = fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
 			}
+			if err == nil {
+				err = report.WriteAnswer(results, written)
+			}
 			if err != nil {
 				return err
 			}

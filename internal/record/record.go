@@ -5,6 +5,7 @@ package record
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -151,7 +152,8 @@ type Figure struct {
 
 // Value is a quantity of the run, of a block and of the network before training as the term says; nil if it was not measured.
 func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *float64 {
-	all := map[experiments.Quantity]*float64{experiments.TestErr: &r.TestErr, experiments.TrainErr: &r.TrainErr, experiments.TrainLoss: &r.TrainLoss}
+	all := map[experiments.Quantity]*float64{experiments.TestErr: &r.TestErr, experiments.TrainErr: &r.TrainErr, experiments.TrainLoss: &r.TrainLoss,
+		experiments.LogTrainLoss: new(math.Log(max(r.TrainLoss, 1e-9)))}
 	var levels []Level
 	if r.Decodings != nil && term.Untrained {
 		levels = r.Decodings.Untrained

@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"ebsscgo/ablations"
 	"ebsscgo/experiments"
@@ -23,8 +24,8 @@ type Verdict struct {
 	experiments.Claim
 	// Study that has the claim.
 	Study experiments.Study
-	// Estimates of the claim's expectations, in their order.
-	Estimates []stats.Estimate
+	// Estimates of the claim's expectations, in their order, and of what is measured beside them.
+	Estimates, Beside []stats.Estimate
 	// Word is the verdict, one of the constants; empty without one. Reason says why there is none.
 	Word, Reason string
 	// P is the claim's p value, corrected for the number of claims of the profile; NaN without a verdict.
@@ -33,7 +34,20 @@ type Verdict struct {
 
 // Claims judges the claims of all studies that have records: the paper's or, if ours is set, this
 // project's. Each kind is corrected for its own number.
-func (p *Profile) Claims(ours bool) (all []Verdict) {
+func (p *Profile) Claims(ours bool) []Verdict { return p.judge(ours, false) }
+
+// Opened names the verdicts that would be open if test errors were judged over seeds and test images
+// together: with other test images they might not hold.
+func (p *Profile) Opened(ours bool) (names []string) {
+	for i, v := range p.judge(ours, true) {
+		if v.Word == Open && p.Claims(ours)[i].Word != Open {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+func (p *Profile) judge(ours, overImages bool) (all []Verdict) {
 	declared := 0
 	for _, study := range ablations.Suite.Of(p.Profile) {
 		for _, claim := range study.Claims {
@@ -48,7 +62,8 @@ func (p *Profile) Claims(ours bool) (all []Verdict) {
 			if claim.Ours != ours {
 				continue
 			}
-			v := Verdict{Claim: claim, Study: study, Estimates: p.estimates(study, claim), P: math.NaN()}
+			v := Verdict{Claim: claim, Study: study, Estimates: p.estimates(study, claim.Expect, overImages),
+				Beside: p.estimates(study, claim.Beside, overImages), P: math.NaN()}
 			if v.Reason = p.unjudged(v); v.Reason == "" {
 				agree, disagree := v.pValues()
 				if v.Word = Disagrees; agree < disagree {
@@ -82,6 +97,15 @@ func (p *Profile) unjudged(v Verdict) string {
 	var short []Row
 	learned := true
 	for _, e := range v.Expect {
+		if !e.Quantity.InBlock { // the deviation comes from all rows of the pool
+			for _, step := range p.pooled(v.Study, e.Terms) {
+				for _, row := range []Row{p.rows[step.Name], p.rows[step.Base]} {
+					if len(row.Records) < row.Planned {
+						short = append(short, row)
+					}
+				}
+			}
+		}
 		for _, term := range e.Terms {
 			row := p.rows[term.Experiment]
 			records := row.Records
@@ -120,13 +144,17 @@ func (v Verdict) pValues() (agree, disagree float64) {
 	return agree, disagree
 }
 
-func claimsTable(verdicts []Verdict) Table {
+func (p *Profile) claimsTable(verdicts []Verdict, ours bool) Table {
 	t := Table{Columns: []Column{
 		{Title: "claim", Kind: Code}, {Title: "the paper says"}, {Title: "where"}, {Title: "in numbers"}, {Title: "verdict"},
 		{Title: "corrected p", Kind: Number},
 	}}
 	for _, v := range verdicts {
 		t.Rows = append(t.Rows, []Cell{text(v.Name), text(v.Says), text(v.Where), text(v.Reading), v.word(), formatted(v.P, "%.2g")})
+	}
+	if opened := p.Opened(ours); len(opened) > 0 {
+		t.Notes = append(t.Notes, "Verdicts are for these test images. Over seeds and test images together "+
+			"they would be open: `"+strings.Join(opened, "`, `")+"`.")
 	}
 	return t
 }
@@ -147,10 +175,11 @@ func (p *Profile) expectationsTable(verdicts []Verdict) Table {
 		{Name: "verdict"}, {Name: "reason"}, {Name: "corrected_p", Kind: Number},
 	}}
 	for _, v := range verdicts {
-		for i, e := range v.Expect {
+		estimates := slices.Concat(v.Estimates, v.Beside)
+		for i, e := range slices.Concat(v.Expect, v.Claim.Beside) {
 			t.Rows = append(t.Rows, []Cell{
 				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, ablations.Suite.Title)),
-				estimated(v.Estimates[i], e.Quantity.Format), count(v.Estimates[i].N), formatted(e.Low, "%g"), formatted(e.High, "%g"),
+				estimated(estimates[i], e.Quantity.Format), count(estimates[i].N), formatted(e.Low, "%.4g"), formatted(e.High, "%.4g"),
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})
 		}

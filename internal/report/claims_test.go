@@ -19,23 +19,34 @@ import (
 // and Student's t at 16 degrees of freedom the quantile 2.119905.
 func TestPairedDifference(t *testing.T) {
 	results := t.TempDir()
-	fill(t, results, stepped, nil, "table")
+	fill(t, results, stepped, sameImages, "table")
 	p := load(t, results)
-	for _, c := range []struct {
-		subject, base string
-		value         float64
-	}{{"crelu-lc7", "relu-lc7", -2}, {"ssc-lc7", "crelu-sn-lc7", 1}, {"ssc-ebc67", "relu-lc7", -4}} {
-		for _, quantity := range []experiments.Quantity{experiments.TestErr, experiments.TrainErr} {
-			e := p.Difference(quantity, c.subject, c.base)
-			require.InDelta(t, c.value, e.Value, 1e-9)
-			require.InDelta(t, math.Sqrt(6.0/16/5), e.Error, 1e-9)
-			require.Equal(t, 16.0, e.Degrees)
-			low, _ := e.Interval()
-			require.InDelta(t, c.value-2.119905*math.Sqrt(6.0/16/5), low, 1e-6)
-		}
+	for i, e := range verdict(t, p, "ebc-train").Estimates {
+		require.InDelta(t, []float64{-4, -2, -2, -3}[i], e.Value, 1e-9)
+		require.InDelta(t, math.Sqrt(6.0/16/5), e.Error, 1e-9)
+		require.Equal(t, 16.0, e.Degrees)
+		low, _ := e.Interval()
+		require.InDelta(t, e.Value-2.119905*math.Sqrt(6.0/16/5), low, 1e-6)
 	}
+	// Test errors have the same differences. Their 200 images say less of them than these seeds do.
+	crelu, both := p.Difference("crelu-lc7", "relu-lc7")
+	require.InDelta(t, -2, crelu.Value, 1e-9)
+	require.Greater(t, crelu.Error, math.Sqrt(6.0/16/5))
+	require.Equal(t, crelu.Value, both.Value)
+	require.Greater(t, both.Error, crelu.Error, "other images are less certain than these")
 	// Of the profile's 19 claims five have a smaller p; those of studies without records count as 1.
-	require.InDelta(t, 14*2*distuv.StudentsT{Sigma: 1, Nu: 16}.CDF(-1/math.Sqrt(6.0/16/5)), verdict(t, p, "crelu").P, 1e-9)
+	require.InDelta(t, 14*2*distuv.StudentsT{Sigma: 1, Nu: 16}.CDF(-1/crelu.Error), verdict(t, p, "crelu").P, 1e-9)
+}
+
+// sameImages makes the images that a record of the table has wrong the first ones, whatever its seed.
+func sameImages(r *record.Record) bool {
+	wrong := int(math.Round(r.TestErr / 100 * float64(len(r.Labels))))
+	predictions := []byte(r.Labels)
+	for i := range wrong {
+		predictions[i] = '0' + (predictions[i]-'0'+1)%10
+	}
+	r.Predictions = string(predictions)
+	return true
 }
 
 // verdict is that on the claim of a name.
@@ -51,9 +62,10 @@ func TestContrast(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, func(run experiments.Run) (train, test float64) {
 		return 20, 20 + []float64{0.5, 1, 3}[run.Seed-1]*float64(1+run.Network.Sweeps*run.Network.Sweeps)
-	}, nil, "unroll")
+	}, sameImages, "unroll")
 	p := load(t, results)
-	step := p.Difference(experiments.TestErr, "unroll-1", "unroll-0").Error // √(s²/n)
+	difference, _ := p.Difference("unroll-1", "unroll-0")
+	step := difference.Error // √(s²/n)
 	biggest := verdict(t, p, "sweep-biggest")
 	for i, squares := range []float64{2, 6, 4, 4, 4, 4} { // (1 − 0) + (2 − 1) = 2 − 0, and (1 − 0) − (2 − 1) = 2 × 1 − 0 − 2
 		require.Equal(t, experiments.TestErr, biggest.Expect[6+i].Quantity)
@@ -161,7 +173,8 @@ func TestNoVerdict(t *testing.T) {
 	reason := func(claim string, change func(*record.Record) bool, errors func(experiments.Run) (float64, float64), studies ...string) string {
 		results := t.TempDir()
 		fill(t, results, errors, change, studies...)
-		for _, v := range load(t, results).Claims(false) {
+		p := load(t, results)
+		for _, v := range slices.Concat(p.Claims(false), p.Claims(true)) {
 			if v.Name == claim {
 				require.Equal(t, v.Reason == "", v.Word != "")
 				require.Equal(t, v.Word == "", math.IsNaN(v.P))
@@ -175,7 +188,10 @@ func TestNoVerdict(t *testing.T) {
 	require.Equal(t, "4 of 5 seeds", reason("crelu", oneLess, stepped, "table"))
 	unequal := func(r *record.Record) bool { return oneLess(r) && (r.Run.Experiment != "crelu-lc7" || r.Run.Seed > 2) }
 	require.Equal(t, "3 to 4 of 5 seeds", reason("crelu", unequal, stepped, "table"))
-	require.Empty(t, reason("ebc", oneLess, stepped, "table"), "of other rows")
+	require.Equal(t, "4 of 5 seeds", reason("ebc", oneLess, stepped, "table"), "a row of the pool lacks one")
+	wide := func(r *record.Record) bool { return strings.HasSuffix(r.Run.Experiment, "-wide") }
+	varied := func(run experiments.Run) (float64, float64) { return 20, float64(20 + len(run.Experiment)*run.Seed) }
+	require.Empty(t, reason("fit-wide", wide, varied, "fit"), "rows of another scale are not of the pool")
 	require.Equal(t, "not measured", reason("crelu", func(r *record.Record) bool { return r.Run.Experiment != "relu-lc7" }, stepped, "table"))
 	failed := func(run experiments.Run) (float64, float64) {
 		if _, test := stepped(run); run.Experiment == "ssc-ebc67" && run.Seed == 2 {

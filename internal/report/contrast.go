@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
 )
 
@@ -64,13 +63,12 @@ func (p *Profile) sums(quantity experiments.Quantity, terms []experiments.Term) 
 	for _, first := range p.rows[terms[0].Experiment].Records {
 		sum, measured := 0.0, true
 		for _, term := range terms {
-			of := p.rows[term.Experiment].Records
-			at := slices.IndexFunc(of, func(r record.Record) bool { return r.Run.Seed == first.Run.Seed })
-			if at < 0 || of[at].Value(quantity, term) == nil {
+			r, ok := p.rows[term.Experiment].seed(first.Run.Seed)
+			if !ok || r.Value(quantity, term) == nil {
 				measured = false
 				break
 			}
-			sum += term.Weight * *of[at].Value(quantity, term)
+			sum += term.Weight * *r.Value(quantity, term)
 		}
 		if measured {
 			values = append(values, sum)
@@ -79,28 +77,95 @@ func (p *Profile) sums(quantity experiments.Quantity, terms []experiments.Term) 
 	return values, squaredWeights
 }
 
-// pool is the variance of a quantity between seeds, over the steps of a study: each row minus its base.
-func (p *Profile) pool(study experiments.Study, quantity experiments.Quantity) (pool stats.Pool) {
-	for _, e := range study.Experiments {
-		if e.Base != "" {
-			pool.Add(p.sums(quantity, step(e.Name, e.Base)))
+// images returns a weighted sum of errors on each test image, in points, in each seed in which all
+// rows were measured; nil where there is none.
+func (p *Profile) images(terms []experiments.Term) (all stats.Images) {
+	for _, first := range p.rows[terms[0].Experiment].Records {
+		sum := make([]float64, len(first.Labels))
+		for _, term := range terms {
+			r, ok := p.rows[term.Experiment].seed(first.Run.Seed)
+			if !ok {
+				sum = nil
+				break
+			}
+			for i := range sum {
+				if r.Predictions[i] != r.Labels[i] {
+					sum[i] += 100 * term.Weight
+				}
+			}
+		}
+		if sum != nil {
+			all = append(all, sum)
 		}
 	}
-	return pool
+	return all
 }
 
-// Difference estimates how much a quantity of one experiment is above that of another one of its study, paired over seeds.
-func (p *Profile) Difference(quantity experiments.Quantity, subject, base string) stats.Estimate {
-	return p.pool(p.rows[subject].Study, quantity).Estimate(p.sums(quantity, step(subject, base)))
+// pooled returns the steps of a study that have the scale of the terms: their variance is pooled.
+// Where the terms are of several scales there are none.
+func (p *Profile) pooled(study experiments.Study, terms []experiments.Term) (steps []experiments.Experiment) {
+	scale, same := p.rows[terms[0].Experiment].scale, true
+	for _, term := range terms {
+		same = same && p.rows[term.Experiment].scale == scale
+	}
+	for _, e := range study.Experiments {
+		if same && e.Base != "" && p.rows[e.Name].scale == scale && p.rows[e.Base].scale == scale {
+			steps = append(steps, e)
+		}
+	}
+	return steps
 }
 
-// estimates are those of a claim's expectations. Quantities of a network's blocks have the variance pooled over the expectations that are about
-// the same quantity, others over the steps of the study.
-func (p *Profile) estimates(study experiments.Study, claim experiments.Claim) (all []stats.Estimate) {
-	for _, e := range claim.Expect {
-		pool := p.pool(study, e.Quantity) // of nothing for a quantity of blocks
-		for _, other := range claim.Expect {
-			if e.Quantity.InBlock && other.Quantity == e.Quantity {
+// estimate estimates a weighted sum of a quantity, paired over seeds. The variance between seeds is
+// pooled over the steps of the study at the same scale; without such a step it is the sum's own. It
+// is at least what seeds and test images have to do with one another.
+func (p *Profile) estimate(study experiments.Study, quantity experiments.Quantity, terms []experiments.Term) stats.Estimate {
+	var pool stats.PooledVariance
+	for _, e := range p.pooled(study, terms) {
+		pool.Add(p.sums(quantity, step(e.Name, e.Base)))
+	}
+	if pool.Empty() {
+		pool.Add(p.sums(quantity, terms))
+	}
+	estimate := pool.Estimate(p.sums(quantity, terms))
+	if quantity == experiments.TestErr && estimate.Known() {
+		estimate = estimate.AtLeast(p.images(terms))
+	}
+	return estimate
+}
+
+// overImages returns the estimate of a sum of test errors for other test images, too.
+func (p *Profile) overImages(estimate stats.Estimate, terms []experiments.Term) stats.Estimate {
+	if x := p.images(terms); len(x) > 0 {
+		return estimate.Over(x)
+	}
+	return estimate
+}
+
+// Difference estimates how much the test error of one experiment is above that of another one: over
+// seeds for these test images, as claims are judged, and over seeds and images together.
+func (p *Profile) Difference(subject, base string) (seeds, both stats.Estimate) {
+	terms := step(subject, base)
+	seeds = p.estimate(p.rows[subject].Study, experiments.TestErr, terms)
+	return seeds, p.overImages(seeds, terms)
+}
+
+// estimates are those of expectations. Quantities of a network's blocks have the variance pooled over
+// the expectations that are about the same quantity. overImages makes those of test errors estimates
+// for other test images, too.
+func (p *Profile) estimates(study experiments.Study, expect []experiments.Expectation, overImages bool) (all []stats.Estimate) {
+	for _, e := range expect {
+		if !e.Quantity.InBlock {
+			estimate := p.estimate(study, e.Quantity, e.Terms)
+			if overImages && e.Quantity == experiments.TestErr {
+				estimate = p.overImages(estimate, e.Terms)
+			}
+			all = append(all, estimate)
+			continue
+		}
+		var pool stats.PooledVariance
+		for _, other := range expect {
+			if other.Quantity == e.Quantity {
 				pool.Add(p.sums(other.Quantity, other.Terms))
 			}
 		}

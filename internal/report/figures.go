@@ -20,7 +20,8 @@ func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	dots.X = "percentage points (left of 0: fewer errors)"
 	for i, c := range p.steps(study) {
 		dots.Rows = append(dots.Rows, cmp.Or(c.step, c.title()))
-		add(&here, i, estimated(p.Difference(experiments.TestErr, c.subject.Name, c.base.Name), "%.2f"))
+		_, both := p.Difference(c.subject.Name, c.base.Name)
+		add(&here, i, estimated(both, "%.2f"))
 		add(&paper, i, c.paper())
 	}
 	dots.Curves = []plot.Curve{here, paper}

@@ -46,8 +46,12 @@ type Row struct {
 	Planned int
 	Records []record.Record
 
-	width, images, epochs int // of the planned runs
+	width int // of the planned runs, and their scale
+	scale scale
 }
+
+// scale is the size of a training beside the network's: what rows of one difference share, mostly.
+type scale struct{ images, epochs int }
 
 // Load reads and verifies the records of a folder of results, once. The folder is the profile's name, or another for another data set. Two
 // data sets for one kind of images are refused.
@@ -115,7 +119,7 @@ func (p *Profile) plan(study experiments.Study, set experiments.Dataset) {
 		}
 		row := Row{Experiment: e, Study: study, Planned: p.Scales[study.Name].Seeds}
 		for _, run := range runs {
-			row.width, row.images, row.epochs = run.Width(), run.TrainImages, run.Epochs
+			row.width, row.scale = run.Width(), scale{run.TrainImages, run.Epochs}
 			if r, ok := p.Records[run.ID()]; ok {
 				row.Records, found, p.planned[r.ID] = append(row.Records, r), true, true
 			}
@@ -138,6 +142,15 @@ func (p *Profile) Rows(study experiments.Study) (rows []Row) {
 	return rows
 }
 
+// seed returns the record of a seed.
+func (r Row) seed(seed int) (record.Record, bool) {
+	at := slices.IndexFunc(r.Records, func(of record.Record) bool { return of.Run.Seed == seed })
+	if at < 0 {
+		return record.Record{}, false
+	}
+	return r.Records[at], true
+}
+
 // Trial says whether a record is of a run that the profile does not plan.
 func (p *Profile) Trial(r record.Record) bool { return !p.planned[r.ID] }
 
@@ -154,14 +167,14 @@ func (r Row) values(of func(record.Record) float64) (values []float64) {
 }
 
 // scale says at what size the rows of a study are run, and how many seeds of it are recorded.
-func (p *Profile) scale(study experiments.Study) string {
+func (p *Profile) scaleOf(study experiments.Study) string {
 	var rows []Row
 	widths, epochs := []int{p.Scales[study.Name].Width}, []int{p.Scales[study.Name].Epochs}
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
 		rows = append(rows, row)
 		if row.width > 0 {
-			widths, epochs = append(widths, row.width), append(epochs, row.epochs)
+			widths, epochs = append(widths, row.width), append(epochs, row.scale.epochs)
 		}
 	}
 	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name, span(widths), span(epochs), seeds(rows...))
@@ -185,11 +198,11 @@ func (p *Profile) describe(study experiments.Study) string {
 	}
 	images := []int{min(cmp.Or(scale.TrainImages, set.Train), set.Train)}
 	for _, row := range p.Rows(study) {
-		if row.images > 0 {
-			images = append(images, row.images)
+		if row.scale.images > 0 {
+			images = append(images, row.scale.images)
 		}
 	}
-	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scale(study), span(images),
+	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scaleOf(study), span(images),
 		min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
 }
 

@@ -70,11 +70,11 @@ func (p *Profile) files() (map[string][]byte, error) {
 	papers, ours := p.Claims(false), p.Claims(true)
 	if len(papers) > 0 {
 		g.section("Claims of the paper")
-		g.table(claimsTable(papers))
+		g.table(p.claimsTable(papers, false))
 	}
 	if len(ours) > 0 {
 		g.section("Claims of this project")
-		g.table(claimsTable(ours))
+		g.table(p.claimsTable(ours, true))
 	}
 	verdicts := slices.Concat(papers, ours)
 	for _, study := range p.Studies {

@@ -42,8 +42,8 @@ func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
 	}}
-	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals over the paper's test images and over our seeds. " +
-		"Bold: 0 is outside, and no seed is missing."}
+	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its test images, ours over seeds " +
+		"and test images together (of one seed, over images alone). Bold: 0 is outside, and no seed is missing."}
 	if study.Name == headline {
 		t.Name = "differences"
 	}
@@ -55,14 +55,15 @@ func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table
 		t.Rows = append(t.Rows, []Cell{text(c.step), text(c.title()), text(c.subject.Name), text(c.base.Name), c.paper().marked()})
 	}
 	for _, of := range append([]*Profile{p}, others...) {
-		t.Columns = append(t.Columns, Column{Title: of.scale(study), Name: "here", Kind: Interval}, Column{Name: "seeds", Kind: Number})
+		t.Columns = append(t.Columns, Column{Title: of.scaleOf(study), Name: "here", Kind: Interval},
+			Column{Name: "over_seeds", Kind: Interval}, Column{Name: "seeds", Kind: Number})
 		for i, c := range steps {
-			here := of.Difference(experiments.TestErr, c.subject.Name, c.base.Name)
+			overSeeds, here := of.Difference(c.subject.Name, c.base.Name)
 			cell := estimated(here, "%.2f")
 			if here.N == of.Scales[study.Name].Seeds {
 				cell = cell.marked()
 			}
-			t.Rows[i] = append(t.Rows[i], cell, count(here.N))
+			t.Rows[i] = append(t.Rows[i], cell, estimated(overSeeds, "%.2f"), count(here.N))
 		}
 	}
 	return t

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,14 +65,27 @@ func (p *Profile) write(files map[string][]byte) error {
 		return err
 	}
 	for name, content := range files {
-		path := filepath.Join(p.Folder, filepath.FromSlash(name))
-		if old, err := safefile.Read(path, maxSize); err == nil && bytes.Equal(old, content) {
-			continue
+		if err := replace(filepath.Join(p.Folder, filepath.FromSlash(name)), content); err != nil {
+			return err
 		}
-		folder, prefix := filepath.Split(path)
-		if err := cmp.Or(os.MkdirAll(folder, 0o755), safefile.RemoveUnfinished(folder, prefix), safefile.Write(path, content)); err != nil {
-			return fmt.Errorf("writing %s: %w", path, err)
-		}
+	}
+	return nil
+}
+
+// replace writes a file in one step, unless it has the content already.
+func replace(path string, content []byte) error {
+	if old, err := safefile.Read(path, maxSize); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = safefile.RemoveUnfinished(filepath.Dir(path), filepath.Base(path))
+	}
+	if err == nil {
+		err = safefile.Write(path, content)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }

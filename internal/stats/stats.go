@@ -60,24 +60,86 @@ func (e Estimate) Above(bound float64) float64 { return e.t().CDF((bound - e.Val
 // t is the distribution of the error over the standard error.
 func (e Estimate) t() distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: e.Degrees} }
 
-// Pool is the variance between seeds, pooled over several weighted sums that are taken to have the same, each scaled to squared weights of sum 1.
-type Pool struct{ squares, degrees float64 }
+// PooledVariance is the variance between seeds, pooled over several weighted sums that are taken to
+// have the same, each scaled to squared weights of sum 1.
+type PooledVariance struct{ squares, degrees float64 }
 
 // Add adds a weighted sum: its values, one a seed, and the sum of its squared weights. A single value says nothing of the variance.
-func (p *Pool) Add(values []float64, squaredWeights float64) {
+func (p *PooledVariance) Add(values []float64, squaredWeights float64) {
 	if s := SampleOf(values); s.N > 1 {
 		p.squares += float64(s.N-1) * s.Std * s.Std / squaredWeights
 		p.degrees += float64(s.N - 1)
 	}
 }
 
+// Empty says whether no sum of more than one value was added.
+func (p PooledVariance) Empty() bool { return p.degrees == 0 }
+
 // Estimate is the mean of a weighted sum over seeds, with the pooled variance. Of a single seed no error is given.
-func (p Pool) Estimate(values []float64, squaredWeights float64) Estimate {
+func (p PooledVariance) Estimate(values []float64, squaredWeights float64) Estimate {
 	s := SampleOf(values)
 	if s.N < 2 || p.degrees == 0 {
 		return Estimate{Value: s.Mean, N: s.N}
 	}
 	return Estimate{Value: s.Mean, Error: math.Sqrt(p.squares / p.degrees * squaredWeights / float64(s.N)), Degrees: p.degrees, N: s.N}
+}
+
+// Images are what a weighted sum is on each test image, by seed and image, such as the difference
+// between two networks that are both right (0), or of which one is wrong (1 or −1). Its mean over
+// images is the sum's value in a seed.
+type Images [][]float64
+
+// variances returns the parts of the variance of the mean over seeds and images: what seed and image
+// have to do with one another, and what an image is for all seeds. They are components of a two-way
+// layout (Searle, Casella & McCulloch, Variance Components, 1992, Ch. 4), in the square of the unit.
+func (x Images) variances() (residual, images float64) {
+	seeds, count := float64(len(x)), float64(len(x[0]))
+	bySeed, byImage := make([]float64, len(x)), make([]float64, len(x[0]))
+	for s, values := range x {
+		bySeed[s] = stat.Mean(values, nil)
+		floats.AddScaled(byImage, 1/seeds, values)
+	}
+	all := stat.Mean(bySeed, nil)
+	between := stat.Variance(byImage, nil) * seeds // the mean square of images
+	if len(x) == 1 {
+		return 0, between / count
+	}
+	within := 0.0 // the mean square of what is left
+	for s, values := range x {
+		for i, value := range values {
+			rest := value - bySeed[s] - byImage[i] + all
+			within += rest * rest
+		}
+	}
+	within /= (seeds - 1) * (count - 1)
+	return within / (seeds * count), max(0, between-within) / (seeds * count)
+}
+
+// AtLeast returns the estimate with the error that seeds and images have to do with one another
+// where that is larger: seeds that agree by chance are not taken for exact.
+func (e Estimate) AtLeast(x Images) Estimate {
+	if e.Known() {
+		residual, _ := x.variances()
+		e.Error = max(e.Error, math.Sqrt(residual))
+	}
+	return e
+}
+
+// Over returns the estimate for other test images, too: images of one population are drawn, as seeds
+// are. Both variances add up, with the degrees of freedom of Satterthwaite (1946). Of a single seed
+// the error is that over images alone.
+func (e Estimate) Over(x Images) Estimate {
+	_, images := x.variances()
+	seeds, degrees := 0.0, float64(len(x[0])-1)
+	if e.Known() {
+		seeds = e.Error * e.Error
+	}
+	all := seeds + images
+	if seeds > 0 {
+		degrees = all * all / (seeds*seeds/e.Degrees + images*images/degrees)
+	}
+	e.Error, e.Degrees = math.Sqrt(all), degrees
+	return e
 }
 
 // Welch estimates b's mean minus a's, which are not paired and may differ in size and deviation, by Welch's t.

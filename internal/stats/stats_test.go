@@ -22,7 +22,7 @@ func TestSamples(t *testing.T) {
 // 4 degrees of freedom is 2.776445.
 func TestPool(t *testing.T) {
 	a, b := []float64{1, 2, 3}, []float64{-1, 0, 4}
-	var pool stats.Pool
+	var pool stats.PooledVariance
 	pool.Add(a, 2)
 	pool.Add([]float64{0, 0, 3}, 2)
 	pool.Add([]float64{7}, 2) // says nothing of the variance
@@ -37,11 +37,11 @@ func TestPool(t *testing.T) {
 
 // One seed has no interval, nor has a pool without deviations.
 func TestNoInterval(t *testing.T) {
-	var pool stats.Pool
+	var pool stats.PooledVariance
 	pool.Add([]float64{1, 2}, 2)
-	var same stats.Pool
+	var same stats.PooledVariance
 	same.Add([]float64{1, 1}, 2)
-	for _, e := range []stats.Estimate{pool.Estimate([]float64{1}, 2), stats.Pool{}.Estimate([]float64{1, 2}, 2), same.Estimate([]float64{1, 1}, 2),
+	for _, e := range []stats.Estimate{pool.Estimate([]float64{1}, 2), stats.PooledVariance{}.Estimate([]float64{1, 2}, 2), same.Estimate([]float64{1, 1}, 2),
 		stats.Welch(stats.SampleOf([]float64{1}), stats.SampleOf([]float64{1, 2})), stats.Welch(stats.Sample{N: 3}, stats.Sample{Mean: 1, N: 3})} {
 		require.False(t, e.Known())
 		low, high := e.Interval()
@@ -49,6 +49,38 @@ func TestNoInterval(t *testing.T) {
 	}
 	two := pool.Estimate([]float64{3, 4}, 2)
 	require.True(t, two.Known(), "two seeds have one")
+}
+
+// By hand, on four images. Two seeds that differ by 25 points on one image each, another one, agree
+// by chance: 10,000 squares of 3 degrees of freedom are left, of which the mean has an eighth. Where
+// they differ on the same image nothing is left, and the four images have a variance of 2500.
+func TestImages(t *testing.T) {
+	e := stats.Estimate{Value: 25, Error: 10, Degrees: 4, N: 2}
+	chance, alike := stats.Images{{100, 0, 0, 0}, {0, 100, 0, 0}}, stats.Images{{100, 0, 0, 0}, {100, 0, 0, 0}}
+	require.InDelta(t, math.Sqrt(10_000.0/3/8), e.AtLeast(chance).Error, 1e-9)
+	require.Equal(t, e, e.AtLeast(alike))
+	require.Equal(t, e, e.Over(chance), "no image is easier than another")
+	both := e.Over(alike)
+	require.InDelta(t, math.Sqrt(100+2500.0/4), both.Error, 1e-9)
+	require.InDelta(t, 725*725/(100*100/4.0+625*625/3.0), both.Degrees, 1e-9)
+	one := stats.Estimate{Value: 25, N: 1}.Over(alike[:1])
+	require.InDelta(t, 25, one.Error, 1e-9, "over images alone")
+	require.Equal(t, 3.0, one.Degrees)
+	require.Equal(t, stats.Estimate{Value: 25, N: 1}, stats.Estimate{Value: 25, N: 1}.AtLeast(chance), "of one seed nothing is known")
+}
+
+// Whatever seeds and images do: an estimate for other images is never more certain than one for these.
+func TestOverIsLessCertain(t *testing.T) {
+	rapid.Check(t, func(draw *rapid.T) {
+		seeds, images := rapid.IntRange(1, 4).Draw(draw, "seeds"), rapid.IntRange(2, 9).Draw(draw, "images")
+		var x stats.Images
+		for range seeds {
+			x = append(x, rapid.SliceOfN(rapid.SampledFrom([]float64{-100, 0, 100}), images, images).Draw(draw, "seed"))
+		}
+		e := stats.Estimate{Error: 1, Degrees: 3, N: seeds}
+		require.GreaterOrEqual(draw, e.AtLeast(x).Error, e.Error)
+		require.GreaterOrEqual(draw, e.Over(x).Error, e.Error)
+	})
 }
 
 // One-sided tests, from a table of t: 5 % lie beyond 2.919986 of two degrees of freedom.

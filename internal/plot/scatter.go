@@ -1,0 +1,54 @@
+package plot
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+// Scatter is a plot of points with vertical intervals, a colour for each curve.
+type Scatter struct {
+	// Title, in one or more lines; X and Y name the axes.
+	Title, X, Y string
+	// Curves have the points; lines do not join them.
+	Curves []Curve
+	// Line, if it has points, is drawn in grey below them, with its name in the legend.
+	Line Curve
+}
+
+// Draw draws the plot, with a line at 0.
+func (s Scatter) Draw() Figure {
+	p := Plot(s.Title, s.X, s.Y)
+	var line plotter.XYs
+	for _, point := range s.Line.Points {
+		line = append(line, plotter.XY{X: point.X, Y: point.Mean})
+	}
+	grey, right := color.Gray{0x80}, 0.0
+	for i, c := range s.Curves {
+		var means plotter.XYs
+		for _, point := range c.Points {
+			means, right = append(means, plotter.XY{X: point.X, Y: point.Mean}), max(right, point.X)
+			if point.Low < point.High {
+				AddLine(p, plotter.XYs{{X: point.X, Y: point.Low}, {X: point.X, Y: point.High}}, Hue(i), 1.5)
+			}
+		}
+		glyphs := []plot.Thumbnailer{dots(means, Hue(i), 4)}
+		if c.Hollow {
+			glyphs = append(glyphs, dots(means, color.White, 3))
+		}
+		for _, glyph := range glyphs {
+			p.Add(glyph.(plot.Plotter))
+		}
+		p.Legend.Add(printable(c.Name), glyphs...)
+	}
+	p.X.Min, p.X.Max = 0, 1.05*right
+	AddLine(p, plotter.XYs{{X: 0, Y: 0}, {X: p.X.Max, Y: 0}}, grey, 1)
+	if len(line) > 0 {
+		drawn := AddLine(p, line, grey, 1)
+		drawn.Dashes = []vg.Length{4, 3}
+		p.Legend.Add(printable(s.Line.Name), drawn)
+	}
+	return Panels(760, 380, [][]*plot.Plot{{p}})
+}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/plot"
+	"ebsscgo/internal/safefile"
+)
+
+// WriteAnswer writes what the results of all profiles say together: the classifier's step at every
+// scale, as classifier.svg and classifier.csv in the folder of results, and the tables of the
+// README.md beside that folder, between its marks. A README without marks stays as it is.
+func WriteAnswer(results string, folders map[string]*Profile) error {
+	var profiles []*Profile // of the paper's images, the largest first
+	for _, profile := range slices.Backward(experiments.Profiles) {
+		if p, ok := folders[profile.Name]; ok && !p.Demo && len(p.Records) > 0 {
+			profiles = append(profiles, p)
+		}
+	}
+	if t, chart := classifierSteps(profiles); len(t.Rows) > 1 {
+		picture, err := chart.Draw().SVG()
+		if err != nil {
+			return err
+		}
+		for name, content := range map[string][]byte{".csv": t.CSV(), ".svg": picture} {
+			if err := replace(filepath.Join(results, t.Name+name), content); err != nil {
+				return err
+			}
+		}
+	}
+	return writeReadme(filepath.Join(results, "..", File), profiles)
+}
+
+// classifierSteps returns the classifier's step in test error, beside the training error of its base,
+// at each scale at which both rows were trained, and a chart of it. The paper's own is the last.
+func classifierSteps(profiles []*Profile) (Table, plot.Scatter) {
+	t := Table{Name: "classifier", Columns: []Column{{Name: "scale"}, {Name: "experiment"}, {Name: "base"},
+		{Name: "base_train_err", Kind: Number}, {Name: "step", Kind: Interval}, {Name: "seeds", Kind: Number}, {Name: "planned_seeds", Kind: Number}}}
+	chart := plot.Scatter{Title: "When the energy-based classifier helps, with 95 % intervals over seeds and images",
+		X: "training error of its base, SSC+LC₇ (%)", Y: "its step in test error (points; below 0: fewer errors)"}
+	add := func(name, subject, base string, trainErr float64, step Cell, seeds, planned int, hollow bool) {
+		t.Rows = append(t.Rows, []Cell{text(name), text(subject), text(base), number(trainErr, 2), step, count(seeds), count(planned)})
+		chart.Curves = append(chart.Curves, plot.Curve{Name: name, Hollow: hollow,
+			Points: []plot.Point{{X: trainErr, Mean: step.value, Low: step.low, High: step.high}}})
+	}
+	for _, p := range profiles {
+		for _, step := range experiments.ClassifierSteps {
+			subject, base := p.rows[step.Subject], p.rows[step.Base]
+			set := p.Datasets[subject.Study.Images].Name
+			_, both := p.Difference(step.Subject, step.Base)
+			if both.N == 0 || !dataset.OfThePaper(set) {
+				continue
+			}
+			add(p.Name+": "+step.Name, step.Subject, step.Base, base.Sample(experiments.TrainErr).Mean,
+				estimated(both, "%.2f"), both.N, subject.Planned, false)
+		}
+	}
+	for _, p := range profiles[:min(1, len(profiles))] {
+		step := experiments.ClassifierSteps[0]
+		subject, base := p.rows[step.Subject], p.rows[step.Base]
+		add("the paper", step.Subject, step.Base, base.Paper.TrainErr, compared{subject: subject, base: base}.paper(), 1, 1, true)
+	}
+	return t, chart
+}
+
+// writeReadme replaces what stands between the marks of a README: the steps of the table at all
+// profiles, and how many claims agree at the smallest of them.
+func writeReadme(path string, profiles []*Profile) error {
+	old, err := safefile.Read(path, maxSize)
+	if errors.Is(err, fs.ErrNotExist) || len(profiles) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	content := string(old)
+	for mark, text := range Blocks(profiles) {
+		before, rest, begins := strings.Cut(content, "<!-- "+mark+" -->\n")
+		_, after, ends := strings.Cut(rest, "<!-- /"+mark+" -->")
+		if begins && ends {
+			content = before + "<!-- " + mark + " -->\n\n" + text + "\n<!-- /" + mark + " -->" + after
+		}
+	}
+	return replace(path, []byte(content))
+}
+
+// Blocks returns what the project's README says of profiles, the largest first, by the names of its
+// marks.
+func Blocks(profiles []*Profile) map[string]string {
+	smallest := profiles[len(profiles)-1]
+	blocks := map[string]string{"claims": tally(smallest)}
+	for _, study := range profiles[0].Studies {
+		if study.Name == headline {
+			blocks["differences"] = profiles[0].Differences(study, profiles[1:]...).Markdown()
+		}
+	}
+	return blocks
+}
+
+// tally counts the verdicts of a profile on the claims that the paper's text states, on those that
+// were read off its tables and source, and on this project's.
+func tally(p *Profile) string {
+	kinds := []string{"the paper's text states", "were read off its tables and its source's comments", "are this project's"}
+	words := []string{Agrees, Disagrees, Open, ""} // without a verdict last
+	total, counts := make([]int, len(kinds)), make([]map[string]int, len(kinds))
+	for kind := range kinds {
+		counts[kind] = map[string]int{}
+	}
+	for _, v := range slices.Concat(p.Claims(false), p.Claims(true)) {
+		kind := 0
+		switch {
+		case v.Ours:
+			kind = 2
+		case v.ReadOff:
+			kind = 1
+		}
+		total[kind]++
+		counts[kind][v.Word]++
+	}
+	t := Table{Columns: []Column{{Title: "claims at " + p.Name + " that"}, {Title: "all", Kind: Number},
+		{Title: "agree", Kind: Number}, {Title: "disagree", Kind: Number}, {Title: "are open", Kind: Number},
+		{Title: "are not judged", Kind: Number}}}
+	for kind, name := range kinds {
+		if total[kind] == 0 {
+			continue
+		}
+		row := []Cell{text(name), count(total[kind])}
+		for _, word := range words {
+			row = append(row, count(counts[kind][word]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t.Markdown()
+}
