@@ -97,12 +97,12 @@ func runsCommand() *cobra.Command {
 				}
 			}
 			unknown := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-				return slices.ContainsFunc(profiles, func(p *report.Profile) bool { _, ok := p.Records[id]; return ok })
+				return slices.ContainsFunc(profiles, func(p *report.Results) bool { _, ok := p.Records[id]; return ok })
 			})
 			switch {
 			case len(unknown) > 0:
 				return fmt.Errorf("%s: no such runs are recorded at profile %s in %s: ebssc runs lists them", strings.Join(unknown, ", "), name, results)
-			case !slices.ContainsFunc(profiles, func(p *report.Profile) bool { return len(p.Records) > 0 }):
+			case !slices.ContainsFunc(profiles, func(p *report.Results) bool { return len(p.Records) > 0 }):
 				return fmt.Errorf("no runs are recorded at profile %s in %s: ebssc run table --profile %[1]s --results %[2]s", name, results)
 			}
 			return nil
@@ -126,7 +126,7 @@ func reportCommand() *cobra.Command {
 				return err
 			}
 			written, err := report.WriteAll(results, folders)
-			maps.DeleteFunc(written, func(_ string, p *report.Profile) bool { return len(p.Records) == 0 })
+			maps.DeleteFunc(written, func(_ string, p *report.Results) bool { return len(p.Records) == 0 })
 			if err == nil && len(written) == 0 {
 				err = fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
 			}
@@ -153,7 +153,7 @@ func compareCommand() *cobra.Command {
 			"Exit status: 3 if a row's test error is higher in B, beyond Welch's 95 % interval over seeds; else 0; 1 for an error.",
 		Example: "  ebssc compare results/quick /tmp/mine/quick",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var sides [2]*report.Profile
+			var sides [2]*report.Results
 			for i, folder := range args {
 				results, name := filepath.Split(filepath.Clean(folder))
 				folders, err := study.Folders(cmp.Or(results, "."), "")

@@ -16,8 +16,8 @@ import (
 // WriteAnswer writes what the results of all profiles say together: the classifier's step at every
 // scale, as classifier.svg and classifier.csv in the folder of results, and the tables of the
 // README.md beside that folder, between its marks. A README without marks stays as it is.
-func WriteAnswer(results string, folders map[string]*Profile) error {
-	var profiles []*Profile // of the paper's images, the largest first
+func WriteAnswer(results string, folders map[string]*Results) error {
+	var profiles []*Results // of the paper's images, the largest first
 	for _, profile := range slices.Backward(experiments.Profiles) {
 		if p, ok := folders[profile.Name]; ok && !p.Demo && len(p.Records) > 0 {
 			profiles = append(profiles, p)
@@ -39,7 +39,7 @@ func WriteAnswer(results string, folders map[string]*Profile) error {
 
 // classifierSteps returns the classifier's step in test error, beside the training error of its base,
 // at each scale at which both rows were trained, and a chart of it. The paper's own is the last.
-func classifierSteps(profiles []*Profile) (Table, plot.Scatter) {
+func classifierSteps(profiles []*Results) (Table, plot.Scatter) {
 	t := Table{Name: "classifier", Columns: []Column{{Name: "scale"}, {Name: "experiment"}, {Name: "base"},
 		{Name: "base_train_err", Kind: Number}, {Name: "step", Kind: Interval}, {Name: "seeds", Kind: Number}, {Name: "planned_seeds", Kind: Number}}}
 	chart := plot.Scatter{Title: "When the energy-based classifier helps, with 95 % intervals over seeds and images",
@@ -64,14 +64,14 @@ func classifierSteps(profiles []*Profile) (Table, plot.Scatter) {
 	for _, p := range profiles[:min(1, len(profiles))] {
 		step := experiments.ClassifierSteps[0]
 		subject, base := p.rows[step.Subject], p.rows[step.Base]
-		add("the paper", step.Subject, step.Base, base.Paper.TrainErr, compared{subject: subject, base: base}.paper(), 1, 1, true)
+		add("the paper", step.Subject, step.Base, base.Paper.TrainErr, difference{subject: subject, base: base}.paper(), 1, 1, true)
 	}
 	return t, chart
 }
 
 // writeReadme replaces what stands between the marks of a README: the steps of the table at all
 // profiles, and how many claims agree at the smallest of them.
-func writeReadme(path string, profiles []*Profile) error {
+func writeReadme(path string, profiles []*Results) error {
 	old, err := safefile.Read(path, maxSize)
 	if errors.Is(err, fs.ErrNotExist) || len(profiles) == 0 {
 		return nil
@@ -92,7 +92,7 @@ func writeReadme(path string, profiles []*Profile) error {
 
 // Blocks returns what the project's README says of profiles, the largest first, by the names of its
 // marks.
-func Blocks(profiles []*Profile) map[string]string {
+func Blocks(profiles []*Results) map[string]string {
 	smallest := profiles[len(profiles)-1]
 	blocks := map[string]string{"claims": tally(smallest)}
 	for _, study := range profiles[0].Studies {
@@ -105,7 +105,7 @@ func Blocks(profiles []*Profile) map[string]string {
 
 // tally counts the verdicts of a profile on the claims that the paper's text states, on those that
 // were read off its tables and source, and on this project's.
-func tally(p *Profile) string {
+func tally(p *Results) string {
 	kinds := []string{"the paper's text states", "were read off its tables and its source's comments", "are this project's"}
 	words := []string{Agrees, Disagrees, Open, ""} // without a verdict last
 	total, counts := make([]int, len(kinds)), make([]map[string]int, len(kinds))

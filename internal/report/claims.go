@@ -34,11 +34,11 @@ type Verdict struct {
 
 // Claims judges the claims of all studies that have records: the paper's or, if ours is set, this
 // project's. Each kind is corrected for its own number.
-func (p *Profile) Claims(ours bool) []Verdict { return p.judge(ours, false) }
+func (p *Results) Claims(ours bool) []Verdict { return p.judge(ours, false) }
 
 // Opened names the verdicts that would be open if test errors were judged over seeds and test images
 // together: with other test images they might not hold.
-func (p *Profile) Opened(ours bool) (names []string) {
+func (p *Results) Opened(ours bool) (names []string) {
 	for i, v := range p.judge(ours, true) {
 		if v.Word == Open && p.Claims(ours)[i].Word != Open {
 			names = append(names, v.Name)
@@ -47,7 +47,7 @@ func (p *Profile) Opened(ours bool) (names []string) {
 	return names
 }
 
-func (p *Profile) judge(ours, overImages bool) (all []Verdict) {
+func (p *Results) judge(ours, overImages bool) (all []Verdict) {
 	declared := 0
 	for _, study := range ablations.Suite.Of(p.Profile) {
 		for _, claim := range study.Claims {
@@ -87,7 +87,7 @@ func (p *Profile) judge(ours, overImages bool) (all []Verdict) {
 }
 
 // unjudged says why a claim has no verdict; empty where it has one.
-func (p *Profile) unjudged(v Verdict) string {
+func (p *Results) unjudged(v Verdict) string {
 	switch {
 	case p.Demo:
 		return "demo profile"
@@ -144,7 +144,7 @@ func (v Verdict) pValues() (agree, disagree float64) {
 	return agree, disagree
 }
 
-func (p *Profile) claimsTable(verdicts []Verdict, ours bool) Table {
+func (p *Results) claimsTable(verdicts []Verdict, ours bool) Table {
 	t := Table{Columns: []Column{
 		{Title: "claim", Kind: Code}, {Title: "the paper says"}, {Title: "where"}, {Title: "in numbers"}, {Title: "verdict"},
 		{Title: "corrected p", Kind: Number},
@@ -167,7 +167,7 @@ func (v Verdict) word() Cell {
 	return Cell{text: v.Word, bold: v.Word != Open}
 }
 
-func (p *Profile) expectationsTable(verdicts []Verdict) Table {
+func (p *Results) expectationsTable(verdicts []Verdict) Table {
 	t := Table{Name: "claims", Columns: []Column{
 		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"}, {Title: "quantity", Name: "quantity"}, {Title: "of", Name: "contrast"},
 		{Title: "measured (95 % interval)", Name: "measured", Kind: Interval}, {Title: "seeds", Name: "n", Kind: Number},

@@ -50,7 +50,7 @@ func sameImages(r *record.Record) bool {
 }
 
 // verdict is that on the claim of a name.
-func verdict(t testing.TB, p *report.Profile, name string) report.Verdict {
+func verdict(t testing.TB, p *report.Results, name string) report.Verdict {
 	all := p.Claims(false)
 	at := slices.IndexFunc(all, func(v report.Verdict) bool { return v.Name == name })
 	require.GreaterOrEqual(t, at, 0)

@@ -11,7 +11,7 @@ import (
 // Compare puts the rows of two folders of one profile side by side, those that both have records of; the title names the studies of which only one
 // has some. It names the rows whose test error is higher in b, beyond the interval of Welch's t over seeds. It is an error where no row can be
 // compared.
-func Compare(a, b *Profile) (t Table, worse []string, err error) {
+func Compare(a, b *Results) (t Table, worse []string, err error) {
 	t = Table{Name: "compare", Columns: []Column{
 		{Title: "model"}, {Name: "experiment"},
 		{Title: "training %: A", Name: "train_err_a", Kind: Mean}, {Title: "B", Name: "train_err_b", Kind: Mean},
@@ -43,7 +43,7 @@ func Compare(a, b *Profile) (t Table, worse []string, err error) {
 				mean(testA, 2), mean(testB, 2), estimated(difference, "%.2f"), text(verdict)})
 		}
 	}
-	for _, side := range [][2]*Profile{{a, b}, {b, a}} {
+	for _, side := range [][2]*Results{{a, b}, {b, a}} {
 		for _, study := range side[0].Studies {
 			if len(side[1].Rows(study)) == 0 {
 				t.Title += fmt.Sprintf("study %s is only in %s; ", study.Name, side[0].Folder)

@@ -11,15 +11,18 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// step are the terms of a row minus its base.
-func step(subject, base string) []experiments.Term {
+// minusBase returns the terms of a row minus its base.
+func minusBase(subject, base string) []experiments.Term {
 	return []experiments.Term{{Weight: 1, Experiment: subject}, {Weight: -1, Experiment: base}}
 }
 
-// merged are terms of which no two differ in their weights alone: equal ones are one, with the sum of the weights.
-func merged(terms []experiments.Term) (all []experiments.Term) {
+// mergeTerms adds the weights of terms that are otherwise equal, and drops those whose weights cancel.
+func mergeTerms(terms []experiments.Term) (all []experiments.Term) {
 	for _, term := range terms {
-		at := slices.IndexFunc(all, func(other experiments.Term) bool { other.Weight = term.Weight; return other == term })
+		at := slices.IndexFunc(all, func(other experiments.Term) bool {
+			return other.Experiment == term.Experiment && other.Block == term.Block &&
+				other.Untrained == term.Untrained
+		})
 		if at < 0 {
 			all = append(all, term)
 		} else {
@@ -29,10 +32,13 @@ func merged(terms []experiments.Term) (all []experiments.Term) {
 	return slices.DeleteFunc(all, func(term experiments.Term) bool { return term.Weight == 0 })
 }
 
-// contrast writes a sum of terms, the added ones first, with titles of experiments: "2 × (T = 1) − (T = 0) − (T = 2)".
+// contrast writes a sum of terms, the added ones first, with titles of experiments:
+// "2 × (T = 1) − (T = 0) − (T = 2)".
 func contrast(terms []experiments.Term, title func(experiment string) string) (sum string) {
-	terms = merged(terms)
-	slices.SortStableFunc(terms, func(a, b experiments.Term) int { return cmp.Compare(b.Weight, a.Weight) })
+	terms = mergeTerms(terms)
+	slices.SortStableFunc(terms, func(a, b experiments.Term) int {
+		return cmp.Compare(b.Weight, a.Weight)
+	})
 	for i, term := range terms {
 		if term.Weight < 0 {
 			sum += " − "
@@ -42,11 +48,11 @@ func contrast(terms []experiments.Term, title func(experiment string) string) (s
 		if weight := math.Abs(term.Weight); weight != 1 {
 			sum += fmt.Sprintf("%g × ", weight)
 		}
-		of := title(term.Experiment)
-		if strings.Contains(of, "=") {
-			of = "(" + of + ")"
+		name := title(term.Experiment)
+		if strings.Contains(name, "=") {
+			name = "(" + name + ")"
 		}
-		sum += strings.TrimSpace(of + " " + term.Block)
+		sum += strings.TrimSpace(name + " " + term.Block)
 		if term.Untrained {
 			sum += ", untrained"
 		}
@@ -54,10 +60,12 @@ func contrast(terms []experiments.Term, title func(experiment string) string) (s
 	return strings.TrimSpace(sum)
 }
 
-// sums are a weighted sum of a quantity in each seed in which all terms were measured, and the sum of its squared weights. Rows of one seed share
-// initial values, image order and augmentation, so that their differences are paired.
-func (p *Profile) sums(quantity experiments.Quantity, terms []experiments.Term) (values []float64, squaredWeights float64) {
-	for _, term := range merged(terms) {
+// contrastBySeed returns a weighted sum of a quantity in each seed in which all terms were measured,
+// and the sum of the squared weights. Rows of one seed share initial values, image order and
+// augmentation, so their differences are paired.
+func (p *Results) contrastBySeed(quantity experiments.Quantity, terms []experiments.Term) (
+	values []float64, squaredWeights float64) {
+	for _, term := range mergeTerms(terms) {
 		squaredWeights += term.Weight * term.Weight
 	}
 	for _, first := range p.rows[terms[0].Experiment].Records {
@@ -79,7 +87,7 @@ func (p *Profile) sums(quantity experiments.Quantity, terms []experiments.Term) 
 
 // images returns a weighted sum of errors on each test image, in points, in each seed in which all
 // rows were measured; nil where there is none.
-func (p *Profile) images(terms []experiments.Term) (all stats.Images) {
+func (p *Results) images(terms []experiments.Term) (all stats.Images) {
 	for _, first := range p.rows[terms[0].Experiment].Records {
 		sum := make([]float64, len(first.Labels))
 		for _, term := range terms {
@@ -103,7 +111,7 @@ func (p *Profile) images(terms []experiments.Term) (all stats.Images) {
 
 // pooled returns the steps of a study that have the scale of the terms: their variance is pooled.
 // Where the terms are of several scales there are none.
-func (p *Profile) pooled(study experiments.Study, terms []experiments.Term) (steps []experiments.Experiment) {
+func (p *Results) pooled(study experiments.Study, terms []experiments.Term) (steps []experiments.Experiment) {
 	scale, same := p.rows[terms[0].Experiment].scale, true
 	for _, term := range terms {
 		same = same && p.rows[term.Experiment].scale == scale
@@ -119,15 +127,15 @@ func (p *Profile) pooled(study experiments.Study, terms []experiments.Term) (ste
 // estimate estimates a weighted sum of a quantity, paired over seeds. The variance between seeds is
 // pooled over the steps of the study at the same scale; without such a step it is the sum's own. It
 // is at least what seeds and test images have to do with one another.
-func (p *Profile) estimate(study experiments.Study, quantity experiments.Quantity, terms []experiments.Term) stats.Estimate {
+func (p *Results) estimate(study experiments.Study, quantity experiments.Quantity, terms []experiments.Term) stats.Estimate {
 	var pool stats.PooledVariance
 	for _, e := range p.pooled(study, terms) {
-		pool.Add(p.sums(quantity, step(e.Name, e.Base)))
+		pool.Add(p.contrastBySeed(quantity, minusBase(e.Name, e.Base)))
 	}
 	if pool.Empty() {
-		pool.Add(p.sums(quantity, terms))
+		pool.Add(p.contrastBySeed(quantity, terms))
 	}
-	estimate := pool.Estimate(p.sums(quantity, terms))
+	estimate := pool.Estimate(p.contrastBySeed(quantity, terms))
 	if quantity == experiments.TestErr && estimate.Known() {
 		estimate = estimate.AtLeast(p.images(terms))
 	}
@@ -135,7 +143,7 @@ func (p *Profile) estimate(study experiments.Study, quantity experiments.Quantit
 }
 
 // overImages returns the estimate of a sum of test errors for other test images, too.
-func (p *Profile) overImages(estimate stats.Estimate, terms []experiments.Term) stats.Estimate {
+func (p *Results) overImages(estimate stats.Estimate, terms []experiments.Term) stats.Estimate {
 	if x := p.images(terms); len(x) > 0 {
 		return estimate.Over(x)
 	}
@@ -144,8 +152,8 @@ func (p *Profile) overImages(estimate stats.Estimate, terms []experiments.Term) 
 
 // Difference estimates how much the test error of one experiment is above that of another one: over
 // seeds for these test images, as claims are judged, and over seeds and images together.
-func (p *Profile) Difference(subject, base string) (seeds, both stats.Estimate) {
-	terms := step(subject, base)
+func (p *Results) Difference(subject, base string) (seeds, both stats.Estimate) {
+	terms := minusBase(subject, base)
 	seeds = p.estimate(p.rows[subject].Study, experiments.TestErr, terms)
 	return seeds, p.overImages(seeds, terms)
 }
@@ -153,7 +161,7 @@ func (p *Profile) Difference(subject, base string) (seeds, both stats.Estimate) 
 // estimates are those of expectations. Quantities of a network's blocks have the variance pooled over
 // the expectations that are about the same quantity. overImages makes those of test errors estimates
 // for other test images, too.
-func (p *Profile) estimates(study experiments.Study, expect []experiments.Expectation, overImages bool) (all []stats.Estimate) {
+func (p *Results) estimates(study experiments.Study, expect []experiments.Expectation, overImages bool) (all []stats.Estimate) {
 	for _, e := range expect {
 		if !e.Quantity.InBlock {
 			estimate := p.estimate(study, e.Quantity, e.Terms)
@@ -166,10 +174,10 @@ func (p *Profile) estimates(study experiments.Study, expect []experiments.Expect
 		var pool stats.PooledVariance
 		for _, other := range expect {
 			if other.Quantity == e.Quantity {
-				pool.Add(p.sums(other.Quantity, other.Terms))
+				pool.Add(p.contrastBySeed(other.Quantity, other.Terms))
 			}
 		}
-		all = append(all, pool.Estimate(p.sums(e.Quantity, e.Terms)))
+		all = append(all, pool.Estimate(p.contrastBySeed(e.Quantity, e.Terms)))
 	}
 	return all
 }

@@ -83,7 +83,7 @@ func (r Row) levels(trained bool) (lines [][]Cell) {
 }
 
 // pictures are those of the row's decodings: of its first seed, if that network learned. It refuses one that is not the recorded one.
-func (p *Profile) pictures(row Row) ([]record.Figure, error) {
+func (p *Results) pictures(row Row) ([]record.Figure, error) {
 	if len(row.Records) == 0 || row.Records[0].Decodings == nil || !row.Records[0].Learned() {
 		return nil, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"ebsscgo/internal/record"
 )
 
-func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) {
+func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) {
 	here, paper := plot.Curve{Name: "here"}, plot.Curve{Name: "the paper", Hollow: true}
 	add := func(curve *plot.Curve, row int, cell Cell) {
 		if !cell.empty() {
@@ -18,22 +18,22 @@ func (p *Profile) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	}
 	dots := plot.Dots{Title: "Difference in test error, with 95 % intervals\n" + p.describe(study), Zero: true}
 	dots.X = "percentage points (left of 0: fewer errors)"
-	for i, c := range p.steps(study) {
-		dots.Rows = append(dots.Rows, cmp.Or(c.step, c.title()))
-		_, both := p.Difference(c.subject.Name, c.base.Name)
+	for i, d := range p.differences(study) {
+		dots.Rows = append(dots.Rows, cmp.Or(d.adds, d.title()))
+		_, both := p.Difference(d.subject.Name, d.base.Name)
 		add(&here, i, estimated(both, "%.2f"))
-		add(&paper, i, c.paper())
+		add(&paper, i, d.paper())
 	}
 	dots.Curves = []plot.Curve{here, paper}
 	return dots.Draw(), nil
 }
 
 // DrawCurves draws the error on training batches by epoch of the rows of a study.
-func (p *Profile) DrawCurves(study experiments.Study) (plot.Figure, error) {
+func (p *Results) DrawCurves(study experiments.Study) (plot.Figure, error) {
 	return plot.Charts(p.chart(study, "Error on training batches", "error (%)", func(e record.Epoch) float64 { return e.BatchErr }))
 }
 
-func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {
+func (p *Results) drawSweeps(study experiments.Study) (plot.Figure, error) {
 	title := fmt.Sprintf("Loss of at most %d training images", record.TracedImages)
 	loss := p.chart(study, title, "log-loss (nats)", func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) })
 	loss.Log = true // it has no 0
@@ -41,7 +41,7 @@ func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {
 }
 
 // chart has a curve for each row with records: a number of its epochs.
-func (p *Profile) chart(study experiments.Study, title, y string, of func(record.Epoch) float64) plot.Chart {
+func (p *Results) chart(study experiments.Study, title, y string, of func(record.Epoch) float64) plot.Chart {
 	chart := plot.Chart{Title: title + ", mean and range over seeds\n" + p.describe(study), X: "epoch", Y: y}
 	for _, row := range p.Rows(study) {
 		if len(row.Records) == 0 {

@@ -29,7 +29,7 @@ func profile(t testing.TB, name string) experiments.Profile {
 }
 
 // load loads profile quick.
-func load(t testing.TB, results string) *report.Profile {
+func load(t testing.TB, results string) *report.Results {
 	p, err := report.Load(results, "quick", profile(t, "quick"))
 	require.NoError(t, err)
 	return p
@@ -85,7 +85,7 @@ func stepped(run experiments.Run) (train, test float64) {
 }
 
 // writeAll writes the reports of profile quick.
-func writeAll(t testing.TB, results string) (map[string]*report.Profile, error) {
+func writeAll(t testing.TB, results string) (map[string]*report.Results, error) {
 	return report.WriteAll(results, map[string]experiments.Profile{"quick": profile(t, "quick")})
 }
 

@@ -55,7 +55,7 @@ func (g *page) picture(f record.Figure) {
 }
 
 // files are all files of the reports by their paths in the folder, with slashes. Without records there are none.
-func (p *Profile) files() (map[string][]byte, error) {
+func (p *Results) files() (map[string][]byte, error) {
 	if len(p.Records) == 0 {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (p *Profile) files() (map[string][]byte, error) {
 		p.Name, escaped(p.About))
 	for _, study := range p.Studies {
 		if study.Name == headline {
-			p.differences(g, study)
+			p.writeDifferences(g, study)
 		}
 	}
 	papers, ours := p.Claims(false), p.Claims(true)
@@ -94,7 +94,7 @@ func (p *Profile) files() (map[string][]byte, error) {
 	return g.files, g.err
 }
 
-func (p *Profile) differences(g *page, study experiments.Study) {
+func (p *Results) writeDifferences(g *page, study experiments.Study) {
 	if t := p.Differences(study); len(t.Rows) > 0 {
 		if study.Name == headline {
 			t.Title = p.describe(study)
@@ -104,11 +104,11 @@ func (p *Profile) differences(g *page, study experiments.Study) {
 	}
 }
 
-func (p *Profile) study(g *page, study experiments.Study) {
+func (p *Results) study(g *page, study experiments.Study) {
 	g.section(study.Name + ": " + study.About)
 	g.table(p.Table(study))
 	if study.Name != headline {
-		p.differences(g, study)
+		p.writeDifferences(g, study)
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.Traced:
@@ -130,7 +130,7 @@ func (p *Profile) study(g *page, study experiments.Study) {
 }
 
 // lists adds what is about all studies: trials, and the files of all records.
-func (p *Profile) lists(g *page) {
+func (p *Results) lists(g *page) {
 	if trials := p.trials(); len(trials.Rows) > 0 {
 		g.section("Trials")
 		g.table(trials)

@@ -59,7 +59,7 @@ func TestSameBytes(t *testing.T) {
 // The committed reports and the README's table follow from the committed records.
 func TestCommittedNumbers(t *testing.T) {
 	const project = "../.."
-	results, folders, loaded := filepath.Join(t.TempDir(), "results"), map[string]experiments.Profile{}, map[string]*report.Profile{}
+	results, folders, loaded := filepath.Join(t.TempDir(), "results"), map[string]experiments.Profile{}, map[string]*report.Results{}
 	require.NoError(t, os.CopyFS(results, os.DirFS(filepath.Join(project, "results"))))
 	recorded, err := filepath.Glob(filepath.Join(results, "*", record.Folder))
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestCommittedNumbers(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, string(now) == string(committed), "%s is of other records: run ebssc report", name)
 	}
-	for mark, text := range report.Blocks([]*report.Profile{loaded["paper"], loaded["weekend"], loaded["quick"]}) {
+	for mark, text := range report.Blocks([]*report.Results{loaded["paper"], loaded["weekend"], loaded["quick"]}) {
 		require.Contains(t, string(readme), "<!-- "+mark+" -->\n\n"+text+"\n<!-- /"+mark+" -->")
 	}
 }

@@ -9,80 +9,86 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// compared is a row and what it is compared with; step says what differs, and is empty where no declaration does.
-type compared struct {
-	step          string
+// difference is a row and what it is compared with. adds says what the row adds to its base; it is
+// empty where no declaration says so.
+type difference struct {
+	adds          string
 	subject, base Row
 }
 
-func (c compared) title() string { return c.subject.Title + " − " + c.base.Title }
+func (d difference) title() string { return d.subject.Title + " − " + d.base.Title }
 
-// steps are the rows of a study with their bases, with records or without. Those of the headline end in the paper's last row minus its first: the
-// proposed model minus the baseline.
-func (p *Profile) steps(study experiments.Study) (steps []compared) {
+// differences returns the rows of a study with their bases, with records or without. Those of the
+// headline end in the paper's last row minus its first: the proposed model minus the baseline.
+func (p *Results) differences(study experiments.Study) (all []difference) {
 	var ofPaper []Row
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
 		if base, ok := p.rows[e.Base]; ok {
-			steps = append(steps, compared{e.Step, row, base})
+			all = append(all, difference{e.Step, row, base})
 		}
 		if row.Paper.TestErr != 0 {
 			ofPaper = append(ofPaper, row)
 		}
 	}
 	if study.Name == headline && len(ofPaper) > 2 {
-		steps = append(steps, compared{"all steps", ofPaper[len(ofPaper)-1], ofPaper[0]})
+		all = append(all, difference{"all steps", ofPaper[len(ofPaper)-1], ofPaper[0]})
 	}
-	return steps
+	return all
 }
 
-// Differences are those in test error between the rows of a study, beside the paper's: of this profile, and of others. The heads say how many seeds
-// there are. With fewer than planned nothing is told from 0. A single seed has no interval, and a profile without records has no differences.
-func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table {
+// Differences returns the differences in test error between the rows of a study, beside the paper's:
+// of these results, and of others. The heads say how many seeds there are; with fewer than planned
+// nothing is told from 0. Results without records have no differences.
+func (p *Results) Differences(study experiments.Study, others ...*Results) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
-		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"}, {Title: "the paper", Name: "paper", Kind: Interval},
+		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"},
+		{Title: "the paper", Name: "paper", Kind: Interval},
 	}}
-	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its test images, ours over seeds " +
-		"and test images together (of one seed, over images alone). Bold: 0 is outside, and no seed is missing."}
+	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its test " +
+		"images, ours over seeds and test images together (of one seed, over images alone). " +
+		"Bold: 0 is outside, and no seed is missing."}
 	if study.Name == headline {
 		t.Name = "differences"
 	}
-	steps := p.steps(study)
-	for _, c := range steps {
-		if c.step != "" {
+	differences := p.differences(study)
+	for _, d := range differences {
+		if d.adds != "" {
 			t.Columns[0].Title = "step"
 		}
-		t.Rows = append(t.Rows, []Cell{text(c.step), text(c.title()), text(c.subject.Name), text(c.base.Name), c.paper().marked()})
+		t.Rows = append(t.Rows, []Cell{text(d.adds), text(d.title()), text(d.subject.Name),
+			text(d.base.Name), d.paper().boldIfClear()})
 	}
-	for _, of := range append([]*Profile{p}, others...) {
-		t.Columns = append(t.Columns, Column{Title: of.scaleOf(study), Name: "here", Kind: Interval},
+	for _, results := range append([]*Results{p}, others...) {
+		t.Columns = append(t.Columns, Column{Title: results.scaleOf(study), Name: "here", Kind: Interval},
 			Column{Name: "over_seeds", Kind: Interval}, Column{Name: "seeds", Kind: Number})
-		for i, c := range steps {
-			overSeeds, here := of.Difference(c.subject.Name, c.base.Name)
-			cell := estimated(here, "%.2f")
-			if here.N == of.Scales[study.Name].Seeds {
-				cell = cell.marked()
+		for i, d := range differences {
+			overSeeds, both := results.Difference(d.subject.Name, d.base.Name)
+			cell := estimated(both, "%.2f")
+			if both.N == results.Scales[study.Name].Seeds {
+				cell = cell.boldIfClear()
 			}
-			t.Rows[i] = append(t.Rows[i], cell, estimated(overSeeds, "%.2f"), count(here.N))
+			t.Rows[i] = append(t.Rows[i], cell, estimated(overSeeds, "%.2f"), count(both.N))
 		}
 	}
 	return t
 }
 
-// paper is the difference of the paper's test errors, with its interval over the test images; empty where the paper lacks one of them.
-func (c compared) paper() Cell {
-	subject, base := c.subject.Paper.TestErr, c.base.Paper.TestErr
+// paper returns the difference of the paper's test errors, with its interval over the test images;
+// an empty cell where the paper lacks one of them.
+func (d difference) paper() Cell {
+	subject, base := d.subject.Paper.TestErr, d.base.Paper.TestErr
 	if subject == 0 || base == 0 {
 		return Cell{}
 	}
-	half := 100 * stats.Proportions(subject/100, base/100, c.subject.Study.Images.Declared().Test)
+	half := 100 * stats.Proportions(subject/100, base/100, d.subject.Study.Images.Declared().Test)
 	cell := number(subject-base, 2)
 	cell.low, cell.high = cell.value-half, cell.value+half
 	return cell
 }
 
 // Table has the rows of a study: errors beside the paper's.
-func (p *Profile) Table(study experiments.Study) Table {
+func (p *Results) Table(study experiments.Study) Table {
 	t := Table{Name: study.Name, Title: p.describe(study), Columns: []Column{
 		{Title: "model"}, {Name: "experiment"}, {Title: "training loss", Name: "train_loss", Kind: Mean},
 		{Title: "training error %", Name: "train_err", Kind: Mean}, {Title: "test error %", Name: "test_err", Kind: Mean},

@@ -13,7 +13,7 @@ import (
 )
 
 // differs says what sets a trial apart from its profile's runs: its flags, or "not planned" where no flag does.
-func (p *Profile) differs(r record.Record) string {
+func (p *Results) differs(r record.Record) string {
 	if !p.Trial(r) {
 		return ""
 	}
@@ -24,7 +24,7 @@ func (p *Profile) differs(r record.Record) string {
 	return cmp.Or(strings.TrimSpace(overrides.Flags()), "not planned")
 }
 
-func (p *Profile) list(records []record.Record) Table {
+func (p *Results) list(records []record.Record) Table {
 	t := Table{Columns: []Column{{Title: "ID", Kind: Code}, {Title: "train %", Kind: Number}, {Title: "test %", Kind: Number},
 		{Title: "held-out %", Kind: Number}, {Title: "seconds", Kind: Number}, {Title: "differs", Kind: Code}}}
 	for _, r := range records {
@@ -38,7 +38,7 @@ func (p *Profile) list(records []record.Record) Table {
 }
 
 // Runs lists all records, and says which networks are here.
-func (p *Profile) Runs() Table {
+func (p *Results) Runs() Table {
 	t := p.list(p.sorted)
 	t.Columns = slices.Insert(t.Columns, 5, Column{Title: "network"})
 	for i, r := range p.sorted {
@@ -52,7 +52,7 @@ func (p *Profile) Runs() Table {
 }
 
 // runsTable lists all records for programs, with all that they say of a run in a line.
-func (p *Profile) runsTable() Table {
+func (p *Results) runsTable() Table {
 	t := Table{Name: "runs"}
 	for i, r := range p.sorted {
 		run, o, line := r.Run, r.Origin, []Cell(nil)
@@ -80,7 +80,7 @@ func (p *Profile) runsTable() Table {
 	return t
 }
 
-func (p *Profile) trials() Table {
+func (p *Results) trials() Table {
 	t := p.list(slices.DeleteFunc(slices.Clone(p.sorted), func(r record.Record) bool { return !p.Trial(r) }))
 	t.Title = "Runs that the profile does not plan. They enter no table and no verdict."
 	t.Notes = []string{"[runs.csv](runs.csv) has their commands."}
@@ -88,7 +88,7 @@ func (p *Profile) trials() Table {
 }
 
 // curvesTable has the learning curves of all records, a line an epoch.
-func (p *Profile) curvesTable() Table {
+func (p *Results) curvesTable() Table {
 	t := Table{Name: "curves", Columns: []Column{{Name: "id"}, {Name: "experiment"}}}
 	for _, name := range []string{"seed", "epoch", "step", "batch_loss", "batch_err", "seconds", "train_loss", "train_err", "test_err"} {
 		t.Columns = append(t.Columns, Column{Name: name, Kind: Number})

@@ -84,7 +84,7 @@ func estimated(e stats.Estimate, format string) Cell {
 }
 
 // marked is the cell in bold where 0 lies outside its interval.
-func (c Cell) marked() Cell {
+func (c Cell) boldIfClear() Cell {
 	c.bold = c.low > 0 || c.high < 0
 	return c
 }
@@ -103,12 +103,12 @@ func (c Cell) number(value float64) string {
 	return strings.ReplaceAll(printed, "-", "−")
 }
 
-func (c Cell) read() string {
+func (c Cell) human() string {
 	switch {
 	case c.empty():
 		return "–"
 	case c.format == "":
-		return clean(c.text)
+		return printable(c.text)
 	case !math.IsNaN(c.low):
 		return fmt.Sprintf("%s (%s to %s)", c.number(c.value), c.number(c.low), c.number(c.high))
 	case !math.IsNaN(c.deviation):
@@ -119,7 +119,7 @@ func (c Cell) read() string {
 }
 
 // clean is a text in one line, without characters that a terminal takes for commands.
-func clean(s string) string {
+func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -133,7 +133,7 @@ func clean(s string) string {
 }
 
 // shown are the lines that readers see, the titles first, and the kinds of their columns.
-func (t Table) shown(title func(string) string, cell func(Cell, Kind) string) (lines [][]string, kinds []Kind) {
+func (t Table) readerColumns(title func(string) string, cell func(Cell, Kind) string) (lines [][]string, kinds []Kind) {
 	lines = make([][]string, 1+len(t.Rows))
 	for i, column := range t.Columns {
 		if column.Title == "" {
@@ -153,7 +153,7 @@ func (t Table) Markdown() string {
 	if t.Title != "" {
 		fmt.Fprintf(&all, "%s\n\n", escaped(t.Title))
 	}
-	lines, kinds := t.shown(escaped, Cell.markdown)
+	lines, kinds := t.readerColumns(escaped, Cell.markdown)
 	var rule []string
 	for _, kind := range kinds {
 		if kind <= Code {
@@ -174,11 +174,11 @@ func (t Table) Markdown() string {
 func (c Cell) markdown(kind Kind) string {
 	switch {
 	case kind == Code && !c.empty():
-		return "`" + strings.NewReplacer("`", "'", "|", "¦").Replace(c.read()) + "`"
+		return "`" + strings.NewReplacer("`", "'", "|", "¦").Replace(c.human()) + "`"
 	case c.bold:
-		return "**" + c.read() + "**"
+		return "**" + c.human() + "**"
 	default:
-		return escaped(c.read())
+		return escaped(c.human())
 	}
 }
 
@@ -187,7 +187,7 @@ var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "$", `\$`, "`", "\\`", "
 	"<", "&lt;", ">", "&gt;", "&", "&amp;")
 
 // escaped is a text that Markdown shows as it is.
-func escaped(s string) string { return escapes.Replace(clean(s)) }
+func escaped(s string) string { return escapes.Replace(printable(s)) }
 
 // CSV is the table for programs: a number a column, without rounding for readers, and texts that no spreadsheet takes for formulas.
 func (t Table) CSV() []byte {
@@ -200,7 +200,7 @@ func (t Table) CSV() []byte {
 			lines[0] = append(lines[0], column.Name+part)
 		}
 		for j, row := range t.Rows {
-			lines[1+j] = append(lines[1+j], row[i].plain(column.Kind)...)
+			lines[1+j] = append(lines[1+j], row[i].csvFields(column.Kind)...)
 		}
 	}
 	var all bytes.Buffer
@@ -221,22 +221,22 @@ func (k Kind) parts() []string {
 }
 
 // plain prints the parts of the cell for programs.
-func (c Cell) plain(kind Kind) []string {
-	all := []string{exact(c.value), exact(c.low), exact(c.high)}
+func (c Cell) csvFields(kind Kind) []string {
+	all := []string{sixDigits(c.value), sixDigits(c.low), sixDigits(c.high)}
 	if kind == Mean {
-		all = []string{exact(c.value), exact(c.deviation), strconv.Itoa(c.n)}
+		all = []string{sixDigits(c.value), sixDigits(c.deviation), strconv.Itoa(c.n)}
 	}
 	if c.format == "" || c.empty() {
-		if all = make([]string, 3); strings.IndexAny(clean(c.text), "=+-@＝＋－＠") == 0 {
+		if all = make([]string, 3); strings.IndexAny(printable(c.text), "=+-@＝＋－＠") == 0 {
 			all[0] = "'"
 		}
-		all[0] += clean(c.text)
+		all[0] += printable(c.text)
 	}
 	return all[:len(kind.parts())]
 }
 
 // exact prints a number with six digits, or all digits of a whole one, so that rounding on other processors does not show; nothing for NaN and ∞.
-func exact(value float64) string {
+func sixDigits(value float64) string {
 	switch {
 	case math.IsNaN(value), math.IsInf(value, 0):
 		return ""
@@ -251,9 +251,9 @@ func exact(value float64) string {
 func (t Table) Text() string {
 	var all strings.Builder
 	if t.Title != "" {
-		all.WriteString(clean(t.Title) + "\n")
+		all.WriteString(printable(t.Title) + "\n")
 	}
-	lines, kinds := t.shown(func(title string) string { return strings.ToUpper(clean(title)) }, func(c Cell, _ Kind) string { return c.read() })
+	lines, kinds := t.readerColumns(func(title string) string { return strings.ToUpper(printable(title)) }, func(c Cell, _ Kind) string { return c.human() })
 	for _, line := range lines {
 		padded := ""
 		for i, kind := range kinds {

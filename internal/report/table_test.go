@@ -24,7 +24,7 @@ func sample(texts ...string) Table {
 	}}
 	for _, s := range texts {
 		t.Rows = append(t.Rows, []Cell{text(s), text(s), number(-1.005, 1), mean(stats.Sample{Mean: 2, Std: 0.25, N: 3}, 2),
-			Cell{value: -2, low: -3, high: -1, format: "%.1f"}.marked(), count(1_234_567)})
+			Cell{value: -2, low: -3, high: -1, format: "%.1f"}.boldIfClear(), count(1_234_567)})
 	}
 	t.Rows = append(t.Rows, make([]Cell, len(t.Columns)))
 	return t
@@ -51,13 +51,13 @@ func TestTableIsPrinted(t *testing.T) {
 
 // A single seed has no deviation, an unknown interval is not printed, what rounds to 0 has no sign, and NaN is an empty cell.
 func TestCellsOfLittle(t *testing.T) {
-	require.Equal(t, "2.00", mean(stats.SampleOf([]float64{2}), 2).read())
-	require.Equal(t, []string{"2", "", "1"}, mean(stats.SampleOf([]float64{2}), 2).plain(Mean))
-	require.Equal(t, "–", mean(stats.SampleOf(nil), 2).read())
-	require.Equal(t, "1.0", estimated(stats.Estimate{Value: 1}, "%.1f").marked().read())
-	require.Equal(t, "0.00", number(-0.001, 2).read())
-	require.Equal(t, "–", published(0).read())
-	require.Equal(t, []string{""}, number(math.NaN(), 2).plain(Number))
+	require.Equal(t, "2.00", mean(stats.SampleOf([]float64{2}), 2).human())
+	require.Equal(t, []string{"2", "", "1"}, mean(stats.SampleOf([]float64{2}), 2).csvFields(Mean))
+	require.Equal(t, "–", mean(stats.SampleOf(nil), 2).human())
+	require.Equal(t, "1.0", estimated(stats.Estimate{Value: 1}, "%.1f").boldIfClear().human())
+	require.Equal(t, "0.00", number(-0.001, 2).human())
+	require.Equal(t, "–", published(0).human())
+	require.Equal(t, []string{""}, number(math.NaN(), 2).csvFields(Number))
 }
 
 // Whatever a text holds, the table keeps its shape, and the text does nothing in a browser, a spreadsheet or a terminal.

@@ -30,8 +30,8 @@ const maxSize = 16 << 20
 // of them. They follow from the records and the pictures of decodings alone: the same give the same bytes. Everything is made in memory first, so
 // that a damaged record leaves all files as they are. Files of an earlier manifest that no record supports any more are removed, and no others. It
 // waits while another process writes the same reports.
-func WriteAll(results string, folders map[string]experiments.Profile) (written map[string]*Profile, err error) {
-	written, files := map[string]*Profile{}, map[string]map[string][]byte{}
+func WriteAll(results string, folders map[string]experiments.Profile) (written map[string]*Results, err error) {
+	written, files := map[string]*Results{}, map[string]map[string][]byte{}
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		runs := filepath.Join(results, folder, record.Folder)
 		// Without the lock the slower of two could write reports that lack a record which the other has seen.
@@ -60,7 +60,7 @@ func WriteAll(results string, folders map[string]experiments.Profile) (written m
 }
 
 // write removes the files that are no longer, and writes in one step each that is not yet as it should be.
-func (p *Profile) write(files map[string][]byte) error {
+func (p *Results) write(files map[string][]byte) error {
 	if err := p.removeOthers(files); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func replace(path string, content []byte) error {
 
 // removeOthers removes the files that the manifest lists and that are not among those written. It leaves what is not in the folder itself or in that
 // of figures, what is no plain file, and what someone has changed. A manifest that cannot be read lists nothing.
-func (p *Profile) removeOthers(files map[string][]byte) error {
+func (p *Results) removeOthers(files map[string][]byte) error {
 	listed, _ := safefile.Read(filepath.Join(p.Folder, manifest), maxSize)
 	root, err := os.OpenRoot(p.Folder) // which no path or link leaves
 	if err != nil {

@@ -83,7 +83,7 @@ func Folders(results, of string) (map[string]experiments.Profile, error) {
 }
 
 // Load reads and verifies the records in [Folders].
-func Load(results, of string) (all []*report.Profile, err error) {
+func Load(results, of string) (all []*report.Results, err error) {
 	folders, err := Folders(results, of)
 	for _, name := range slices.Sorted(maps.Keys(folders)) {
 		p, err := report.Load(results, name, folders[name])
@@ -160,7 +160,7 @@ func (s *Session) folder(set *dataset.Set) string {
 // Run trains the runs of studies that are not recorded yet, decodes where an experiment asks for it, and returns the reports that it wrote, by their
 // folders. A shard writes records alone. diverged names runs that diverged; the others were trained all the same. Mistakes in options, and damaged
 // records, are seen before anything is downloaded; other images than those of the folder's records, before anything is trained.
-func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map[string]*report.Profile, diverged, err error) {
+func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map[string]*report.Results, diverged, err error) {
 	before, err := Load(o.Results, o.Profile) // a damaged record would be refused after hours of training
 	if err != nil {
 		return nil, nil, err

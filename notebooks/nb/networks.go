@@ -48,7 +48,7 @@ func Data(which experiments.Images) *dataset.Set {
 
 // Reports returns the verified records of a profile, sorted into what its reports show, and one of its studies. They are of the images that are
 // here, or else of those of the committed results. Where the study has no record, it ends the cell with a line that says how to train it.
-func Reports(profile, name string) (*report.Profile, experiments.Study) {
+func Reports(profile, name string) (*report.Results, experiments.Study) {
 	named, s := Must(experiments.FindProfile(profile)), Must(ablations.Suite.Study(name))
 	images := dataset.MNIST32Name // where CIFAR-10 could not be downloaded when the notebooks were started
 	if set := Must(dataset.Local(s.Images, "")); set != nil {
@@ -64,7 +64,7 @@ func Reports(profile, name string) (*report.Profile, experiments.Study) {
 }
 
 // reports are the folders of a profile that have records of a study: that of the images of a name, then that of the committed results.
-func reports(profile experiments.Profile, s experiments.Study, images string) (found []*report.Profile) {
+func reports(profile experiments.Profile, s experiments.Study, images string) (found []*report.Results) {
 	for _, folder := range slices.Compact([]string{dataset.Folder(profile.Name, images), profile.Name}) {
 		if p := Must(report.Load(results, folder, profile)); len(p.Rows(s)) > 0 {
 			found = append(found, p)

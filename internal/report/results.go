@@ -1,5 +1,6 @@
-// Package report turns the records of a profile into tables and figures, on one path: the planned runs' IDs and the records become typed tables,
-// which are printed as Markdown, CSV and text. The same records give the same bytes.
+// Package report turns the records of a profile into tables and figures, on one path: the planned
+// runs' IDs and the records become typed tables, which are printed as Markdown, CSV and text. The
+// same records give the same bytes.
 package report
 
 import (
@@ -17,8 +18,8 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// Profile is a folder of results: the rows that a profile plans, and the records that belong to them.
-type Profile struct {
+// Results is a folder of results: the rows that a profile plans, and the records that belong to them.
+type Results struct {
 	experiments.Profile
 	// Folder of the results, such as results/quick.
 	Folder string
@@ -42,7 +43,8 @@ type Row struct {
 	experiments.Experiment
 	// Study that it belongs to.
 	Study experiments.Study
-	// Planned is the number of seeds that the profile plans. Records are those that are there, in the order of seeds.
+	// Planned is the number of seeds that the profile plans. Records are those that are there, in
+	// the order of seeds.
 	Planned int
 	Records []record.Record
 
@@ -50,13 +52,14 @@ type Row struct {
 	scale scale
 }
 
-// scale is the size of a training beside the network's: what rows of one difference share, mostly.
+// scale is the size of a training beside the network's. Most rows that are compared have one scale.
 type scale struct{ images, epochs int }
 
-// Load reads and verifies the records of a folder of results, once. The folder is the profile's name, or another for another data set. Two
-// data sets for one kind of images are refused.
-func Load(results, folder string, profile experiments.Profile) (*Profile, error) {
-	p := &Profile{Profile: profile, Folder: filepath.Join(results, folder), rows: map[string]Row{}, planned: map[string]bool{}}
+// Load reads and verifies the records of a folder of results, once. The folder has the profile's
+// name, or that with the name of another data set. Two data sets for one kind of images are refused.
+func Load(results, folder string, profile experiments.Profile) (*Results, error) {
+	p := &Results{Profile: profile, Folder: filepath.Join(results, folder),
+		rows: map[string]Row{}, planned: map[string]bool{}}
 	var err error
 	if p.Records, err = record.LoadAll(filepath.Join(p.Folder, record.Folder)); err != nil {
 		return nil, err
@@ -71,49 +74,64 @@ func Load(results, folder string, profile experiments.Profile) (*Profile, error)
 	return p, nil
 }
 
-// sorted are records in the order of lists: experiments as they are declared, then seeds, then IDs.
+// sorted returns records in the order of lists: experiments as they are declared, those that are no
+// longer declared after them; then seeds, then IDs.
 func sorted(records map[string]record.Record) []record.Record {
-	place := map[string]int{}
+	var declared []string
 	for _, study := range ablations.Suite {
 		for _, e := range study.Experiments {
-			place[e.Name] = len(place) - 1<<20 // what is not declared comes last
+			declared = append(declared, e.Name)
 		}
 	}
+	place := func(r record.Record) int {
+		if at := slices.Index(declared, r.Run.Experiment); at >= 0 {
+			return at
+		}
+		return len(declared)
+	}
 	return slices.SortedFunc(maps.Values(records), func(a, b record.Record) int {
-		x, y := a.Run, b.Run
-		return cmp.Or(place[x.Experiment]-place[y.Experiment], strings.Compare(x.Experiment, y.Experiment), x.Seed-y.Seed, strings.Compare(a.ID, b.ID))
+		return cmp.Or(place(a)-place(b), strings.Compare(a.Run.Experiment, b.Run.Experiment),
+			a.Run.Seed-b.Run.Seed, strings.Compare(a.ID, b.ID))
 	})
 }
 
 // datasets returns the data set of each kind of images, as records name it.
-func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error) {
-	path := func(r record.Record) string { return record.Path(filepath.Join(p.Folder, record.Folder), r.ID) }
-	sets, first := map[experiments.Images]experiments.Dataset{}, map[experiments.Images]record.Record{}
+func (p *Results) datasets() (map[experiments.Images]experiments.Dataset, error) {
+	path := func(r record.Record) string {
+		return record.Path(filepath.Join(p.Folder, record.Folder), r.ID)
+	}
+	sets := map[experiments.Images]experiments.Dataset{}
+	first := map[experiments.Images]record.Record{}
 	for _, r := range p.sorted {
 		if r.Run.Profile != p.Name {
-			return nil, fmt.Errorf("%q is of profile %q, in a folder of profile %s: move it to its own", path(r), r.Run.Profile, p.Name)
+			return nil, fmt.Errorf("%q is of profile %q, in a folder of profile %s: move it to its own",
+				path(r), r.Run.Profile, p.Name)
 		}
 		study, _, err := ablations.Suite.Experiment(r.Run.Experiment)
 		if err != nil {
 			continue // no longer declared
 		}
-		if other, ok := first[study.Images]; ok && other.Run.Dataset != r.Run.Dataset {
-			return nil, fmt.Errorf("%q and %q are of different data sets (%q and %q, SHA-256 %.12q and %.12q): give each a folder of its own",
-				path(other), path(r), other.Run.Dataset.Name, r.Run.Dataset.Name, other.Run.Dataset.SHA256, r.Run.Dataset.SHA256)
+		set := r.Run.Dataset
+		if other, ok := first[study.Images]; ok && other.Run.Dataset != set {
+			return nil, fmt.Errorf("%q and %q are of different data sets "+
+				"(%q and %q, SHA-256 %.12q and %.12q): give each a folder of its own",
+				path(other), path(r), other.Run.Dataset.Name, set.Name, other.Run.Dataset.SHA256, set.SHA256)
 		}
-		sets[study.Images], first[study.Images] = r.Run.Dataset, r
+		sets[study.Images], first[study.Images] = set, r
 	}
 	return sets, nil
 }
 
-// plan makes the rows of a study, on a data set that is empty where no record names one: such rows have no records. Nor has a row that cannot be
-// trained on it; running it says why. On images that are not the paper's, the paper's numbers do not stand beside ours.
-func (p *Profile) plan(study experiments.Study, set experiments.Dataset) {
-	found := false
+// plan makes a row for each experiment of a study and attaches the records whose IDs the profile
+// plans on this data set. Without records there is no data set, and all rows are empty. A row that
+// cannot be planned is empty, too: `ebssc run` reports the reason. On images that are not the
+// paper's, the paper's numbers do not stand beside ours.
+func (p *Results) plan(study experiments.Study, set experiments.Dataset) {
+	recorded := false
 	for _, e := range study.Experiments {
 		alone := study
-		alone.Experiments = []experiments.Experiment{e}
-		runs, _ := experiments.Plan(alone, p.Profile, set, experiments.Overrides{}) // a mistake in one row hides no other
+		alone.Experiments = []experiments.Experiment{e} // a mistake in one row hides no other
+		runs, _ := experiments.Plan(alone, p.Profile, set, experiments.Overrides{})
 		if set.Name != "" && !dataset.OfThePaper(set.Name) {
 			e.Paper = experiments.Paper{}
 		}
@@ -121,18 +139,19 @@ func (p *Profile) plan(study experiments.Study, set experiments.Dataset) {
 		for _, run := range runs {
 			row.width, row.scale = run.Width(), scale{run.TrainImages, run.Epochs}
 			if r, ok := p.Records[run.ID()]; ok {
-				row.Records, found, p.planned[r.ID] = append(row.Records, r), true, true
+				row.Records, recorded, p.planned[r.ID] = append(row.Records, r), true, true
 			}
 		}
 		p.rows[e.Name] = row
 	}
-	if found {
+	if recorded {
 		p.Studies = append(p.Studies, study)
 	}
 }
 
-// Rows are the rows of a study in their order, those without a record, too. A study without any record has none.
-func (p *Profile) Rows(study experiments.Study) (rows []Row) {
+// Rows returns the rows of a study in their order, those without a record, too. A study without any
+// record has none.
+func (p *Results) Rows(study experiments.Study) (rows []Row) {
 	if !slices.ContainsFunc(p.Studies, func(s experiments.Study) bool { return s.Name == study.Name }) {
 		return nil
 	}
@@ -151,8 +170,8 @@ func (r Row) seed(seed int) (record.Record, bool) {
 	return r.Records[at], true
 }
 
-// Trial says whether a record is of a run that the profile does not plan.
-func (p *Profile) Trial(r record.Record) bool { return !p.planned[r.ID] }
+// Trial reports whether a record is of a run that the profile does not plan.
+func (p *Results) Trial(r record.Record) bool { return !p.planned[r.ID] }
 
 // Sample sums up a quantity of the row's records that is not one of a block.
 func (r Row) Sample(quantity experiments.Quantity) stats.Sample {
@@ -167,7 +186,7 @@ func (r Row) values(of func(record.Record) float64) (values []float64) {
 }
 
 // scale says at what size the rows of a study are run, and how many seeds of it are recorded.
-func (p *Profile) scaleOf(study experiments.Study) string {
+func (p *Results) scaleOf(study experiments.Study) string {
 	var rows []Row
 	widths, epochs := []int{p.Scales[study.Name].Width}, []int{p.Scales[study.Name].Epochs}
 	for _, e := range study.Experiments {
@@ -190,7 +209,7 @@ func span(numbers []int) string {
 }
 
 // describe says what figures and tables of a study are of: its scale, and in a second line the images.
-func (p *Profile) describe(study experiments.Study) string {
+func (p *Results) describe(study experiments.Study) string {
 	set, scale := p.Datasets[study.Images], p.Scales[study.Name]
 	title := dataset.Title(set.Name)
 	if !dataset.OfThePaper(set.Name) {
