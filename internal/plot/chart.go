@@ -19,8 +19,14 @@ type Chart struct {
 	// Title, in one or more lines; X and Y name the axes.
 	Title, X, Y string
 	// Log makes the vertical axis logarithmic: all values must be positive.
-	Log    bool
+	Log bool
+	// Ends cuts the vertical axis off above 1.6 times the median of the curves' last means, so that
+	// neither the beginning nor an outlier flattens what stands at the end. The legend says which
+	// curve ends above the axis, and where.
+	Ends   bool
 	Curves []Curve
+	// Control, if it has points, is a grey band from Low to High below all curves.
+	Control Curve
 }
 
 // Curve is a series of points with a name.
@@ -46,28 +52,61 @@ func At(x float64, values ...float64) Point {
 // maxMarkers is the number of points up to which each has a marker, and a tick of the axis; more would overlap.
 const maxMarkers = 12
 
-// Charts draws charts one below the other: each curve as a line through the means and, if points have a range or an interval, below
-// the lines a translucent band from low to high.
-func Charts(charts ...Chart) (Figure, error) {
+// Charts draws charts one below the other: each curve as a line through the means and, if points have
+// a range or an interval, below the lines a translucent band from low to high. Lines differ in dashes,
+// too, so that one that lies on another shows.
+func Charts(charts ...Chart) (Figure, error) { return ChartGrid(1, charts...) }
+
+// ChartGrid draws charts likewise in so many columns.
+func ChartGrid(columns int, charts ...Chart) (Figure, error) {
 	var panels [][]*plot.Plot
-	for _, c := range charts {
-		p, err := c.panel()
-		if err != nil {
-			return Figure{}, err
+	for row := range slices.Chunk(charts, columns) {
+		var plots []*plot.Plot
+		for _, c := range row {
+			p, err := c.panel()
+			if err != nil {
+				return Figure{}, err
+			}
+			plots = append(plots, p)
 		}
-		panels = append(panels, []*plot.Plot{p})
+		panels = append(panels, plots)
 	}
-	return Panels(560, vg.Length(340*len(charts)), panels), nil
+	width, height := 560, 340*len(panels)
+	if columns > 1 {
+		width, height = 400*columns, 270*len(panels)
+	}
+	return Panels(vg.Length(width), vg.Length(height), panels), nil
+}
+
+// ceiling returns where the axis ends if Ends is set, else ∞.
+func (c Chart) ceiling() float64 {
+	var last []float64
+	for _, curve := range c.Curves {
+		if n := len(curve.Points); n > 0 {
+			last = append(last, curve.Points[n-1].Mean)
+		}
+	}
+	if !c.Ends || len(last) == 0 {
+		return math.Inf(1)
+	}
+	slices.Sort(last)
+	return 1.6 * last[(len(last)-1)/2]
 }
 
 func (c Chart) panel() (*plot.Plot, error) {
-	p, places := Plot(c.Title, c.X, c.Y), []float64(nil)
+	p, places, ceiling := Plot(c.Title, c.X, c.Y), []float64(nil), c.ceiling()
 	p.X.Padding, p.Y.Padding = 4, 4
+	if len(c.Control.Points) > 0 {
+		c.Control.addBand(p, color.NRGBA{0x80, 0x80, 0x80, 0xff})
+	}
 	for i, curve := range c.Curves { // all bands below all lines
 		curve.addBand(p, Hue(i))
 	}
 	for i, curve := range c.Curves {
-		curve.addLine(p, Hue(i))
+		if n := len(curve.Points); n > 0 && curve.Points[n-1].Mean > ceiling {
+			curve.Name += fmt.Sprintf(" (above: %.3g)", curve.Points[n-1].Mean)
+		}
+		curve.addLine(p, Hue(i), dashes[i%len(dashes)])
 		for _, point := range curve.Points {
 			if err := plotter.CheckFloats(point.X, point.Mean); err != nil {
 				return nil, fmt.Errorf("drawing %s: %w", curve.Name, err)
@@ -79,6 +118,7 @@ func (c Chart) panel() (*plot.Plot, error) {
 	if places = slices.Compact(places); len(places) <= maxMarkers {
 		p.X.Tick.Marker = plot.ConstantTicks(ticksAt(places))
 	}
+	p.Y.Max = min(p.Y.Max, ceiling)
 	if !c.Log {
 		return p, nil
 	}
@@ -91,6 +131,9 @@ func (c Chart) panel() (*plot.Plot, error) {
 	p.Y.Min, p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Min))-1), math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
 	return p, nil
 }
+
+// dashes of lines, in turn: lengths of strokes and gaps in points.
+var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}}
 
 func (c Curve) addBand(p *plot.Plot, hue color.NRGBA) {
 	var lower, upper plotter.XYs
@@ -106,12 +149,13 @@ func (c Curve) addBand(p *plot.Plot, hue color.NRGBA) {
 }
 
 // addLine adds the line through the means, with markers up to maxMarkers points.
-func (c Curve) addLine(p *plot.Plot, hue color.Color) {
+func (c Curve) addLine(p *plot.Plot, hue color.Color, dashes []vg.Length) {
 	var means plotter.XYs
 	for _, point := range c.Points {
 		means = append(means, plotter.XY{X: point.X, Y: point.Mean})
 	}
 	line := AddLine(p, means, hue, 1.6)
+	line.Dashes = dashes
 	if len(means) <= maxMarkers {
 		p.Add(dots(means, hue, 2.2))
 	}

@@ -12,29 +12,30 @@ import (
 type Scatter struct {
 	// Title, in one or more lines; X and Y name the axes.
 	Title, X, Y string
-	// Curves have the points; lines do not join them.
+	// Curves have the points; lines do not join them. Hollow ones are black.
 	Curves []Curve
-	// Line, if it has points, is drawn in grey below them, with its name in the legend.
-	Line Curve
+	// Slope and Intercept are those of a dashed line, which Line names in the legend.
+	Slope, Intercept float64
+	Line             string
 }
 
 // Draw draws the plot, with a line at 0.
 func (s Scatter) Draw() Figure {
 	p := Plot(s.Title, s.X, s.Y)
-	var line plotter.XYs
-	for _, point := range s.Line.Points {
-		line = append(line, plotter.XY{X: point.X, Y: point.Mean})
-	}
 	grey, right := color.Gray{0x80}, 0.0
 	for i, c := range s.Curves {
+		hue := Hue(i)
+		if c.Hollow {
+			hue = color.NRGBA{A: 0xff}
+		}
 		var means plotter.XYs
 		for _, point := range c.Points {
 			means, right = append(means, plotter.XY{X: point.X, Y: point.Mean}), max(right, point.X)
 			if point.Low < point.High {
-				AddLine(p, plotter.XYs{{X: point.X, Y: point.Low}, {X: point.X, Y: point.High}}, Hue(i), 1.5)
+				AddLine(p, plotter.XYs{{X: point.X, Y: point.Low}, {X: point.X, Y: point.High}}, hue, 1.5)
 			}
 		}
-		glyphs := []plot.Thumbnailer{dots(means, Hue(i), 4)}
+		glyphs := []plot.Thumbnailer{dots(means, hue, 4)}
 		if c.Hollow {
 			glyphs = append(glyphs, dots(means, color.White, 3))
 		}
@@ -45,10 +46,12 @@ func (s Scatter) Draw() Figure {
 	}
 	p.X.Min, p.X.Max = 0, 1.05*right
 	AddLine(p, plotter.XYs{{X: 0, Y: 0}, {X: p.X.Max, Y: 0}}, grey, 1)
-	if len(line) > 0 {
-		drawn := AddLine(p, line, grey, 1)
+	if s.Line != "" {
+		drawn := AddLine(p, plotter.XYs{{X: 0, Y: s.Intercept}, {X: p.X.Max, Y: s.Intercept + s.Slope*p.X.Max}}, grey, 1)
 		drawn.Dashes = []vg.Length{4, 3}
-		p.Legend.Add(printable(s.Line.Name), drawn)
+		p.Legend.Add(printable(s.Line), drawn)
 	}
+	margin := (p.Y.Max - p.Y.Min) / 25 // so that no interval ends where the axis does
+	p.Y.Min, p.Y.Max = p.Y.Min-margin, p.Y.Max+margin
 	return Panels(760, 380, [][]*plot.Plot{{p}})
 }

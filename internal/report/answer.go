@@ -42,8 +42,10 @@ func WriteAnswer(results string, folders map[string]*Results) error {
 func classifierSteps(profiles []*Results) (Table, plot.Scatter) {
 	t := Table{Name: "classifier", Columns: []Column{{Name: "scale"}, {Name: "experiment"}, {Name: "base"},
 		{Name: "base_train_err", Kind: Number}, {Name: "step", Kind: Interval}, {Name: "seeds", Kind: Number}, {Name: "planned_seeds", Kind: Number}}}
-	chart := plot.Scatter{Title: "When the energy-based classifier helps, with 95 % intervals over seeds and images",
-		X: "training error of its base, SSC+LC₇ (%)", Y: "its step in test error (points; below 0: fewer errors)"}
+	chart := plot.Scatter{Title: "When the energy-based classifier helps",
+		X:     "training error of its base, SSC+LC₇ (%)",
+		Y:     "its step in test error (points, with 95 % intervals)",
+		Slope: experiments.FitSlope, Intercept: experiments.FitIntercept, Line: "expected before fit"}
 	add := func(name, subject, base string, trainErr float64, step Cell, seeds, planned int, hollow bool) {
 		t.Rows = append(t.Rows, []Cell{text(name), text(subject), text(base), number(trainErr, 2), step, count(seeds), count(planned)})
 		chart.Curves = append(chart.Curves, plot.Curve{Name: name, Hollow: hollow,

@@ -11,75 +11,66 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// measures are the columns of a table of decodings: for readers and in CSV, with the number of a block that they show, nil where it was not
-// measured.
+// measures are the columns of the table of decodings, with the number of a block that they show; nil
+// where it was not measured.
 var measures = []struct {
-	title, name string
-	of          func(record.Level) *float64
+	name  string
+	value func(record.Level) *float64
 }{
-	{"linear: cosine", "linear_cosine", func(l record.Level) *float64 { return &l.Linear.Cosine }},
-	{"control", "linear_control", func(l record.Level) *float64 { return &l.Linear.Control }},
-	{"fidelity", "linear_fidelity", func(l record.Level) *float64 { return new(l.Linear.Fidelity()) }},
-	{"image: cosine", "linear_image_cosine", func(l record.Level) *float64 { return l.Linear.ImageCosine }},
-	{"control", "linear_image_control", func(l record.Level) *float64 { return l.Linear.ImageControl }},
-	{"rectified: cosine", "rectified_cosine", func(l record.Level) *float64 { return &l.Rectified.Cosine }},
-	{"control", "rectified_control", func(l record.Level) *float64 { return &l.Rectified.Control }},
-	{"fidelity", "rectified_fidelity", func(l record.Level) *float64 { return new(l.Rectified.Fidelity()) }},
-	{"image: cosine", "rectified_image_cosine", func(l record.Level) *float64 { return l.Rectified.ImageCosine }},
-	{"control", "rectified_image_control", func(l record.Level) *float64 { return l.Rectified.ImageControl }},
-	{"class difference", "difference", func(l record.Level) *float64 { return l.Difference }},
-	{"on the ink", "ink_share", func(l record.Level) *float64 { return l.InkShare }},
-	{"ink", "ink_area", func(l record.Level) *float64 { return l.InkArea }},
-	{"spread of biases", "bias_spread", func(l record.Level) *float64 { return l.BiasSpread }},
+	{"linear_cosine", func(l record.Level) *float64 { return &l.Linear.Cosine }},
+	{"linear_control", func(l record.Level) *float64 { return &l.Linear.Control }},
+	{"linear_fidelity", func(l record.Level) *float64 { return new(l.Linear.Fidelity()) }},
+	{"linear_image_cosine", func(l record.Level) *float64 { return l.Linear.ImageCosine }},
+	{"linear_image_control", func(l record.Level) *float64 { return l.Linear.ImageControl }},
+	{"rectified_cosine", func(l record.Level) *float64 { return &l.Rectified.Cosine }},
+	{"rectified_control", func(l record.Level) *float64 { return &l.Rectified.Control }},
+	{"rectified_fidelity", func(l record.Level) *float64 { return new(l.Rectified.Fidelity()) }},
+	{"rectified_image_cosine", func(l record.Level) *float64 { return l.Rectified.ImageCosine }},
+	{"rectified_image_control", func(l record.Level) *float64 { return l.Rectified.ImageControl }},
+	{"difference", func(l record.Level) *float64 { return l.Difference }},
+	{"ink_share", func(l record.Level) *float64 { return l.InkShare }},
+	{"ink_area", func(l record.Level) *float64 { return l.InkArea }},
+	{"bias_spread", func(l record.Level) *float64 { return l.BiasSpread }},
 }
 
-// Decodings are the measurements on the decodings of rows, block by block, as trained and before training: means over seeds. A run without epochs
-// has those before training alone.
-func Decodings(rows ...Row) Table {
-	t := Table{Name: "decodings", Columns: []Column{{Name: "experiment"}, {Title: "block"}, {Name: "block"}, {Name: "trained"}}}
+// decodings returns the measurements on the decodings of rows, block by block, as trained and before
+// training: means over seeds.
+func decodings(rows ...Row) Table {
+	t := Table{Name: "decodings", Columns: []Column{{Name: "experiment"}, {Name: "block"}, {Name: "trained"}}}
 	for _, m := range measures {
-		t.Columns = append(t.Columns, Column{Title: m.title, Name: m.name, Kind: Mean})
+		t.Columns = append(t.Columns, Column{Name: m.name, Kind: Mean})
 	}
 	for _, row := range rows {
 		for _, trained := range []bool{true, false} {
-			t.Rows = append(t.Rows, row.levels(trained)...)
+			row.eachBlock(trained, func(_ int, levels []record.Level) {
+				line := []Cell{text(row.Name), text(levels[0].Block), text(strconv.FormatBool(trained))}
+				for _, m := range measures {
+					line = append(line, mean(stats.SampleOf(valuesOf(levels, m.value)), 2))
+				}
+				t.Rows = append(t.Rows, line)
+			})
 		}
 	}
-	return t.withoutEmpty()
+	return t
 }
 
-func (r Row) levels(trained bool) (lines [][]Cell) {
+// eachBlock calls do with each block's number, from 1, and its measurements, one a seed: of the
+// trained network, or of it before training. A run without epochs has the latter alone.
+func (r Row) eachBlock(trained bool, do func(block int, levels []record.Level)) {
 	if len(r.Records) == 0 || !r.Decoded || trained && r.Records[0].Run.Epochs == 0 {
-		return nil
+		return
 	}
-	levels := func(seed record.Record) []record.Level {
-		if trained {
-			return seed.Decodings.Trained
-		}
-		return seed.Decodings.Untrained
-	}
-	for i, level := range levels(r.Records[0]) {
-		title := level.Block
-		if !trained {
-			title += ", untrained"
-		}
-		line := []Cell{text(r.Name), text(title), text(level.Block), text(strconv.FormatBool(trained))}
-		for _, m := range measures {
-			var values []float64
-			for _, seed := range r.Records {
-				if value := m.of(levels(seed)[i]); value != nil {
-					values = append(values, *value)
-				}
+	for i := range r.Records[0].Decodings.Untrained {
+		var levels []record.Level
+		for _, seed := range r.Records {
+			if trained {
+				levels = append(levels, seed.Decodings.Trained[i])
+			} else {
+				levels = append(levels, seed.Decodings.Untrained[i])
 			}
-			cell := mean(stats.SampleOf(values), 2)
-			if m.name == "difference" { // it is small
-				cell.format = "%.2g"
-			}
-			line = append(line, cell)
 		}
-		lines = append(lines, line)
+		do(i+1, levels)
 	}
-	return lines
 }
 
 // pictures are those of the row's decodings: of its first seed, if that network learned. It refuses one that is not the recorded one.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
@@ -16,7 +15,7 @@ func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) 
 			curve.Points = append(curve.Points, plot.Point{X: float64(row), Mean: cell.value, Low: cell.low, High: cell.high})
 		}
 	}
-	dots := plot.Dots{Title: "Difference in test error, with 95 % intervals\n" + p.describe(study), Zero: true}
+	dots := plot.Dots{Title: "Differences in test error, with 95 % intervals: " + p.named(study), Zero: true}
 	dots.X = "percentage points (left of 0: fewer errors)"
 	for i, d := range p.differences(study) {
 		dots.Rows = append(dots.Rows, cmp.Or(d.adds, d.title()))
@@ -30,28 +29,103 @@ func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) 
 
 // DrawCurves draws the error on training batches by epoch of the rows of a study.
 func (p *Results) DrawCurves(study experiments.Study) (plot.Figure, error) {
-	return plot.Charts(p.chart(study, "Error on training batches", "error (%)", func(e record.Epoch) float64 { return e.BatchErr }))
+	chart := p.chart(study, "Error on training batches", "error (%)",
+		func(e record.Epoch) float64 { return e.BatchErr })
+	return plot.Charts(chart)
 }
 
+// drawSweeps draws loss and test error by epoch of a study that is measured after each epoch.
 func (p *Results) drawSweeps(study experiments.Study) (plot.Figure, error) {
-	title := fmt.Sprintf("Loss of at most %d training images", record.TracedImages)
-	loss := p.chart(study, title, "log-loss (nats)", func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) })
+	loss := p.chart(study, "Training loss", "log-loss (nats)",
+		func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) })
 	loss.Log = true // it has no 0
-	return plot.Charts(loss, p.chart(study, "Test error", "error (%)", func(e record.Epoch) float64 { return e.Trace.TestErr }))
+	test := p.chart(study, "Test error", "error (%)",
+		func(e record.Epoch) float64 { return e.Trace.TestErr })
+	test.Ends = true
+	return plot.Charts(loss, test)
 }
 
-// chart has a curve for each row with records: a number of its epochs.
-func (p *Results) chart(study experiments.Study, title, y string, of func(record.Epoch) float64) plot.Chart {
-	chart := plot.Chart{Title: title + ", mean and range over seeds\n" + p.describe(study), X: "epoch", Y: y}
+// named says which results of a study a figure shows, in a few words.
+func (p *Results) named(study experiments.Study) string { return study.Name + " at " + p.Name }
+
+// chart has a curve for each row with records: a number of its epochs, mean and range over seeds.
+func (p *Results) chart(study experiments.Study, title, y string,
+	value func(record.Epoch) float64) plot.Chart {
+	chart := plot.Chart{Title: title + ": " + p.named(study), X: "epoch", Y: y}
 	for _, row := range p.Rows(study) {
 		if len(row.Records) == 0 {
 			continue
 		}
 		curve := plot.Curve{Name: row.Title}
 		for i, epoch := range row.Records[0].Curve {
-			curve.Points = append(curve.Points, plot.At(float64(epoch.Epoch), row.values(func(r record.Record) float64 { return of(r.Curve[i]) })...))
+			values := row.values(func(r record.Record) float64 { return value(r.Curve[i]) })
+			curve.Points = append(curve.Points, plot.At(float64(epoch.Epoch), values...))
 		}
 		chart.Curves = append(chart.Curves, curve)
 	}
 	return chart
+}
+
+// drawDecodings draws what the decodings of a row are from block to block, by the linear and by the
+// rectified decoder, as trained and before training: the cosine between image and reconstruction,
+// beside its control as a band, the class difference and the spread of class biases.
+func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
+	of := ": " + row.Title + " at " + p.Name
+	fidelity := func(title string, decoder func(record.Level) record.Reconstruction) plot.Chart {
+		chart := plot.Chart{Title: title, X: "block", Y: "cosine with the image"}
+		for _, trained := range []bool{true, false} {
+			curve, control := plot.Curve{Name: trainedWord(trained)}, plot.Curve{}
+			row.eachBlock(trained, func(block int, levels []record.Level) {
+				cosines := valuesOf(levels, func(l record.Level) *float64 { return new(decoder(l).Cosine) })
+				controls := valuesOf(levels, func(l record.Level) *float64 { return new(decoder(l).Control) })
+				curve.Points = append(curve.Points, plot.At(float64(block), cosines...))
+				point := plot.At(float64(block), controls...)
+				control.Points = append(control.Points, plot.Point{X: point.X, Mean: point.Mean, High: point.Mean})
+			})
+			if len(curve.Points) > 0 {
+				chart.Curves = append(chart.Curves, curve)
+			}
+			if trained && len(control.Points) > 0 {
+				chart.Control = control
+			}
+		}
+		return chart
+	}
+	measured := func(title, y string, value func(record.Level) *float64) plot.Chart {
+		chart := plot.Chart{Title: title, X: "block", Y: y}
+		for _, trained := range []bool{true, false} {
+			curve := plot.Curve{Name: trainedWord(trained)}
+			row.eachBlock(trained, func(block int, levels []record.Level) {
+				if values := valuesOf(levels, value); len(values) > 0 {
+					curve.Points = append(curve.Points, plot.At(float64(block), values...))
+				}
+			})
+			if len(curve.Points) > 0 {
+				chart.Curves = append(chart.Curves, curve)
+			}
+		}
+		return chart
+	}
+	return plot.ChartGrid(2,
+		fidelity("Linear decoder"+of, func(l record.Level) record.Reconstruction { return l.Linear }),
+		fidelity("Rectified decoder"+of, func(l record.Level) record.Reconstruction { return l.Rectified }),
+		measured("Class difference", "share of the decoding", func(l record.Level) *float64 { return l.Difference }),
+		measured("Spread of class biases", "share of the image", func(l record.Level) *float64 { return l.BiasSpread }))
+}
+
+func trainedWord(trained bool) string {
+	if trained {
+		return "trained"
+	}
+	return "untrained"
+}
+
+// valuesOf returns what is measured of some levels, without those of which it was not.
+func valuesOf(levels []record.Level, value func(record.Level) *float64) (values []float64) {
+	for _, level := range levels {
+		if measured := value(level); measured != nil {
+			values = append(values, *measured)
+		}
+	}
+	return values
 }

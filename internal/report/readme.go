@@ -112,14 +112,20 @@ func (p *Results) study(g *page, study experiments.Study) {
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.Traced:
+		fmt.Fprintf(&g.text, "\nMean and range over seeds by epoch; the loss is that of at most %d training images.\n",
+			record.TracedImages)
 		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
 	case curves && study.Name == headline:
 		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })
 	}
 	for _, row := range p.Rows(study) {
-		if t := Decodings(row); len(t.Rows) > 0 {
-			t.Title = fmt.Sprintf("Decodings of %s: means over %s and %d test images", row.Title, seeds(row), row.Records[0].Decodings.Images)
-			g.text.WriteString("\n" + t.Markdown()) // all are in one CSV file
+		if len(decodings(row).Rows) > 0 {
+			fmt.Fprintf(&g.text, "\nDecodings of %s from each block: means over %s and %d test images. "+
+				"Grey: the control, another image's code under this image's switches. "+
+				"[decodings.csv](decodings.csv) has the numbers.\n",
+				escaped(row.Title), seeds(row), row.Records[0].Decodings.Images)
+			g.chart(row.Name+"-decodings", "decodings of "+row.Title+" by block",
+				func() (plot.Figure, error) { return p.drawDecodings(row) })
 		}
 		pictures, err := p.pictures(row)
 		g.err = cmp.Or(g.err, err)
@@ -140,7 +146,7 @@ func (p *Results) lists(g *page) {
 		rows = append(rows, p.Rows(study)...)
 	}
 	g.section("All runs, learning curves and decodings")
-	for _, t := range []Table{p.runsTable(), p.curvesTable(), Decodings(rows...)} {
+	for _, t := range []Table{p.runsTable(), p.curvesTable(), decodings(rows...)} {
 		if len(t.Rows) > 0 {
 			g.csv(t)
 		}

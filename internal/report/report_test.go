@@ -129,8 +129,9 @@ func TestFigures(t *testing.T) {
 	fill(t, results, stepped, func(r *record.Record) bool {
 		return r.Run.Seed == 1 || r.Run.Seed < 4 && r.Run.Experiment != "ssc-ebc67"
 	}, all...)
-	figures := 0
-	for name, content := range write(t, results) {
+	figures, written := 0, write(t, results)
+	page := written[report.File]
+	for name, content := range written {
 		if filepath.Ext(name) != ".svg" {
 			continue
 		}
@@ -146,10 +147,14 @@ func TestFigures(t *testing.T) {
 			require.True(t, x >= 0 && x+float64(style.Width(text[3])) <= width, "%s cuts off %s", name, text[3])
 		}
 		figures++
-		require.Regexp(t, `at quick: width [\d to]+, [\d to]+ epochs, ((1 to )?3 of 5|3) seeds,`, content)
-		require.Regexp(t, "(100 to )?1000 training and 200 test images of", content)
+		require.Regexp(t, ` at quick</text>`, content)
+		for _, title := range regexp.MustCompile(`font-size:13px">([^<]*)`).FindAllStringSubmatch(content, -1) {
+			require.Less(t, len([]rune(title[1])), 80, "titles are short")
+		}
 	}
-	require.Equal(t, 15, figures)
+	require.Equal(t, 19, figures)
+	require.Len(t, regexp.MustCompile(`at quick: width [\d to]+, [\d to]+ epochs, ((1 to )?3 of 5|3) seeds,\s`+
+		`(100 to )?1000 training and 200 test images of`).FindAllString(page, -1), len(all), "each study says its scale")
 }
 
 // A record belongs to a row if its run is planned, whatever its record says of itself. All others are trials.
@@ -242,7 +247,7 @@ func TestHostileRecords(t *testing.T) {
 	for _, command := range []string{"<script", " $x$", " [a](b)", "**b**`", "![b]"} {
 		require.NotContains(t, written[report.File], command)
 	}
-	require.Equal(t, 1, strings.Count(written[report.File], "!["))
+	require.Equal(t, 2, strings.Count(written[report.File], "!["), "the chart of decodings and the picture")
 	for _, row := range cells(t, written["runs.csv"]) {
 		require.Equal(t, "'"+hostile, row["command"])
 		require.Equal(t, "'"+hostile, row["dataset"])
