@@ -15,8 +15,8 @@ func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) 
 			curve.Points = append(curve.Points, plot.Point{X: float64(row), Mean: cell.value, Low: cell.low, High: cell.high})
 		}
 	}
-	dots := plot.Dots{Title: "Differences in test error, with 95 % intervals: " + p.named(study), Zero: true}
-	dots.X = "percentage points (left of 0: fewer errors)"
+	dots := plot.Dots{Title: "Differences in test error: " + p.named(study), Zero: true}
+	dots.X = "points, with 95 % intervals (left of 0: fewer errors)"
 	for i, d := range p.differences(study) {
 		dots.Rows = append(dots.Rows, cmp.Or(d.adds, d.title()))
 		_, both := p.Difference(d.subject.Name, d.base.Name)
