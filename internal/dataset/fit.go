@@ -13,12 +13,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// fit computes the mean and the matrices W and W⁻¹ of the whitening. All is float64: an ε of 0.1 beside eigenvalues of several
-// hundred needs more than products of float32, which a GPU may round to TF32.
+// moments are sums over images after GCN, from which the whitening follows.
+type moments struct {
+	mean *tensors.Tensor // [D]
+	// products is the covariance [D, D], or with centred the Gram matrix [N, N].
+	products *tensors.Tensor
+	// centred are the images without their mean [N, D], if the products are the Gram matrix; else nil.
+	centred *tensors.Tensor
+}
+
+// fit computes the whitening. All is float64: an ε of 0.1 beside eigenvalues of several hundred needs
+// more than products of float32, which a GPU may round to TF32.
 func fit(ctx context.Context, backend compute.Backend, train Images, epsilon float64) (w *Whitening, err error) {
 	err = exceptions.TryCatch[error](func() {
 		products := covariance
-		if train.Len() < train.Size() { // for fewer images than values, N < D, the Gram matrix is the smaller one
+		if train.Len() < train.Size() { // for fewer images than values the Gram matrix is the smaller one
 			products = gram
 		}
 		w = solve(ctx, backend, epsilon, products(ctx, backend, train))
@@ -26,53 +35,90 @@ func fit(ctx context.Context, backend compute.Backend, train Images, epsilon flo
 	return w, err
 }
 
-// solve returns the whitening for a mean and the covariance, or for a mean, the Gram matrix of the centred images X [N, D] and these images. With
-// the eigenvectors u of the covariance and their eigenvalues λ, and a² = ε and b² = λ + ε,
-//
-//	W   = I/a − Σ_u λ g u uᵀ,   g = (1/a − 1/b)/λ = 1/(ab(a + b))
-//	W⁻¹ = a I + Σ_u λ h u uᵀ,   h = (b − a)/λ = 1/(a + b)
-//
-// so directions in which the images do not differ, λ = 0, need no eigenvector. This and what follows panics on errors, which fit catches.
-func solve(ctx context.Context, backend compute.Backend, epsilon float64, of []*tensors.Tensor) *Whitening {
-	vectors, values := eigen(ctx, of[1])
-	inputs := []any{of[0], vectors, values}
-	for _, centred := range of[2:] {
-		inputs = append(inputs, centred)
+// solve returns the whitening of moments. With the eigenvectors u of the covariance and their
+// eigenvalues λ, its matrices are those of [matrices]. This and what follows panics on errors, which
+// fit catches.
+func solve(ctx context.Context, backend compute.Backend, epsilon float64, m moments) *Whitening {
+	vectors, values := eigen(ctx, m.products)
+	inputs := []any{m.mean, vectors, values}
+	if m.centred != nil {
+		inputs = append(inputs, m.centred)
 	}
-	solution := MustExecOnce(backend, func(inputs []*Node) *Node {
+	solution := MustExecOnceN(backend, func(inputs []*Node) []*Node {
 		mean, vectors, values := inputs[0], inputs[1], inputs[2]
-		// factor is the matrix [K, D] whose rows are √λ uᵀ. From the eigenvectors v of the Gram matrix, as u = (N λ)^(-1/2) Xᵀ v, it is
-		// N^(-1/2) vᵀ X.
+		// The factor [K, D] has the rows √λ uᵀ. From the eigenvectors v of the Gram matrix, as
+		// u = (N λ)^(-1/2) Xᵀ v, it is N^(-1/2) vᵀ X.
 		var factor *Node
 		if len(inputs) == 3 {
 			factor = Mul(Transpose(vectors, 0, 1), Sqrt(values))
 		} else {
 			factor = DivScalar(Einsum("nk,nd->kd", vectors, inputs[3]), math.Sqrt(float64(inputs[3].Shape().Dim(0))))
 		}
-		sum := func(scale *Node) *Node { // Σ_u λ scale u uᵀ
-			scaled := Mul(factor, Sqrt(scale))
-			return Einsum("kd,ke->de", scaled, scaled)
-		}
-		identity := func(value float64) *Node {
-			return DiagonalWithValue(Scalar(factor.Graph(), dtypes.Float64, value), factor.Shape().Dim(1))
-		}
-		a, b := math.Sqrt(epsilon), Sqrt(AddScalar(values, epsilon))
-		h := Reciprocal(AddScalar(b, a))
-		g := Div(h, MulScalar(b, a))
-		matrix, inverse := Sub(identity(1/a), sum(g)), Add(identity(a), sum(h))
-		return ConvertDType(Concatenate([]*Node{mean, Reshape(matrix, -1), Reshape(inverse, -1)}, 0), dtypes.Float32)
+		matrix, inverse := matrices(factor, values, epsilon)
+		all := Concatenate([]*Node{mean, Reshape(matrix, -1), Reshape(inverse, -1)}, 0)
+		return []*Node{ConvertDType(all, dtypes.Float32), ConvertDType(factor, dtypes.Float32)}
 	}, inputs...)
-	return &Whitening{of[0].Size(), tensors.MustCopyFlatData[float32](solution)}
+	d := m.mean.Size()
+	variances := tensors.MustCopyFlatData[float64](values)
+	kept := keptDirections(variances, epsilon)
+	w := &Whitening{d: d, values: tensors.MustCopyFlatData[float32](solution[0]),
+		factor: tensors.MustCopyFlatData[float32](solution[1])[:kept*d]}
+	for _, variance := range variances[:kept] {
+		w.variances = append(w.variances, float32(variance))
+	}
+	return w
 }
 
-// covariance returns the mean [D] and the covariance [D, D] of images after GCN. The backend sums them up chunk by chunk.
-func covariance(ctx context.Context, backend compute.Backend, train Images) []*tensors.Tensor {
+// matrices returns W and W⁻¹ from the factor [K, D], whose rows are √λ uᵀ, and the eigenvalues λ
+// [K, 1]. With a² = ε and b² = λ + ε,
+//
+//	W   = I/a − Σ_u λ g u uᵀ,   g = (1/a − 1/b)/λ = 1/(ab(a + b))
+//	W⁻¹ = a I + Σ_u λ h u uᵀ,   h = (b − a)/λ = 1/(a + b)
+//
+// so directions in which the images do not differ, λ = 0, need no eigenvector.
+func matrices(factor, values *Node, epsilon float64) (matrix, inverse *Node) {
+	sum := func(scale *Node) *Node { // Σ_u λ scale u uᵀ
+		scaled := Mul(factor, Sqrt(scale))
+		return Einsum("kd,ke->de", scaled, scaled)
+	}
+	identity := func(value float64) *Node {
+		return DiagonalWithValue(Scalar(factor.Graph(), dtypes.Float64, value), factor.Shape().Dim(1))
+	}
+	a, b := math.Sqrt(epsilon), Sqrt(AddScalar(values, epsilon))
+	h := Reciprocal(AddScalar(b, a))
+	g := Div(h, MulScalar(b, a))
+	return Sub(identity(1/a), sum(g)), Add(identity(a), sum(h))
+}
+
+// carriedError is how far a whitened training image may move, over its length, when directions in
+// which W is nearly a multiple of the identity are left out. Half precision moves it by half as much.
+const carriedError = 1e-3
+
+// keptDirections returns how many of the eigenvalues, the largest first, need their direction: all
+// others together move a whitened training image by less than carriedError of its length.
+func keptDirections(variances []float64, epsilon float64) int {
+	a, whole, left := math.Sqrt(epsilon), 0.0, make([]float64, len(variances)+1)
+	for k := len(variances) - 1; k >= 0; k-- {
+		b := math.Sqrt(variances[k] + epsilon)
+		left[k] = left[k+1] + variances[k]*(1/a-1/b)*(1/a-1/b)
+		whole += variances[k] / (b * b)
+	}
+	kept := 0
+	for left[kept] > carriedError*carriedError*whole {
+		kept++
+	}
+	return kept
+}
+
+// covariance returns the mean and the covariance of images. The backend sums them up chunk by chunk.
+func covariance(ctx context.Context, backend compute.Backend, train Images) moments {
 	exec := MustNewExec(backend, func(sum, products, pixels *Node) (newSum, newProducts *Node) {
 		x := normalizeContrast(pixels)
 		return Add(sum, ReduceSum(x, 0)), Add(products, Einsum("nd,ne->de", x, x))
 	})
 	defer exec.Finalize()
-	sums := []*tensors.Tensor{tensors.FromScalarAndDimensions(0.0, train.Size()), tensors.FromScalarAndDimensions(0.0, train.Size(), train.Size())}
+	d := train.Size()
+	sums := []*tensors.Tensor{tensors.FromScalarAndDimensions(0.0, d), tensors.FromScalarAndDimensions(0.0, d, d)}
 	eachChunk(train, func(pixels *tensors.Tensor) {
 		if ctx.Err() != nil {
 			panic(ctx.Err())
@@ -82,21 +128,23 @@ func covariance(ctx context.Context, backend compute.Backend, train Images) []*t
 		sums[1].MustFinalizeAll()
 		sums = added
 	})
-	return MustExecOnceN(backend, func(sum, products *Node) (mean, covariance *Node) {
+	both := MustExecOnceN(backend, func(sum, products *Node) (mean, covariance *Node) {
 		n := float64(train.Len())
 		mean = DivScalar(sum, n)
 		return mean, Sub(DivScalar(products, n), Einsum("d,e->de", mean, mean))
 	}, sums[0], sums[1])
+	return moments{mean: both[0], products: both[1]}
 }
 
-// gram returns the mean [D] of images after GCN, the Gram matrix X Xᵀ / N, whose eigenvalues are those of the covariance, except for zeros,
-// and X [N, D], the images without their mean.
-func gram(_ context.Context, backend compute.Backend, train Images) []*tensors.Tensor {
-	return MustExecOnceN(backend, func(pixels *Node) (mean, products, centred *Node) {
+// gram returns the mean of images, the Gram matrix X Xᵀ / N, whose eigenvalues are those of the
+// covariance, except for zeros, and X, the images without their mean.
+func gram(_ context.Context, backend compute.Backend, train Images) moments {
+	all := MustExecOnceN(backend, func(pixels *Node) (mean, products, centred *Node) {
 		x := normalizeContrast(pixels)
 		centred = Sub(x, ReduceAndKeep(x, ReduceMean, 0))
 		return ReduceMean(x, 0), DivScalar(Einsum("nd,md->nm", centred, centred), float64(train.Len())), centred
 	}, tensors.FromFlatDataAndDimensions(train.Pixels, train.Len(), train.Size()))
+	return moments{mean: all[0], products: all[1], centred: all[2]}
 }
 
 // eigen returns the eigenvectors of a symmetric matrix [N, N] without negative eigenvalues, as columns [N, N], and the eigenvalues [N, 1].

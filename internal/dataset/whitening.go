@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -9,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -31,7 +31,7 @@ const (
 	// chunk is how many images go through the backend at once.
 	chunk = 2000
 	// whiteningVersion is raised by every change after which the same images give another whitening, or another file.
-	whiteningVersion = 2
+	whiteningVersion = 3
 )
 
 // Whitening is the preprocessing of the paper, fitted on training images by [Fit]: for an image x as a vector of
@@ -44,6 +44,9 @@ const (
 type Whitening struct {
 	d      int
 	values []float32 // μ [D], W and W⁻¹ [D, D], symmetric
+	// factor [K, D] has the rows √λ uᵀ of the directions in which W is not a multiple of the identity,
+	// the largest eigenvalues first, and variances [K] these: what goes with a trained network.
+	factor, variances []float32
 }
 
 // Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, which it logs in a line, so the cache keeps the result, which
@@ -74,24 +77,62 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 	return fmt.Sprintf("%x", hash.Sum(nil))
 }
 
-// save writes a whitening: the SHA-256 of what follows, then the mean and the two matrices in little-endian.
+// save writes a whitening: the SHA-256 of what follows, then the mean, the two matrices, the factor and
+// the variances in little-endian.
 func (w *Whitening) save(file string) error {
-	values, _ := binary.Append(nil, binary.LittleEndian, w.values) // numbers always fit
-	sum := sha256.Sum256(values)
+	numbers := slices.Concat(w.values, w.factor, w.variances)
+	content, _ := binary.Append(nil, binary.LittleEndian, numbers) // numbers always fit
+	sum := sha256.Sum256(content)
 	folder, key := filepath.Split(file)
-	return cmp.Or(os.MkdirAll(folder, 0o755), safefile.RemoveUnfinished(folder, key), safefile.Write(file, append(sum[:], values...)))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	if err := safefile.RemoveUnfinished(folder, key); err != nil {
+		return err
+	}
+	return safefile.Write(file, append(sum[:], content...))
 }
 
 // loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing or damaged.
 func loadWhitening(file string, d int) *Whitening {
-	values := make([]float32, d+2*d*d)
-	size := sha256.Size + 4*len(values)
-	content, err := safefile.Read(file, int64(size))
-	if err != nil || len(content) != size || sha256.Sum256(content[sha256.Size:]) != [sha256.Size]byte(content) {
+	fixed := d + 2*d*d
+	content, err := safefile.Read(file, int64(sha256.Size+4*(fixed+d*(d+1))))
+	if err != nil || len(content) < sha256.Size+4*fixed ||
+		sha256.Sum256(content[sha256.Size:]) != [sha256.Size]byte(content) {
 		return nil
 	}
-	binary.Decode(content[sha256.Size:], binary.LittleEndian, values) // of just that size
-	return &Whitening{d, values}
+	numbers := make([]float32, (len(content)-sha256.Size)/4)
+	binary.Decode(content[sha256.Size:], binary.LittleEndian, numbers) // of just that size
+	kept := (len(numbers) - fixed) / (d + 1)
+	return &Whitening{d: d, values: numbers[:fixed], factor: numbers[fixed : fixed+kept*d], variances: numbers[fixed+kept*d:]}
+}
+
+// Carried is a whitening in the form that goes with a trained network.
+type Carried struct {
+	// Mean μ [D], Factor [K, D] and Variances [K] as in [Whitening].
+	Mean, Factor, Variances []float32
+	// Epsilon of the whitening.
+	Epsilon float64
+}
+
+// Carry returns the whitening, of that ε, in the form that goes with a trained network.
+func (w *Whitening) Carry(epsilon float64) Carried {
+	return Carried{Mean: w.values[:w.d], Factor: w.factor, Variances: w.variances, Epsilon: epsilon}
+}
+
+// Whitening returns the whitening that [Whitening.Carry] was called on, but for the directions that it
+// leaves out.
+func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
+	d, k := len(c.Mean), len(c.Variances)
+	err = exceptions.TryCatch[error](func() {
+		both := MustExecOnce(backend, func(factor, variances *Node) *Node {
+			matrix, inverse := matrices(ConvertDType(factor, dtypes.Float64), ConvertDType(variances, dtypes.Float64), c.Epsilon)
+			return ConvertDType(Concatenate([]*Node{Reshape(matrix, -1), Reshape(inverse, -1)}, 0), dtypes.Float32)
+		}, tensors.FromFlatDataAndDimensions(c.Factor, k, d), tensors.FromFlatDataAndDimensions(c.Variances, k, 1))
+		w = &Whitening{d: d, values: slices.Concat(c.Mean, tensors.MustCopyFlatData[float32](both)),
+			factor: c.Factor, variances: c.Variances}
+	})
+	return w, err
 }
 
 // Apply whitens images, which are of the size of those it was fitted on: float32 [N, H, W, C]. It computes in float64,

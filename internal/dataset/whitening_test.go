@@ -97,6 +97,30 @@ func requireClose(t require.TestingT, want, got mat.Matrix, tolerance float64, m
 	require.LessOrEqual(t, largest, tolerance, message)
 }
 
+// A whitening that goes with a network is that of the training images, but for directions in which it
+// is nearly a multiple of the identity: whitened images hardly move, and the inverse brings them back.
+func TestCarried(t *testing.T) {
+	for name, epsilon := range map[string]float64{"few directions": 3, "most directions": 0.01} {
+		images := cloudImages(300)
+		w, err := fit(t.Context(), testBackend(t), images, epsilon)
+		require.NoError(t, err)
+		carried := w.Carry(epsilon)
+		require.Len(t, carried.Factor, len(carried.Variances)*images.Size())
+		again, err := carried.Whitening(testBackend(t))
+		require.NoError(t, err)
+		var moved, back mat.Dense
+		want, got := applied(t, w, images), applied(t, again, images)
+		moved.Sub(want, got)
+		require.Less(t, mat.Norm(&moved, 2), 1.1*carriedError*mat.Norm(want, 2), name)
+		require.Equal(t, w.values[:w.d], again.values[:w.d])
+		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), w.d))
+		back.Mul(&back, again.square())
+		requireClose(t, got, &back, 1e-3, name)
+	}
+	require.Equal(t, 1, keptDirections([]float64{100, 1e-9, 1e-9}, 3))
+	require.Zero(t, keptDirections([]float64{0, 0}, 3))
+}
+
 func TestContrastNormalization(t *testing.T) {
 	images := cloudImages(20)
 	clear(images.Pixels[:images.Size()]) // the first has no contrast
@@ -189,7 +213,8 @@ func TestWhiteningIsCached(t *testing.T) {
 	require.NoError(t, err)
 
 	// A file that was changed with a valid checksum shows that it is read.
-	other := Whitening{48, append([]float32{42}, fresh.values[1:]...)}
+	other := *fresh
+	other.values = append([]float32{42}, fresh.values[1:]...)
 	require.NoError(t, other.save(file))
 	got, log := fits()
 	require.Equal(t, &other, got)
