@@ -18,16 +18,16 @@ import (
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
-	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
 )
 
 // networkFlags select a recorded run whose trained network is used, where it computes, and where pictures go.
 type networkFlags struct {
-	study.Options
+	pipeline.Options
 	run, out string
 }
 
@@ -44,7 +44,7 @@ func (flags *networkFlags) add(cmd *cobra.Command, out, about string) {
 // find finds the record that --run means, and its folder: of several the one that errs least. Those whose networks are here go first, trials last.
 func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
-	profiles, err := study.Load(flags.Results, "")
+	profiles, err := pipeline.Load(flags.Results, "")
 	if err != nil {
 		return found, "", err
 	}
@@ -119,7 +119,7 @@ func decodeCommand() *cobra.Command {
 			if image < 0 || image >= r.Run.TestImages {
 				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
 			}
-			network, err := study.Open(cmd.Context(), flags.Options, folder, r)
+			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
@@ -166,7 +166,7 @@ func classifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			network, err := study.Open(cmd.Context(), flags.Options, folder, r)
+			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}

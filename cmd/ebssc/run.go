@@ -16,8 +16,8 @@ import (
 
 	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/report"
-	"ebsscgo/internal/study"
 )
 
 func runCommand() *cobra.Command {
@@ -39,7 +39,7 @@ func runCommand() *cobra.Command {
 
 // runStudies is the command that runs some studies.
 func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
-	var o study.Options
+	var o pipeline.Options
 	var only []string
 	cmd := &cobra.Command{
 		Use:   name,
@@ -88,7 +88,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 }
 
 // run trains the experiments that only names, or all, and prints their tables and where all of it stands.
-func run(ctx context.Context, stdout io.Writer, o study.Options, only []string, studies experiments.Suite) (err error) {
+func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []string, studies experiments.Suite) (err error) {
 	o.Out, o.Terminal = stdout, term.IsTerminal(int(os.Stdout.Fd()))
 	for _, name := range only {
 		owner, _, err := ablations.Suite.Experiment(name)
@@ -102,7 +102,7 @@ func run(ctx context.Context, stdout io.Writer, o study.Options, only []string, 
 	if profile, err := experiments.FindProfile(o.Profile); err == nil && len(only) == 0 && len(studies) > 1 {
 		studies = studies.Of(profile)
 	}
-	reports, diverged, err := study.Run(ctx, o, studies)
+	reports, diverged, err := pipeline.Run(ctx, o, studies)
 	for _, folder := range slices.Sorted(maps.Keys(reports)) {
 		p := reports[folder]
 		for _, s := range studies {

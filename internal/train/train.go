@@ -28,7 +28,7 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train trains a run and measures it. It returns the record, without what package study adds (Overrides, Command, Network and Decodings) and
+// Train trains a run and measures it. It returns the record, without what package pipeline adds (Overrides, Command, Network and Decodings) and
 // Save sets (Format, ID, SHA256), and the trained model. A run that was interrupted goes on from its last checkpoint and ends with the same bits. When
 // ctx ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
 func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished record.Record, store *model.Store, err error) {

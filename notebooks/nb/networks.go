@@ -19,10 +19,10 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
-	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
 )
 
@@ -89,7 +89,7 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 			show(Must(plot.Charts(chart)), place)
 		}
 		s := alone(e)
-		r := trained(Data(s.Images), study.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, s)
+		r := trained(Data(s.Images), pipeline.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, s)
 		grow(r.Run, r.Curve)
 		records = append(records, r)
 	}
@@ -108,10 +108,10 @@ func alone(e experiments.Experiment) experiments.Study {
 }
 
 // trained is the record of a study's only run, with one seed, which it trains unless that is done.
-func trained(set *dataset.Set, o study.Options, s experiments.Study) record.Record {
+func trained(set *dataset.Set, o pipeline.Options, s experiments.Study) record.Record {
 	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = own, 1, 1, 1, io.Discard // a chart shows progress
 	run := Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)), set.Dataset(), o.Overrides))[0]
-	reports, diverged, err := study.Run(context.Background(), o, experiments.Suite{s})
+	reports, diverged, err := pipeline.Run(context.Background(), o, experiments.Suite{s})
 	Check(errors.Join(diverged, err))
 	return reports[dataset.Folder(o.Profile, set.Name)].Records[run.ID()]
 }
@@ -122,7 +122,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 	_, e, err := ablations.Suite.Experiment(name)
 	Check(err)
 	s := alone(e)
-	session := Must(study.Start(context.Background(), study.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},
+	session := Must(pipeline.Start(context.Background(), pipeline.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},
 		dataset.FindOrStandIn, s.Images))
 	runner := session.Runners[s.Images]
 	runner.Log = io.Discard
@@ -146,7 +146,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 			}
 		}
 	}
-	r := trained(runner.Set, study.Options{Profile: "smoke"}, s)
+	r := trained(runner.Set, pipeline.Options{Profile: "smoke"}, s)
 	return runner, r, Must(train.LoadNetwork(r, filepath.Join(own, dataset.Folder("smoke", runner.Set.Name))))
 }
 

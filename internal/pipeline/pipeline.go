@@ -1,6 +1,6 @@
-// Package study is the pipeline from declarations to results: plan runs, train them, decode the trained networks, report. The
+// Package pipeline goes from declarations to results: plan runs, train them, decode the trained networks, report. The
 // command line and the notebooks both use it.
-package study
+package pipeline
 
 import (
 	"cmp"
