@@ -9,14 +9,14 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Suite holds all studies in the order in which they run and are reported: the paper's, the ablations with their base rows, and rows of the table with
-// its optimizer, Adam, at the table's scale, each beside the one before it. Do the differences between rows hang on the optimizer?
-var Suite = slices.Concat(experiments.Studies, experiments.Suite{
+// Studies are the ablations with their base rows, and rows of the table with its optimizer, Adam, at the table's scale, each beside the one
+// before it. Do the differences between rows hang on the optimizer?
+var Studies = experiments.Suite{
 	{Name: "ablations", About: "rows of the table with one thing changed", Images: experiments.CIFAR10, Ablation: true,
 		Experiments: slices.Concat(rows("-base"), inSource, ours), Claims: claims},
 	{Name: "optimizer", About: "rows of the table with the paper's optimizer, Adam", Images: experiments.CIFAR10, Ablation: true,
 		Experiments: withAdam()},
-})
+}
 
 // rows are rows of the table, with a suffix to their names and without a base and its step.
 func rows(suffix string) (rows []experiments.Experiment) {

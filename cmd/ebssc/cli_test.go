@@ -210,7 +210,7 @@ func TestCompare(t *testing.T) {
 var rooms = []string{
 	"cmd/ebssc", "notebooks/nb", "internal/pipeline", "internal/bench", "internal/report", "internal/stats", "internal/train", "internal/decode",
 	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/cache", "internal/safefile",
-	"ablations", "experiments", "ebssc", "ebssc/internal/ops",
+	"internal/catalogue", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 
 // Imports run down the house and never up.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/plot"
@@ -52,7 +52,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 	for _, p := range profiles {
 		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
 			r := p.Records[id]
-			s, _, undeclared := ablations.Suite.Experiment(r.Run.Experiment)
+			s, _, undeclared := catalogue.All.Experiment(r.Run.Experiment)
 			switch {
 			case id == flags.run:
 				return r, p.Folder, nil
@@ -77,7 +77,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 	}
 	command := "table"
 	if flags.run != "" {
-		s, _, err := ablations.Suite.Experiment(flags.run)
+		s, _, err := catalogue.All.Experiment(flags.run)
 		if err != nil {
 			return found, "", fmt.Errorf("no run %s is in %s, see ebssc runs; %w", flags.run, flags.Results, err)
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/plot"
@@ -93,7 +93,7 @@ func Open(ctx context.Context, o Options, folder string, r record.Record) (*Netw
 	if err != nil {
 		return nil, err
 	}
-	study, _, err := ablations.Suite.Experiment(r.Run.Experiment)
+	study, _, err := catalogue.All.Experiment(r.Run.Experiment)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (n *Network) Hypotheses(ctx context.Context, name string, original dataset.
 
 // title is a figure's: what it shows, and in a second line of which network.
 func (n *Network) title(format string, values ...any) string {
-	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", ablations.Suite.Title(n.run.Experiment),
+	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", catalogue.All.Title(n.run.Experiment),
 		dataset.Title(n.run.Dataset.Name), n.run.Width(), n.run.TrainImages, n.run.Epochs, n.run.Seed)
 }
 

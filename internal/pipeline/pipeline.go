@@ -25,9 +25,9 @@ import (
 	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sync/errgroup"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
@@ -264,7 +264,7 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
-			Name:  fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), ablations.Suite.Title(run.Experiment), run.Seed),
+			Name:  fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), catalogue.All.Title(run.Experiment), run.Seed),
 			Later: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
 		}
 		if _, ok := recorded[run.ID()]; !ok {

@@ -17,10 +17,10 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache/cachetest"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/device"
@@ -81,7 +81,7 @@ const folder = "smoke-mnist-unknown"
 
 // only returns a study with the named experiments alone.
 func only(t *testing.T, names ...string) experiments.Study {
-	chosen, err := ablations.Suite.Only(names)
+	chosen, err := catalogue.All.Only(names)
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
 	return chosen[0]
@@ -235,7 +235,7 @@ func TestShards(t *testing.T) {
 // The work that is left, without that of recorded runs, is shared by all jobs. With two jobs the longest runs come first.
 func TestTimeLeftOfAllRuns(t *testing.T) {
 	o, _ := smoke(t)
-	unroll, err := ablations.Suite.Study("unroll")
+	unroll, err := catalogue.All.Study("unroll")
 	require.NoError(t, err)
 	const pass, sweep = 81*25*4 + 81*8*32, 2 * 10 * 81 * 8 * 32 // products: up, and of a sweep up and down for ten hypotheses
 	work := func(sweeps float64) float64 { return pass + sweeps*sweep }

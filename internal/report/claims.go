@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
@@ -35,7 +35,7 @@ type Verdict struct {
 // project's. Each kind is corrected for its own number.
 func (p *Profile) Claims(ours bool) (all []Verdict) {
 	declared := 0
-	for _, study := range ablations.Suite.Of(p.Profile) {
+	for _, study := range catalogue.All.Of(p.Profile) {
 		for _, claim := range study.Claims {
 			if claim.Ours == ours {
 				declared++
@@ -149,7 +149,7 @@ func (p *Profile) expectationsTable(verdicts []Verdict) Table {
 	for _, v := range verdicts {
 		for i, e := range v.Expect {
 			t.Rows = append(t.Rows, []Cell{
-				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, ablations.Suite.Title)),
+				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, catalogue.All.Title)),
 				estimated(v.Estimates[i], e.Quantity.Format), count(v.Estimates[i].N), formatted(e.Low, "%g"), formatted(e.High, "%g"),
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
@@ -61,7 +61,7 @@ func Load(results, folder string, profile experiments.Profile) (*Profile, error)
 	if p.Datasets, err = p.datasets(); err != nil {
 		return nil, err
 	}
-	for _, study := range ablations.Suite.Of(profile) {
+	for _, study := range catalogue.All.Of(profile) {
 		p.plan(study, p.Datasets[study.Images])
 	}
 	return p, nil
@@ -70,7 +70,7 @@ func Load(results, folder string, profile experiments.Profile) (*Profile, error)
 // sorted are records in the order of lists: experiments as they are declared, then seeds, then IDs.
 func sorted(records map[string]record.Record) []record.Record {
 	place := map[string]int{}
-	for _, study := range ablations.Suite {
+	for _, study := range catalogue.All {
 		for _, e := range study.Experiments {
 			place[e.Name] = len(place) - 1<<20 // what is not declared comes last
 		}
@@ -89,7 +89,7 @@ func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error)
 		if r.Run.Profile != p.Name {
 			return nil, fmt.Errorf("%q is of profile %q, in a folder of profile %s: move it to its own", path(r), r.Run.Profile, p.Name)
 		}
-		study, _, err := ablations.Suite.Experiment(r.Run.Experiment)
+		study, _, err := catalogue.All.Experiment(r.Run.Experiment)
 		if err != nil {
 			continue // no longer declared
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/plot/vg"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
@@ -198,7 +198,7 @@ func TestMissingSeeds(t *testing.T) {
 	require.Empty(t, p.Table(study(t, "unroll")).Rows)
 	require.NotContains(t, write(t, results)[report.File], "unroll")
 	require.Equal(t, 3, p.Difference(experiments.TestErr, "crelu-lc7", "relu-lc7").N, "seeds that both have")
-	table := &ablations.Suite[0]
+	table := &catalogue.All[0]
 	defer func(rows []experiments.Experiment) { table.Experiments = rows }(table.Experiments)
 	draft := func(h *experiments.Hyper) { h.Batch = 1 << 20 }
 	table.Experiments = append([]experiments.Experiment{{Name: "draft", Architecture: table.Experiments[0], Change: draft}}, table.Experiments...)
@@ -406,7 +406,7 @@ func TestRuns(t *testing.T) {
 // Every profile can be reported from any of its studies alone, trained or not.
 func TestEachStudyAlone(t *testing.T) {
 	for _, p := range experiments.Profiles {
-		for _, s := range ablations.Suite.Of(p) {
+		for _, s := range catalogue.All.Of(p) {
 			results := t.TempDir()
 			runs, err := experiments.Plan(s, p, recordtest.Dataset(s.Images), experiments.Overrides{})
 			require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/janpfeifer/gonb/gonbui"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/pipeline"
@@ -49,7 +49,7 @@ func Data(which experiments.Images) *dataset.Set {
 // Reports returns the verified records of a profile, sorted into what its reports show, and one of its studies. They are of the images that are
 // here, or else of those of the committed results. Where the study has no record, it ends the cell with a line that says how to train it.
 func Reports(profile, name string) (*report.Profile, experiments.Study) {
-	named, s := Must(experiments.FindProfile(profile)), Must(ablations.Suite.Study(name))
+	named, s := Must(experiments.FindProfile(profile)), Must(catalogue.All.Study(name))
 	images := dataset.MNIST32Name // where CIFAR-10 could not be downloaded when the notebooks were started
 	if set := Must(dataset.Local(s.Images, "")); set != nil {
 		images = set.Name
@@ -98,9 +98,9 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 
 // alone is the study of an experiment with no other. One's own experiment is of the table's scale, or of that of the study of digits.
 func alone(e experiments.Experiment) experiments.Study {
-	s, _, err := ablations.Suite.Experiment(e.Name)
+	s, _, err := catalogue.All.Experiment(e.Name)
 	if err != nil {
-		s = Must(ablations.Suite.Study(map[int]string{1: "unroll", 3: "table"}[e.Network(1).Channels]))
+		s = Must(catalogue.All.Study(map[int]string{1: "unroll", 3: "table"}[e.Network(1).Channels]))
 	}
 	e.Decoded = false // cells decode
 	s.Experiments = []experiments.Experiment{e}
@@ -119,7 +119,7 @@ func trained(set *dataset.Set, o pipeline.Options, s experiments.Study) record.R
 // Trained returns the trained network of a declared experiment with its record, and a runner on its images: of the first recorded run whose network
 // is here, at the profile that $EBSSC_PROFILE names, or at the largest that has one. Otherwise it trains a small network at profile smoke, once.
 func Trained(name string) (*train.Runner, record.Record, *model.Store) {
-	_, e, err := ablations.Suite.Experiment(name)
+	_, e, err := catalogue.All.Experiment(name)
 	Check(err)
 	s := alone(e)
 	session := Must(pipeline.Start(context.Background(), pipeline.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},

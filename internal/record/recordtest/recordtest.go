@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/record"
 )
 
@@ -30,7 +30,7 @@ func Dataset(images experiments.Images) experiments.Dataset {
 // New makes a record of an experiment's run at a profile. A quarter of the training images and a third of the test images are wrong. It is not
 // saved yet, and can be changed before.
 func New(t testing.TB, experiment, profile string, seed int, o experiments.Overrides) record.Record {
-	study, _, err := ablations.Suite.Experiment(experiment)
+	study, _, err := catalogue.All.Experiment(experiment)
 	require.NoError(t, err)
 	scale, err := experiments.FindProfile(profile)
 	require.NoError(t, err)
