@@ -36,16 +36,16 @@ type Paper struct {
 	Params string
 }
 
-// Images names the images that a study trains on.
-type Images string
+// DataKind is the kind of images that a study trains on. Several data sets may be of one kind.
+type DataKind string
 
 const (
-	CIFAR10 Images = "CIFAR-10" // of 32×32×3 pixels
-	MNIST   Images = "MNIST"    // of 28×28×1 pixels
+	CIFAR10 DataKind = "CIFAR-10" // of 32×32×3 pixels
+	MNIST   DataKind = "MNIST"    // of 28×28×1 pixels
 )
 
 // Size is the number of rows, columns and channels of an image.
-func (i Images) Size() (height, width, channels int) {
+func (i DataKind) Size() (height, width, channels int) {
 	if i == MNIST {
 		return 28, 28, 1
 	}
@@ -53,7 +53,7 @@ func (i Images) Size() (height, width, channels int) {
 }
 
 // Declared is the official data set of the images: its name and its numbers of images, without a fingerprint.
-func (i Images) Declared() Dataset {
+func (i DataKind) Declared() Dataset {
 	if i == MNIST {
 		return Dataset{Name: "mnist", Train: 60_000, Test: 10_000}
 	}

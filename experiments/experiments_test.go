@@ -41,7 +41,7 @@ func TestDeclarationsFit(t *testing.T) {
 		named("study", study.Name)
 		require.NotEmpty(t, study.About)
 		require.NotEqual(t, "all", study.Name, "`ebssc run all` runs all studies")
-		require.Contains(t, []experiments.Images{experiments.CIFAR10, experiments.MNIST}, study.Images)
+		require.Contains(t, []experiments.DataKind{experiments.CIFAR10, experiments.MNIST}, study.Images)
 		require.NotEmpty(t, study.Experiments)
 		for _, e := range study.Experiments {
 			named("experiment", e.Name)

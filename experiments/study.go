@@ -21,7 +21,7 @@ type Study struct {
 	// Name on the command line, in [Profile.Scales] and of the report's files; About says in a line what the study shows.
 	Name, About string
 	// Images that its networks are trained on.
-	Images Images
+	Images DataKind
 	// Traced experiments are measured after every epoch, on the test images and on the first training images; the report has the curves.
 	Traced bool
 	// Ablation marks a study that the paper does not report. `ebssc run all` leaves it out.

@@ -19,7 +19,7 @@ type SevenBlocks struct {
 	// Sweeps is T.
 	Sweeps int
 	// Images that it reads; CIFAR-10 where empty.
-	Images Images
+	Images DataKind
 }
 
 // Table is the paper's Table 2: its five rows on CIFAR-10, each beside the one above it. Paper has the errors in training and

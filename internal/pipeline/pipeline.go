@@ -113,14 +113,14 @@ type Session struct {
 	Backend compute.Backend
 	Choice  device.Choice
 	// Runners on the images of each kind that the session was started with.
-	Runners map[experiments.Images]*train.Runner
+	Runners map[experiments.DataKind]*train.Runner
 }
 
 // Start finds data sets and starts the backend. What is wrong with a named folder is seen before anything is downloaded: only then it calls find,
 // which is [dataset.Find] or [dataset.FindOrStandIn], for what is not here.
-func Start(ctx context.Context, o Options, find func(context.Context, experiments.Images, string, io.Writer) (*dataset.Set, error),
-	images ...experiments.Images) (s *Session, err error) {
-	sets := map[experiments.Images]*dataset.Set{}
+func Start(ctx context.Context, o Options, find func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error),
+	images ...experiments.DataKind) (s *Session, err error) {
+	sets := map[experiments.DataKind]*dataset.Set{}
 	for _, kind := range images {
 		if sets[kind], err = dataset.Local(kind, o.Data); err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 			return nil, err
 		}
 	}
-	s = &Session{Options: o, Runners: map[experiments.Images]*train.Runner{}}
+	s = &Session{Options: o, Runners: map[experiments.DataKind]*train.Runner{}}
 	if s.Backend, s.Choice, err = device.Open(ctx, o.Backend, o.Devices); err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	if err != nil {
 		return nil, nil, err
 	}
-	var images []experiments.Images
+	var images []experiments.DataKind
 	for _, study := range studies {
 		images = append(images, study.Images)
 		runs, err := experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
@@ -327,7 +327,7 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.Images]*train.Runner{}}
+	own := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.DataKind]*train.Runner{}}
 	own.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
 	for kind, r := range s.Runners {
 		ofJob := *r

@@ -27,7 +27,7 @@ type Profile struct {
 	// Studies of the profile that have a record of a planned run.
 	Studies experiments.Suite
 	// Datasets of the records, of each kind of images.
-	Datasets map[experiments.Images]experiments.Dataset
+	Datasets map[experiments.DataKind]experiments.Dataset
 
 	rows    map[string]Row
 	planned map[string]bool
@@ -82,9 +82,9 @@ func sorted(records map[string]record.Record) []record.Record {
 }
 
 // datasets returns the data set of each kind of images, as records name it.
-func (p *Profile) datasets() (map[experiments.Images]experiments.Dataset, error) {
+func (p *Profile) datasets() (map[experiments.DataKind]experiments.Dataset, error) {
 	path := func(r record.Record) string { return record.Path(filepath.Join(p.Folder, record.Folder), r.ID) }
-	sets, first := map[experiments.Images]experiments.Dataset{}, map[experiments.Images]record.Record{}
+	sets, first := map[experiments.DataKind]experiments.Dataset{}, map[experiments.DataKind]record.Record{}
 	for _, r := range p.sorted {
 		if r.Run.Profile != p.Name {
 			return nil, fmt.Errorf("%q is of profile %q, in a folder of profile %s: move it to its own", path(r), r.Run.Profile, p.Name)

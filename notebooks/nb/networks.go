@@ -42,7 +42,7 @@ func Backend() compute.Backend {
 
 // Data returns the data set of a kind: from the folder that $EBSSC_DATA names, the cache or a download. If CIFAR-10 cannot be
 // had, MNIST padded to its size replaces it.
-func Data(which experiments.Images) *dataset.Set {
+func Data(which experiments.DataKind) *dataset.Set {
 	return Must(dataset.FindOrStandIn(context.Background(), which, "", os.Stdout))
 }
 

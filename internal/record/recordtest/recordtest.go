@@ -19,7 +19,7 @@ import (
 var sha = strings.Repeat("0123456789abcdef", 4)
 
 // Dataset is the data set of made records: 1000 training and 200 test images.
-func Dataset(images experiments.Images) experiments.Dataset {
+func Dataset(images experiments.DataKind) experiments.Dataset {
 	set := experiments.Dataset{Name: "cifar10-jpeg", SHA256: sha, Train: 1000, Test: 200}
 	if images == experiments.MNIST {
 		set.Name = "mnist"
