@@ -67,7 +67,7 @@ func TestDeclarationsFit(t *testing.T) {
 		named("profile", profile.Name)
 		require.NotContains(t, profile.Name, "-", "what follows it in a folder's name is the data set")
 		require.NotEmpty(t, profile.About)
-		require.Len(t, catalogue.All.Of(profile), len(profile.Scales), "%s has scales of studies that are not declared", profile.Name)
+		require.Len(t, catalogue.All.ForProfile(profile), len(profile.Scales), "%s has scales of studies that are not declared", profile.Name)
 	}
 }
 
@@ -101,7 +101,7 @@ func requireMeasured(t *testing.T, claim string, e experiments.Expectation, decl
 func TestEveryPlannedRun(t *testing.T) {
 	ids := map[string]bool{}
 	for _, profile := range experiments.Profiles {
-		for _, study := range catalogue.All.Of(profile) {
+		for _, study := range catalogue.All.ForProfile(profile) {
 			for _, o := range []experiments.Overrides{{}, {HeldOut: 1000}} {
 				runs, err := experiments.Plan(study, profile, study.Images.Declared(), o)
 				require.NoError(t, err, "%s at %s", study.Name, profile.Name)

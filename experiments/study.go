@@ -103,8 +103,8 @@ func (s Suite) Only(names []string) (Suite, error) {
 	return chosen, nil
 }
 
-// Of returns the studies that a profile has.
-func (s Suite) Of(profile Profile) Suite {
+// ForProfile returns the studies that a profile has.
+func (s Suite) ForProfile(profile Profile) Suite {
 	return slices.DeleteFunc(slices.Clone(s), func(study Study) bool { return profile.Scales[study.Name].Seeds == 0 })
 }
 

@@ -33,7 +33,7 @@ func listCommand() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "Profile %s: %s.\n\nSTUDY\tRUNS\tRECORDED\tWIDTH\tIMAGES\tEPOCHS\tABOUT\n", name, profile.About)
-			for _, s := range catalogue.All.Of(profile) {
+			for _, s := range catalogue.All.ForProfile(profile) {
 				runs, err := experiments.Plan(s, profile, s.Images.Declared(), experiments.Overrides{})
 				if err != nil {
 					return err
@@ -54,7 +54,7 @@ func listCommand() *cobra.Command {
 			}
 			known := func(percent float64) string { return strings.TrimPrefix(fmt.Sprintf("%.2f", percent), "0.00") } // 0 stands for none
 			fmt.Fprintln(w, "\nEXPERIMENT\tMODEL\tSTUDY\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
-			for _, s := range catalogue.All.Of(profile) {
+			for _, s := range catalogue.All.ForProfile(profile) {
 				for _, e := range s.Experiments {
 					count, err := e.Network(profile.Scales[s.Name].Width).Count()
 					if err != nil {

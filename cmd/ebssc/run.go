@@ -100,7 +100,7 @@ func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []strin
 		return err
 	}
 	if profile, err := experiments.FindProfile(o.Profile); err == nil && len(only) == 0 && len(studies) > 1 {
-		studies = studies.Of(profile)
+		studies = studies.ForProfile(profile)
 	}
 	reports, diverged, err := pipeline.Run(ctx, o, studies)
 	for _, folder := range slices.Sorted(maps.Keys(reports)) {

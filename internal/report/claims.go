@@ -35,7 +35,7 @@ type Verdict struct {
 // project's. Each kind is corrected for its own number.
 func (p *Profile) Claims(ours bool) (all []Verdict) {
 	declared := 0
-	for _, study := range catalogue.All.Of(p.Profile) {
+	for _, study := range catalogue.All.ForProfile(p.Profile) {
 		for _, claim := range study.Claims {
 			if claim.Ours == ours {
 				declared++

@@ -61,7 +61,7 @@ func Load(results, folder string, profile experiments.Profile) (*Profile, error)
 	if p.Datasets, err = p.datasets(); err != nil {
 		return nil, err
 	}
-	for _, study := range catalogue.All.Of(profile) {
+	for _, study := range catalogue.All.ForProfile(profile) {
 		p.plan(study, p.Datasets[study.Images])
 	}
 	return p, nil

@@ -406,7 +406,7 @@ func TestRuns(t *testing.T) {
 // Every profile can be reported from any of its studies alone, trained or not.
 func TestEachStudyAlone(t *testing.T) {
 	for _, p := range experiments.Profiles {
-		for _, s := range catalogue.All.Of(p) {
+		for _, s := range catalogue.All.ForProfile(p) {
 			results := t.TempDir()
 			runs, err := experiments.Plan(s, p, recordtest.Dataset(s.Images), experiments.Overrides{})
 			require.NoError(t, err)
