@@ -22,7 +22,7 @@ var Studies = experiments.Suite{
 func rows(suffix string) (rows []experiments.Experiment) {
 	for _, row := range experiments.Table {
 		if row.Name == "crelu-lc7" || row.Name == "ssc-lc7" || row.Name == "ssc-ebc67" {
-			row.Name, row.Base, row.Step, row.Decoded = row.Name+suffix, "", "", false
+			row.Name, row.Base, row.Adds, row.Decoded = row.Name+suffix, "", "", false
 			rows = append(rows, row)
 		}
 	}

@@ -14,8 +14,8 @@ type Experiment struct {
 	// changes, those of the experiment; nil for none.
 	Rescale func(*Scale)
 	// Base names the experiment of the same study, or of one declared before it, that this one
-	// changes in one thing. Step says in which, in a few words. Reports show the difference.
-	Base, Step string
+	// changes in one thing. Adds says in which, in a few words. Reports show the difference.
+	Base, Adds string
 	// Decoded experiments have the codes of their trained network decoded from every block (Sec. 4.2).
 	Decoded bool
 	// Paper holds the paper's numbers; empty for your own experiment.

@@ -26,13 +26,13 @@ type SevenBlocks struct {
 // test, and the parameters.
 var Table = []Experiment{
 	{Name: "relu-lc7", Title: "ReLU+LC₇", Architecture: SevenBlocks{Body: ebssc.ReLU}, Paper: Paper{1.20, 11.40, "1.3M"}},
-	{Name: "crelu-lc7", Title: "CReLU+LC₇", Base: "relu-lc7", Step: "both signs",
+	{Name: "crelu-lc7", Title: "CReLU+LC₇", Base: "relu-lc7", Adds: "both signs",
 		Architecture: SevenBlocks{Body: ebssc.CReLU}, Paper: Paper{2.09, 10.17, "2.6M"}},
-	{Name: "crelu-sn-lc7", Title: "CReLU(SN)+LC₇", Base: "crelu-lc7", Step: "unit norm",
+	{Name: "crelu-sn-lc7", Title: "CReLU(SN)+LC₇", Base: "crelu-lc7", Adds: "unit norm",
 		Architecture: SevenBlocks{Body: ebssc.CReLUSN}, Paper: Paper{0.99, 9.74, "2.6M"}},
-	{Name: "ssc-lc7", Title: "SSC+LC₇", Base: "crelu-sn-lc7", Step: "learned threshold",
+	{Name: "ssc-lc7", Title: "SSC+LC₇", Base: "crelu-sn-lc7", Adds: "learned threshold",
 		Architecture: SevenBlocks{Body: ebssc.SSC}, Paper: Paper{0.99, 9.77, "2.6M"}},
-	{Name: "ssc-ebc67", Title: "SSC+EBC₆₋₇", Base: "ssc-lc7", Step: "energy-based classifier", Decoded: true,
+	{Name: "ssc-ebc67", Title: "SSC+EBC₆₋₇", Base: "ssc-lc7", Adds: "energy-based classifier", Decoded: true,
 		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Paper: Paper{0.21, 9.23, "3.2M"}},
 }
 

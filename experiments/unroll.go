@@ -101,7 +101,7 @@ func budgeted() (all []Experiment) {
 				Rescale:      func(s *Scale) { s.Epochs = length.times(s.Epochs) },
 			}
 			if sweeps > 0 {
-				e.Base, e.Step = all[len(all)-1].Name, "first sweep, "+length.name+" training"
+				e.Base, e.Adds = all[len(all)-1].Name, "first sweep, "+length.name+" training"
 			}
 			all = append(all, e)
 		}

@@ -24,7 +24,7 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
 		if base, ok := p.rows[e.Base]; ok {
-			steps = append(steps, compared{e.Step, row, base})
+			steps = append(steps, compared{e.Adds, row, base})
 		}
 		if row.Paper.TestErr != 0 {
 			ofPaper = append(ofPaper, row)
