@@ -150,7 +150,7 @@ func derivative(t *testing.T, v *model.Variable, direction []float64, f func() f
 
 // With equal thresholds for all classes, EBC's code is SSC's for each of them, and so is its energy.
 func TestEqualClassThresholdsGiveSSC(t *testing.T) {
-	row := experiments.SevenBlocks{Body: ebssc.SSC, EBC: 6}
+	row := experiments.SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}
 	ebc, ssc := tiny(row, 3), tiny(experiments.SevenBlocks{Body: ebssc.SSC}, 3)
 	h := hyper(func(h *ebssc.Hyper) { h.ClassSpread, h.Beta = 0, 0.02 })
 	results := func(network ebssc.Network) []*tensors.Tensor {

@@ -11,12 +11,12 @@ var Fit = []Experiment{
 		Architecture: SevenBlocks{Body: ebssc.SSC}, Rescale: wideAndShort},
 	{Name: "ssc-ebc67-wide", Title: "SSC+EBC₆₋₇, wide, short",
 		Base: "ssc-lc7-wide", Adds: "classifier, wide, short training",
-		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Rescale: wideAndShort},
+		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}, Rescale: wideAndShort},
 	{Name: "ssc-lc7-few", Title: "SSC+LC₇, few images, long",
 		Architecture: SevenBlocks{Body: ebssc.SSC}, Rescale: fewAndLong},
 	{Name: "ssc-ebc67-few", Title: "SSC+EBC₆₋₇, few images, long",
 		Base: "ssc-lc7-few", Adds: "classifier, few images, long training",
-		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Rescale: fewAndLong},
+		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}, Rescale: fewAndLong},
 	{Name: "ssc-lc7-parameters", Title: "SSC+LC₇, as many parameters as SSC+EBC₆₋₇",
 		Base: "ssc-ebc67", Adds: "linear classifier, equal parameters",
 		Architecture: SevenBlocks{Body: ebssc.SSC},
@@ -26,7 +26,7 @@ var Fit = []Experiment{
 		Change:       func(h *Hyper) { h.ClassifierScale = 3 }}, // until the trials choose
 	{Name: "ssc-ebc67-tuned", Title: "SSC+EBC₆₋₇, tuned",
 		Base: "ssc-lc7-tuned", Adds: "classifier, both tuned",
-		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6},
+		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6},
 		Change:       func(h *Hyper) { h.ClassStep, h.EnergyScale = 10, 100 }}, // likewise
 }
 
