@@ -46,9 +46,14 @@ type Run struct {
 	Epochs int
 	// Seed of all random numbers, see [Run.Stream].
 	Seed int
-	// Traced as in Study, Decoded as in Experiment.
-	Traced, Decoded bool
+	// EvalEachEpoch as in Study, Decoded as in Experiment.
+	EvalEachEpoch bool `json:"Traced"`
+	Decoded       bool
 }
+
+// TracedImages is how many training images a run is measured on after each epoch, at most: the
+// first ones.
+const TracedImages = 10_000
 
 // Dataset identifies a data set.
 type Dataset struct {
@@ -130,7 +135,7 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 			Version: Version, Experiment: e.Name, Profile: profile.Name, Network: e.Network(own.Width),
 			Dataset: set, TrainImages: own.TrainImages,
 			HeldOut: o.HeldOut, TestImages: cmp.Or(o.HeldOut, min(cmp.Or(scale.TestImages, set.Test), set.Test)),
-			Epochs: own.Epochs, Traced: study.Traced, Decoded: e.Decoded && o.HeldOut == 0,
+			Epochs: own.Epochs, EvalEachEpoch: study.EvalEachEpoch, Decoded: e.Decoded && o.HeldOut == 0,
 		}
 		if run.Hyper, err = Recipe.Changed(scale.Change, e.Change).Set(o.Set); err != nil {
 			return nil, err

@@ -155,7 +155,7 @@ func (r Record) curveError() error {
 		return fmt.Errorf("its number of epochs: %w", err)
 	}
 	for i, epoch := range r.Curve {
-		err := errors.Join(equal(epoch.Epoch, i+1), equal(epoch.Step, (i+1)*r.Run.StepsPerEpoch()), equal(epoch.Trace != nil, r.Run.Traced),
+		err := errors.Join(equal(epoch.Epoch, i+1), equal(epoch.Step, (i+1)*r.Run.StepsPerEpoch()), equal(epoch.Trace != nil, r.Run.EvalEachEpoch),
 			within(0, math.MaxFloat32, &epoch.BatchLoss), within(0, 100, &epoch.BatchErr), within(0, 1e9, &epoch.Seconds))
 		if t := epoch.Trace; t != nil {
 			err = errors.Join(err, within(0, math.MaxFloat32, &t.TrainLoss), within(0, 100, &t.TrainErr, &t.TestErr))

@@ -92,16 +92,14 @@ type Epoch struct {
 	BatchLoss, BatchErr float64
 	// Seconds that the epoch took, with its trace.
 	Seconds float64
-	// Trace is the measurement after the epoch; nil if the run is not traced.
+	// Trace is the measurement after the epoch; nil if the run has none.
 	Trace *Trace `json:",omitempty"`
 }
 
-// TracedImages is how many training images a traced run is measured on after each epoch, at most: the first ones.
-const TracedImages = 10_000
-
 // Trace is a measurement after an epoch, without augmentation and dropout.
 type Trace struct {
-	// TrainLoss in nats, without the penalty, and TrainErr in percent on the first [TracedImages]; TestErr in percent on the test images.
+	// TrainLoss in nats, without the penalty, and TrainErr in percent on the first
+	// [experiments.TracedImages]; TestErr in percent on the test images.
 	TrainLoss, TrainErr, TestErr float64
 }
 

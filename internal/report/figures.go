@@ -33,7 +33,7 @@ func (p *Profile) DrawCurves(study experiments.Study) (plot.Figure, error) {
 }
 
 func (p *Profile) drawSweeps(study experiments.Study) (plot.Figure, error) {
-	title := fmt.Sprintf("Loss of at most %d training images", record.TracedImages)
+	title := fmt.Sprintf("Loss of at most %d training images", experiments.TracedImages)
 	loss := p.chart(study, title, "log-loss (nats)", func(e record.Epoch) float64 { return max(e.Trace.TrainLoss, 1e-6) })
 	loss.Log = true // it has no 0
 	return plot.Charts(loss, p.chart(study, "Test error", "error (%)", func(e record.Epoch) float64 { return e.Trace.TestErr }))

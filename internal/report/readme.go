@@ -111,7 +111,7 @@ func (p *Profile) study(g *page, study experiments.Study) {
 		p.differences(g, study)
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
-	case curves && study.Traced:
+	case curves && study.EvalEachEpoch:
 		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
 	case curves && study.Name == headline:
 		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })

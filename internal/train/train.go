@@ -221,8 +221,8 @@ func (s *trainingRun) diverged(what string) error {
 // endEpoch adds the epoch to the curve and saves a checkpoint.
 func (s *trainingRun) endEpoch() error {
 	point := s.point()
-	if s.run.Traced {
-		train, test, err := s.evaluateBoth(record.TracedImages)
+	if s.run.EvalEachEpoch {
+		train, test, err := s.evaluateBoth(experiments.TracedImages)
 		if err != nil && s.ctx.Err() != nil {
 			return cmp.Or(s.save(), err)
 		}

@@ -71,7 +71,7 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 	r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
 	for epoch := 1; epoch <= run.Epochs; epoch++ {
 		point := record.Epoch{Epoch: epoch, Step: epoch * run.StepsPerEpoch(), BatchLoss: 2 / float64(epoch), BatchErr: 80 / float64(epoch), Seconds: 3}
-		if run.Traced {
+		if run.EvalEachEpoch {
 			point.Trace = &record.Trace{TrainLoss: 1 / float64(epoch), TrainErr: 40 / float64(epoch), TestErr: r.TestErr}
 		}
 		r.Curve = append(r.Curve, point)
