@@ -68,9 +68,9 @@ type Origin struct {
 	GPU string `json:",omitempty"`
 }
 
-// Then is the origin of a run that a program and a computer began and others went on with: both names where they differ, and the cores of
-// the latter.
-func (o Origin) Then(next Origin) Origin {
+// ResumedOn returns the origin of a run that began on o and was resumed on next. Fields that differ
+// read "first then second"; Cores and Devices are next's.
+func (o Origin) ResumedOn(next Origin) Origin {
 	both := func(first, second string) string {
 		if slices.Contains(strings.Split(cmp.Or(first, "none"), " then "), cmp.Or(second, "none")) {
 			return first

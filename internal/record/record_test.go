@@ -141,12 +141,12 @@ func TestNoRegularFile(t *testing.T) {
 // A run that went on elsewhere names each place once, also one without such a thing.
 func TestThen(t *testing.T) {
 	gpu, cpu := record.Origin{GPU: "X"}, record.Origin{}
-	require.Equal(t, cpu, cpu.Then(cpu))
-	require.Equal(t, "X then none", gpu.Then(cpu).Then(cpu).GPU)
-	require.Equal(t, "none then X", cpu.Then(gpu).Then(cpu).Then(gpu).GPU)
+	require.Equal(t, cpu, cpu.ResumedOn(cpu))
+	require.Equal(t, "X then none", gpu.ResumedOn(cpu).ResumedOn(cpu).GPU)
+	require.Equal(t, "none then X", cpu.ResumedOn(gpu).ResumedOn(cpu).ResumedOn(gpu).GPU)
 	all := record.Origin{Commit: "a", Go: "b", GoMLX: "c", Backend: "d", Plugin: "e", System: "f", CPU: "g", GPU: "h", Cores: 2}
 	require.Equal(t, record.Origin{Commit: "none then a", Go: "none then b", GoMLX: "none then c", Backend: "none then d", Plugin: "none then e",
-		System: "none then f", CPU: "none then g", GPU: "none then h", Cores: 2}, cpu.Then(all))
+		System: "none then f", CPU: "none then g", GPU: "none then h", Cores: 2}, cpu.ResumedOn(all))
 }
 
 // What cannot be a result is not saved, and leaves no file.

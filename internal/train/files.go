@@ -146,7 +146,7 @@ func (s *trainingRun) load(path string) error {
 	case p.Steps < 0 || p.Steps > steps || len(p.Curve) > s.run.Epochs || len(p.Curve)*steps+p.Steps != taken:
 		return fmt.Errorf("it says %d epochs and %d steps, and its variables have taken %d steps", len(p.Curve), p.Steps, taken)
 	}
-	p.Origin = p.Origin.Then(s.Origin)
+	p.Origin = p.Origin.ResumedOn(s.Origin)
 	s.store, s.progress = store, p
 	return nil
 }
