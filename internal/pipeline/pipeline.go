@@ -264,8 +264,8 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
-			Name:  fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), catalogue.All.Title(run.Experiment), run.Seed),
-			Later: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
+			Name:          fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), catalogue.All.Title(run.Experiment), run.Seed),
+			RemainingWork: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
 		}
 		if _, ok := recorded[run.ID()]; !ok {
 			left -= work(run.Run)

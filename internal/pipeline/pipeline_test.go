@@ -263,7 +263,7 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 		for _, run := range runs {
 			order += fmt.Sprint(run.Network.Sweeps)
 			if want, ok := c.later[run.Network.Sweeps]; ok {
-				require.InDelta(t, want, places[run.ID()].Later, 1e-9, "%d jobs, T = %d", c.jobs, run.Network.Sweeps)
+				require.InDelta(t, want, places[run.ID()].RemainingWork, 1e-9, "%d jobs, T = %d", c.jobs, run.Network.Sweeps)
 			}
 		}
 		require.Equal(t, c.order, order)

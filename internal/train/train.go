@@ -263,7 +263,7 @@ func (s *trainingRun) pace(loop *train.Loop, step int) string {
 	one, steps := loop.MedianTrainStepDuration(), s.run.Epochs*s.run.StepsPerEpoch()
 	own := one * time.Duration(steps-step)
 	text := fmt.Sprintf("%.0f images/s, time left %s", float64(s.run.Hyper.Batch)/one.Seconds(), own.Round(time.Second))
-	if later := s.runner.Places[s.ID].Later; later > 0 {
+	if later := s.runner.Places[s.ID].RemainingWork; later > 0 {
 		all := own + time.Duration(later*float64(steps)*float64(one))
 		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
 	}
