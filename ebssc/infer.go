@@ -125,12 +125,12 @@ func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 	switch l.block.Coding.Thresholds {
 	case Beta:
 		beta := variable(scope, "thresholds", dtype, nil, uniform(h.Beta, 0))
-		registerUpdate(scope, beta, g, l.input.rms*h.BetaStep, true)
+		registerUpdate(scope, beta, g, l.input.rms*h.BetaLRScale, true)
 		l.thresholds = beta.NodeValue(g)
 	case ClassSpecific:
 		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
 		thresholds := variable(scope, "thresholds", dtype, append([]int{classes}, spatial...), uniform(h.Beta, h.ClassSpread))
-		registerUpdate(scope, thresholds, g, l.input.rms*h.ClassStep, true)
+		registerUpdate(scope, thresholds, g, l.input.rms*h.ClassLRScale, true)
 		l.thresholds = InsertAxes(thresholds.NodeValue(g), 0)
 	}
 }

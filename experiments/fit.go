@@ -27,7 +27,7 @@ var Fit = []Experiment{
 	{Name: "ssc-ebc67-tuned", Title: "SSC+EBC₆₋₇, tuned",
 		Base: "ssc-lc7-tuned", Adds: "classifier, both tuned",
 		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6},
-		Change:       func(h *Hyper) { h.ClassStep, h.EnergyScale = 10, 100 }}, // likewise
+		Change:       func(h *Hyper) { h.ClassLRScale, h.EnergyScale = 10, 100 }}, // likewise
 }
 
 // wideAndShort is six times the width in a quarter of the epochs: at profile quick the paper's

@@ -44,7 +44,7 @@ func digits(h *Hyper) { h.Flip, h.Crop, h.Preprocessing = 0, 0, Raw }
 // says of CIFAR-10 alone.
 func oneSetting(h *Hyper) {
 	digits(h)
-	h.Optimizer, h.LearningRate, h.WarmUp, h.ClassStep, h.EnergyScale, h.Alpha = Adam, 0.1, 0, 1, 1, 0
+	h.Optimizer, h.LearningRate, h.WarmUp, h.ClassLRScale, h.EnergyScale, h.Alpha = Adam, 0.1, 0, 1, 1, 0
 }
 
 // chosen are hyperparameters that were chosen for each number of sweeps on held-out images, before Version 4: the best point of one grid (learning
