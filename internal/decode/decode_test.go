@@ -220,7 +220,7 @@ func TestMeasureOfAFaithfulBlock(t *testing.T) {
 	require.Nil(t, measured[2].InkShare)
 	text, err := json.Marshal(measured)
 	require.NoError(t, err)
-	var read []record.Level
+	var read []record.BlockMeasures
 	require.NoError(t, json.Unmarshal(text, &read))
 	require.Equal(t, measured, read)
 }
@@ -238,7 +238,7 @@ func TestSetVariables(t *testing.T) {
 	after, err := m.Measure(t.Context(), images)
 	require.NoError(t, err)
 	require.Greater(t, before[0].Linear.Cosine, 0.5)
-	require.Equal(t, record.Reconstruction{}, after[0].Linear)
+	require.Equal(t, record.Similarity{}, after[0].Linear)
 	require.Zero(t, *after[0].Difference)
 }
 

@@ -281,7 +281,7 @@ func TestDecodings(t *testing.T) {
 	results := reports[folder].Folder
 	for _, r := range reports[folder].Records {
 		require.Equal(t, 25, r.Decodings.Images)
-		for _, levels := range [][]record.Level{r.Decodings.Trained, r.Decodings.Untrained} {
+		for _, levels := range [][]record.BlockMeasures{r.Decodings.Trained, r.Decodings.Untrained} {
 			require.Len(t, levels, 2)
 			for _, level := range levels {
 				require.Greater(t, level.Linear.Cosine, level.Linear.Control)

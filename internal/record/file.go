@@ -171,14 +171,14 @@ func (r Record) decodingsError() error {
 	if err := equal(r.Decodings != nil, r.Run.Decoded); err != nil || r.Decodings == nil {
 		return err
 	}
-	for _, levels := range [][]Level{r.Decodings.Trained, r.Decodings.Untrained} {
+	for _, levels := range [][]BlockMeasures{r.Decodings.Trained, r.Decodings.Untrained} {
 		blocks := r.Run.Network.Blocks()
 		if err := equal(len(levels), len(blocks)); err != nil {
 			return fmt.Errorf("its number of blocks: %w", err)
 		}
 		for i, l := range levels {
 			err := errors.Join(equal(l.Block, blocks[i].Name), within(0, 1, l.Difference, l.InkShare, l.InkArea, l.BiasSpread))
-			for _, d := range []Reconstruction{l.Linear, l.Rectified} {
+			for _, d := range []Similarity{l.Linear, l.Rectified} {
 				err = errors.Join(err, within(-1, 1, &d.Cosine, d.ImageCosine, d.ImageControl), within(-1, 0.999999, &d.Control))
 			}
 			if err != nil {

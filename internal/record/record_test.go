@@ -191,7 +191,7 @@ func TestSaveRefuses(t *testing.T) {
 // A quantity of a term is that of the run, of a block, or of a block before training; what was not measured is none.
 func TestValue(t *testing.T) {
 	r := made(t, "ssc-ebc17")
-	r.Decodings.Trained[2].Linear = record.Reconstruction{Cosine: 0.8, Control: 0.6}
+	r.Decodings.Trained[2].Linear = record.Similarity{Cosine: 0.8, Control: 0.6}
 	r.Decodings.Trained[3].BiasSpread = nil
 	value := func(quantity experiments.Quantity, block string, untrained bool) *float64 {
 		return r.Value(quantity, experiments.Term{Block: block, Untrained: untrained})

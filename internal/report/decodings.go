@@ -15,22 +15,22 @@ import (
 // measured.
 var measures = []struct {
 	title, name string
-	of          func(record.Level) *float64
+	of          func(record.BlockMeasures) *float64
 }{
-	{"linear: cosine", "linear_cosine", func(l record.Level) *float64 { return &l.Linear.Cosine }},
-	{"control", "linear_control", func(l record.Level) *float64 { return &l.Linear.Control }},
-	{"fidelity", "linear_fidelity", func(l record.Level) *float64 { return new(l.Linear.Fidelity()) }},
-	{"image: cosine", "linear_image_cosine", func(l record.Level) *float64 { return l.Linear.ImageCosine }},
-	{"control", "linear_image_control", func(l record.Level) *float64 { return l.Linear.ImageControl }},
-	{"rectified: cosine", "rectified_cosine", func(l record.Level) *float64 { return &l.Rectified.Cosine }},
-	{"control", "rectified_control", func(l record.Level) *float64 { return &l.Rectified.Control }},
-	{"fidelity", "rectified_fidelity", func(l record.Level) *float64 { return new(l.Rectified.Fidelity()) }},
-	{"image: cosine", "rectified_image_cosine", func(l record.Level) *float64 { return l.Rectified.ImageCosine }},
-	{"control", "rectified_image_control", func(l record.Level) *float64 { return l.Rectified.ImageControl }},
-	{"class difference", "difference", func(l record.Level) *float64 { return l.Difference }},
-	{"on the ink", "ink_share", func(l record.Level) *float64 { return l.InkShare }},
-	{"ink", "ink_area", func(l record.Level) *float64 { return l.InkArea }},
-	{"spread of biases", "bias_spread", func(l record.Level) *float64 { return l.BiasSpread }},
+	{"linear: cosine", "linear_cosine", func(l record.BlockMeasures) *float64 { return &l.Linear.Cosine }},
+	{"control", "linear_control", func(l record.BlockMeasures) *float64 { return &l.Linear.Control }},
+	{"fidelity", "linear_fidelity", func(l record.BlockMeasures) *float64 { return new(l.Linear.Fidelity()) }},
+	{"image: cosine", "linear_image_cosine", func(l record.BlockMeasures) *float64 { return l.Linear.ImageCosine }},
+	{"control", "linear_image_control", func(l record.BlockMeasures) *float64 { return l.Linear.ImageControl }},
+	{"rectified: cosine", "rectified_cosine", func(l record.BlockMeasures) *float64 { return &l.Rectified.Cosine }},
+	{"control", "rectified_control", func(l record.BlockMeasures) *float64 { return &l.Rectified.Control }},
+	{"fidelity", "rectified_fidelity", func(l record.BlockMeasures) *float64 { return new(l.Rectified.Fidelity()) }},
+	{"image: cosine", "rectified_image_cosine", func(l record.BlockMeasures) *float64 { return l.Rectified.ImageCosine }},
+	{"control", "rectified_image_control", func(l record.BlockMeasures) *float64 { return l.Rectified.ImageControl }},
+	{"class difference", "difference", func(l record.BlockMeasures) *float64 { return l.Difference }},
+	{"on the ink", "ink_share", func(l record.BlockMeasures) *float64 { return l.InkShare }},
+	{"ink", "ink_area", func(l record.BlockMeasures) *float64 { return l.InkArea }},
+	{"spread of biases", "bias_spread", func(l record.BlockMeasures) *float64 { return l.BiasSpread }},
 }
 
 // Decodings are the measurements on the decodings of rows, block by block, as trained and before training: means over seeds. A run without epochs
@@ -52,7 +52,7 @@ func (r Row) levels(trained bool) (lines [][]Cell) {
 	if len(r.Records) == 0 || !r.Decoded || trained && r.Records[0].Run.Epochs == 0 {
 		return nil
 	}
-	levels := func(seed record.Record) []record.Level {
+	levels := func(seed record.Record) []record.BlockMeasures {
 		if trained {
 			return seed.Decodings.Trained
 		}

@@ -195,7 +195,7 @@ const maxNetworkSize = 1 << 30
 func NetworkFile(folder, id string) string { return filepath.Join(folder, Networks, id+".npz") }
 
 // EncodeNetwork returns the file of the trained network in a store, and its checksums. The same network always gives the same bytes.
-func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.Network, err error) {
+func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.NetworkSums, err error) {
 	variables := run.Network.Variables(store)
 	if file, err = writeArrays(variables, runName, run); err != nil {
 		return nil, sums, err
@@ -204,7 +204,7 @@ func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums r
 		variables[name] = converted(value, float16.FromFloat32)
 	}
 	half, err := writeArrays(variables, runName, run)
-	return file, record.Network{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
+	return file, record.NetworkSums{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
 }
 
 func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) *tensors.Tensor {

@@ -66,7 +66,7 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 		Seconds: 12, Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Predictions: string(predictions), Labels: string(labels),
 		Origin: record.Origin{Commit: "0123456789abcdef", Go: "go1.26", GoMLX: "v0.28.3", Backend: "xla-cpu", Plugin: "made", Devices: 1,
 			System: "linux/amd64", CPU: "made 8480+", Cores: 2},
-		Network: record.Network{SHA256: sha, HalfSHA256: sha},
+		Network: record.NetworkSums{SHA256: sha, HalfSHA256: sha},
 	}
 	r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
 	for epoch := 1; epoch <= run.Epochs; epoch++ {
@@ -83,13 +83,13 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 }
 
 // levels are made measurements of a network's blocks. Cosines fall from a block to the next; differences between hypotheses grow.
-func levels(run experiments.Run, cosine float64) (all []record.Level) {
+func levels(run experiments.Run, cosine float64) (all []record.BlockMeasures) {
 	for i, block := range run.Network.Blocks() {
 		depth := 0.05 * float64(i)
-		all = append(all, record.Level{
+		all = append(all, record.BlockMeasures{
 			Block:      block.Name,
-			Linear:     record.Reconstruction{Cosine: cosine - depth, Control: 0.1},
-			Rectified:  record.Reconstruction{Cosine: cosine - depth/2, Control: 0.3, ImageCosine: new(cosine), ImageControl: new(0.2)},
+			Linear:     record.Similarity{Cosine: cosine - depth, Control: 0.1},
+			Rectified:  record.Similarity{Cosine: cosine - depth/2, Control: 0.3, ImageCosine: new(cosine), ImageControl: new(0.2)},
 			Difference: new(0.01 * float64(i+1)), BiasSpread: new(0.8 - depth),
 		})
 	}
