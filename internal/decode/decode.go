@@ -39,8 +39,8 @@ type Model struct {
 	outputs []string
 }
 
-// Level holds the codes of one block decoded to signed pictures of H·W·C values, in the units of preprocessed images with an arbitrary norm.
-type Level struct {
+// BlockPictures holds the codes of one block decoded to signed pictures of H·W·C values, in the units of preprocessed images with an arbitrary norm.
+type BlockPictures struct {
 	// Block is the block's name.
 	Block string
 	// Linear and Rectified have a picture for each image: codes with zero thresholds in all blocks, which do not depend on a hypothesis, decoded by
@@ -55,12 +55,12 @@ type Level struct {
 
 // Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first. If ctx ends, Decode returns its cause.
 // For each level, decoding an image takes about Y times as long as its class scores.
-func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, error) {
+func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]BlockPictures, error) {
 	all, err := m.run(ctx, images, true)
 	if err != nil {
 		return nil, err
 	}
-	var levels []Level
+	var levels []BlockPictures
 	for _, layer := range m.Network.Blocks() {
 		byHypothesis := func(name string) (pictures [][][]float64) {
 			for _, image := range all[layer.Name+" "+name] {
@@ -68,7 +68,7 @@ func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, er
 			}
 			return pictures
 		}
-		levels = append(levels, Level{Block: layer.Name, Linear: all[layer.Name+" "+linear], Rectified: all[layer.Name+" "+rectified],
+		levels = append(levels, BlockPictures{Block: layer.Name, Linear: all[layer.Name+" "+linear], Rectified: all[layer.Name+" "+rectified],
 			Features: byHypothesis(features), Biases: byHypothesis(biases)})
 	}
 	return levels, nil

@@ -55,8 +55,8 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 // Reconstructions draws the paper's Fig. 4 for an image [1, H, W, C] as it is and as the network sees it: below these a row for each level with the
 // reconstructions by both decoders, each at its own contrast, and the decoded class biases, each less the mean over the hypotheses. These share one
 // scale in a level; grey is 0.
-func Reconstructions(title string, classes []string, original, input *tensors.Tensor, levels []Level) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), original, input, levels, func(l Level) ([][]float64, [][][]float64) {
+func Reconstructions(title string, classes []string, original, input *tensors.Tensor, levels []BlockPictures) plot.Figure {
+	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), original, input, levels, func(l BlockPictures) ([][]float64, [][][]float64) {
 		return [][]float64{l.Linear[0], l.Rectified[0]}, l.Biases
 	})
 }
@@ -64,8 +64,8 @@ func Reconstructions(title string, classes []string, original, input *tensors.Te
 // Hypotheses draws an image [1, H, W, C], as it is and as the network sees it, decoded under each class hypothesis: a row for each level, with the
 // mean of the decoded features over the hypotheses, and their differences from it. These share one scale in a level; grey is 0. A code that does not
 // depend on the hypothesis has no differences.
-func Hypotheses(title string, classes []string, original, input *tensors.Tensor, levels []Level) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{"mean"}, classes), original, input, levels, func(l Level) ([][]float64, [][][]float64) {
+func Hypotheses(title string, classes []string, original, input *tensors.Tensor, levels []BlockPictures) plot.Figure {
+	return drawLevels(title, slices.Concat([]string{"mean"}, classes), original, input, levels, func(l BlockPictures) ([][]float64, [][][]float64) {
 		_, mean := deviations(l.Features[0])
 		return [][]float64{mean}, l.Features
 	})
@@ -73,8 +73,8 @@ func Hypotheses(title string, classes []string, original, input *tensors.Tensor,
 
 // drawLevels draws an image, and below it a row for each level, with captions over the columns: pictures at a contrast of their own, and then those
 // of the hypotheses less their mean, at one contrast of all.
-func drawLevels(title string, captions []string, original, input *tensors.Tensor, levels []Level,
-	picturesOf func(Level) (alone [][]float64, byHypothesis [][][]float64)) plot.Figure {
+func drawLevels(title string, captions []string, original, input *tensors.Tensor, levels []BlockPictures,
+	picturesOf func(BlockPictures) (alone [][]float64, byHypothesis [][][]float64)) plot.Figure {
 	dims, seen := input.Shape().Dimensions[1:], plot.Values(input)
 	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0])}
 	first, names := []plot.Tile{Photo("", original)}, []string{"original"}
@@ -101,7 +101,7 @@ func drawLevels(title string, captions []string, original, input *tensors.Tensor
 // Residuals draws one panel of the paper's Fig. 5: images as they are [N, H, W, 1] in the rows, hypotheses in the columns, and in each cell the
 // residual of the decoded features from their mean over hypotheses, divided by the root mean square of that mean. The image's own class has a frame.
 // All cells share one scale, which clips the largest half percent.
-func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint8, level Level) plot.Figure {
+func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint8, level BlockPictures) plot.Figure {
 	dims := originals.Shape().Dimensions[1:]
 	var residuals [][][]float64
 	var magnitudes []float64
