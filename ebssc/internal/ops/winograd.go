@@ -57,7 +57,7 @@ func fitsWinograd(d *Node, stride, pad int) bool {
 
 // correlate3x3 computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one with respect to x is the same
 // operation with the flipped kernel, the one with respect to d an operation of its own.
-func (k Kernels) correlate3x3(x, d *Node) *Node {
+func (k Impl) correlate3x3(x, d *Node) *Node {
 	value, gradient := k.of3x3()
 	return withGradients(value(x, d),
 		operand{x, func(v *Node) *Node { return value(v, flipped(d)) }},
@@ -65,7 +65,7 @@ func (k Kernels) correlate3x3(x, d *Node) *Node {
 }
 
 // transpose3x3 computes Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
-func (k Kernels) transpose3x3(z, d *Node) *Node {
+func (k Impl) transpose3x3(z, d *Node) *Node {
 	value, gradient := k.of3x3()
 	return withGradients(value(z, flipped(d)),
 		operand{z, func(v *Node) *Node { return value(v, d) }},
@@ -74,7 +74,7 @@ func (k Kernels) transpose3x3(z, d *Node) *Node {
 
 // of3x3 returns the functions that compute d ⋆ x, [N, H, W, K], of x and d, and its gradient with respect to d, [3, 3, C, K], of x and the gradient
 // with respect to d ⋆ x: by Winograd's transforms, or in bfloat16.
-func (k Kernels) of3x3() (value, gradient func(x, other *Node) *Node) {
+func (k Impl) of3x3() (value, gradient func(x, other *Node) *Node) {
 	if k.BFloat16 {
 		return bfloat16Value, bfloat16KernelGradient
 	}
