@@ -16,7 +16,7 @@ func (k Impl) Split(u *Node) *Node {
 	}
 	rank, dims := u.Rank(), u.Shape().Clone().Dimensions
 	signs := ConvertDType(Const(u.Graph(), []float32{1, -1}), u.DType())
-	both := Mul(InsertAxes(u, rank-1), along(signs, rank-1, rank+1))
+	both := Mul(InsertAxes(u, rank-1), reshapeAlong(signs, rank-1, rank+1))
 	dims[rank-1] *= 2
 	return withGradients(Reshape(both, dims...), operand{u, func(v *Node) *Node {
 		plus, minus := Halves(v)
@@ -64,8 +64,8 @@ func Halves(x *Node) (first, second *Node) {
 	return SliceAxis(x, -1, AxisRange(0, size)), SliceAxis(x, -1, AxisRange(size))
 }
 
-// along returns a vector as a node of that rank, along an axis.
-func along(vector *Node, axis, rank int) *Node {
+// reshapeAlong returns a vector as a node of that rank, along an axis.
+func reshapeAlong(vector *Node, axis, rank int) *Node {
 	dims := slices.Repeat([]int{1}, rank)
 	dims[axis] = vector.Shape().Size()
 	return Reshape(vector, dims...)
