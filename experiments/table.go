@@ -48,7 +48,7 @@ var Decoding = []Experiment{{
 
 // Residuals is the network behind the paper's Fig. 5: the same for MNIST.
 var Residuals = []Experiment{{
-	Name: "ssc-ebc17-mnist", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 1, Images: MNIST}, Change: digits, Decoded: true,
+	Name: "ssc-ebc17-mnist", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 1, Images: MNIST}, Change: mnistHyper, Decoded: true,
 }}
 
 // Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
