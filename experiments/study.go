@@ -25,6 +25,8 @@ type Study struct {
 	// EvalEachEpoch measures the networks after every epoch, on the test images and on the first
 	// [TracedImages] training images; the report has the curves.
 	EvalEachEpoch bool
+	// Headline marks the study whose differences answer the paper's question.
+	Headline bool
 	// Ablation marks a study that the paper does not report. `ebssc run all` leaves it out.
 	Ablation bool
 	// Experiments in the order of the report.
@@ -35,7 +37,8 @@ type Study struct {
 
 // Studies are the studies that package experiments declares, in the order in which they run.
 var Studies = Suite{
-	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Experiments: Table, Claims: tableClaims},
+	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Headline: true,
+		Experiments: Table, Claims: tableClaims},
 	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference, one setting for all", Images: MNIST, EvalEachEpoch: true,
 		Experiments: unrolled("unroll", 4, ebssc.SSC, nil), Claims: unrollClaims},
 	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, EvalEachEpoch: true,

@@ -34,9 +34,6 @@ type Profile struct {
 	sorted  []record.Record
 }
 
-// headline is the study whose differences answer the paper's question.
-const headline = "table"
-
 // Row is an experiment with the records of its planned runs.
 type Row struct {
 	experiments.Experiment

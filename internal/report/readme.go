@@ -63,7 +63,7 @@ func (p *Profile) files() (map[string][]byte, error) {
 	fmt.Fprintf(&g.text, "# `%s`: %s\n\n± is the standard deviation over seeds. The project's docs/protocol.md says what columns and verdicts mean.\n",
 		p.Name, escaped(p.About))
 	for _, study := range p.Studies {
-		if study.Name == headline {
+		if study.Headline {
 			p.differences(g, study)
 		}
 	}
@@ -96,7 +96,7 @@ func (p *Profile) files() (map[string][]byte, error) {
 
 func (p *Profile) differences(g *page, study experiments.Study) {
 	if t := p.Differences(study); len(t.Rows) > 0 {
-		if study.Name == headline {
+		if study.Headline {
 			t.Title = p.describe(study)
 		}
 		g.table(t)
@@ -107,13 +107,13 @@ func (p *Profile) differences(g *page, study experiments.Study) {
 func (p *Profile) study(g *page, study experiments.Study) {
 	g.section(study.Name + ": " + study.About)
 	g.table(p.Table(study))
-	if study.Name != headline {
+	if !study.Headline {
 		p.differences(g, study)
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.EvalEachEpoch:
 		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
-	case curves && study.Name == headline:
+	case curves && study.Headline:
 		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })
 	}
 	for _, row := range p.Rows(study) {

@@ -30,7 +30,7 @@ func (p *Profile) steps(study experiments.Study) (steps []compared) {
 			ofPaper = append(ofPaper, row)
 		}
 	}
-	if study.Name == headline && len(ofPaper) > 2 {
+	if study.Headline && len(ofPaper) > 2 {
 		steps = append(steps, compared{"all steps", ofPaper[len(ofPaper)-1], ofPaper[0]})
 	}
 	return steps
@@ -44,7 +44,7 @@ func (p *Profile) Differences(study experiments.Study, others ...*Profile) Table
 	}}
 	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals over the paper's test images and over our seeds. " +
 		"Bold: 0 is outside, and no seed is missing."}
-	if study.Name == headline {
+	if study.Headline {
 		t.Name = "differences"
 	}
 	steps := p.steps(study)
