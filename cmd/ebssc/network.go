@@ -21,6 +21,7 @@ import (
 	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/report"
 	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/train"
 )
@@ -44,7 +45,7 @@ func (flags *networkFlags) add(cmd *cobra.Command, out, about string) {
 // find finds the record that --run means, and its folder: of several the one that errs least. Those whose networks are here go first, trials last.
 func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
-	profiles, err := pipeline.Load(flags.Results, "")
+	profiles, err := report.LoadAll(flags.Results, "")
 	if err != nil {
 		return found, "", err
 	}

@@ -14,7 +14,6 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
-	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/report"
 )
 
@@ -27,7 +26,7 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			folders, err := pipeline.Load(results, name) // one for each data set
+			folders, err := report.LoadAll(results, name) // one for each data set
 			if err != nil {
 				return err
 			}
@@ -82,7 +81,7 @@ func runsCommand() *cobra.Command {
 			if _, err := experiments.FindProfile(name); err != nil {
 				return err
 			}
-			profiles, err := pipeline.Load(results, name)
+			profiles, err := report.LoadAll(results, name)
 			if err != nil {
 				return err
 			}
@@ -121,7 +120,7 @@ func reportCommand() *cobra.Command {
 			"To merge the results of several machines, copy their records (results/<profile>/runs/*.json, and of decodings the\n" +
 			"figures beside them) into one folder first. A record that does not fit its own content is refused.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			folders, err := pipeline.Folders(results, "")
+			folders, err := report.Folders(results, "")
 			if err != nil {
 				return err
 			}
@@ -153,7 +152,7 @@ func compareCommand() *cobra.Command {
 			var sides [2]*report.Profile
 			for i, folder := range args {
 				results, name := filepath.Split(filepath.Clean(folder))
-				folders, err := pipeline.Folders(cmp.Or(results, "."), "")
+				folders, err := report.Folders(cmp.Or(results, "."), "")
 				profile, ok := folders[name]
 				if err == nil && !ok {
 					err = fmt.Errorf("%s is no folder of a profile's results: name one such as results/quick", folder)

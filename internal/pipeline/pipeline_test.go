@@ -25,6 +25,7 @@ import (
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/report"
 	"ebsscgo/internal/train"
 )
 
@@ -149,7 +150,7 @@ func TestRun(t *testing.T) {
 
 	// What only looks like a folder of the profile is none.
 	require.NoError(t, os.WriteFile(filepath.Join(o.Results, "smoke-log.txt"), nil, 0o600))
-	profiles, err := Load(o.Results, "")
+	profiles, err := report.LoadAll(o.Results, "")
 	require.NoError(t, err)
 	require.Len(t, profiles, 1)
 
