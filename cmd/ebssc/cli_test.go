@@ -17,7 +17,6 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
-	"ebsscgo/internal/train"
 )
 
 // call carries out a command line in this process.
@@ -168,20 +167,20 @@ func TestRunFlag(t *testing.T) {
 	folder := filepath.Join(results, "quick")
 	write(t, results, "crelu-lc7", 20, 10) // the second has no network
 	best, more, least := write(t, results, "crelu-lc7", 20), write(t, results, "relu-lc7", 60), write(t, results, "relu-lc7", 60, 30)
-	require.NoError(t, os.Mkdir(filepath.Join(folder, train.Networks), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(folder, record.NetworksFolder), 0o755))
 	for _, id := range []string{write(t, results, "unroll-1", 1), best, more, least} {
-		require.NoError(t, os.WriteFile(train.NetworkFile(folder, id), []byte("no network"), 0o600))
+		require.NoError(t, os.WriteFile(record.NetworkFile(folder, id), []byte("no network"), 0o600))
 	}
 	for named, id := range map[string]string{"": best, "relu-lc7": least} {
 		_, _, stderr := call("decode", "--run", named, "--results", results)
-		require.Contains(t, stderr, train.NetworkFile(folder, id), named)
+		require.Contains(t, stderr, record.NetworkFile(folder, id), named)
 	}
 	outside := recordtest.New(t, "ssc-lc7", "quick", 1, experiments.Overrides{})
 	outside.Run.Dataset.Name = "../../outside"
 	outside, err := outside.Save(filepath.Join(crafted, "quick", record.Folder))
 	require.NoError(t, err)
 	_, _, stderr := call("decode", "--run", outside.ID, "--results", crafted)
-	require.Contains(t, stderr, train.NetworkFile(filepath.Join(crafted, "quick"), outside.ID))
+	require.Contains(t, stderr, record.NetworkFile(filepath.Join(crafted, "quick"), outside.ID))
 }
 
 // Two folders side by side: a row that got worse beyond the interval gives exit status 3, and one line that names it.

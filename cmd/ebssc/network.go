@@ -23,7 +23,6 @@ import (
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/safefile"
-	"ebsscgo/internal/train"
 )
 
 // networkFlags select a recorded run whose trained network is used, where it computes, and where pictures go.
@@ -65,7 +64,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 			if p.Trial(r) {
 				rank += 100
 			}
-			if _, missing := os.Stat(train.NetworkFile(p.Folder, id)); missing != nil {
+			if _, missing := os.Stat(record.NetworkFile(p.Folder, id)); missing != nil {
 				rank += 1000
 			}
 			if rank < first {

@@ -299,7 +299,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	runner, id := s.Runners[run.study.Images], run.ID()
 	folder, name := s.folder(runner.Set), runner.Places[id].Name
 	records, figures := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder)
-	needed := []string{runner.Checkpoints, records, figures, filepath.Join(folder, train.Networks)}
+	needed := []string{runner.Checkpoints, records, figures, filepath.Join(folder, record.NetworksFolder)}
 	for _, folder := range needed {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
@@ -343,7 +343,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	finished.Overrides = s.Overrides
 	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
 	files := map[string][]byte{}
-	if files[train.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
+	if files[record.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
 		return err
 	}
 	if run.Decoded {

@@ -336,7 +336,7 @@ func TestDecodings(t *testing.T) {
 		o.Data = "/does/not/exist"
 		_, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, o.Data)
-		require.NoError(t, os.Remove(train.NetworkFile(results, r.ID)))
+		require.NoError(t, os.Remove(record.NetworkFile(results, r.ID)))
 		_, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, r.Command)
 	}

@@ -17,10 +17,12 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
-// Folders in a profile's results: of records, and of the figures that records and reports name.
+// Folders in a profile's results: of records, of the figures that records and reports name, and of
+// trained networks.
 const (
-	Folder        = "runs"
-	FiguresFolder = "figures"
+	Folder         = "runs"
+	FiguresFolder  = "figures"
+	NetworksFolder = "networks"
 )
 
 const suffix = ".json"
@@ -30,6 +32,13 @@ const maxSize = 4 << 20
 
 // Path is the file of a run in a folder of records.
 func Path(folder, id string) string { return filepath.Join(folder, id+suffix) }
+
+// NetworkFile is the file of a run's trained network, in the folder of a profile's results: the
+// network's variables by name ("conv1/dictionary"), and the run's description, JSON in bytes ("run").
+// docs/scores.py reads it with NumPy alone.
+func NetworkFile(results, id string) string {
+	return filepath.Join(results, NetworksFolder, id+".npz")
+}
 
 // Save adds the record to a folder in one step. It sets Format, ID and SHA256.
 func (r Record) Save(folder string) (Record, error) {

@@ -193,7 +193,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	folder := t.TempDir()
 	file, sums, err := train.EncodeNetwork(run, store)
 	require.NoError(t, err)
-	path := train.NetworkFile(folder, run.ID())
+	path := record.NetworkFile(folder, run.ID())
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, file, 0o600))
 	trained.ID, trained.Network = run.ID(), sums
