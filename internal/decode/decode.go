@@ -13,8 +13,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/ebssc"
-	"ebsscgo/internal/dataset"
-	"ebsscgo/internal/plot"
+	"ebsscgo/internal/tensor"
 )
 
 // Model decodes with a network and its variables, on a backend, for one caller at a time. Its program is compiled at the first use, for the fields
@@ -93,7 +92,7 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 		for i := range batch {
 			batch[i] = (from + i) % count
 		}
-		inputs := []any{dataset.Pick(images, batch...)}
+		inputs := []any{tensor.Pick(images, batch...)}
 		if m.Unwhiten != nil {
 			inputs = append(inputs, m.Unwhiten)
 		}
@@ -103,7 +102,7 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 		}
 		for i, t := range outputs {
 			if name := m.outputs[i]; (t.Rank() > 1) == pictures {
-				each := slices.Collect(slices.Chunk(plot.Values(t), t.Shape().Size()/len(batch)))
+				each := slices.Collect(slices.Chunk(tensor.Values(t), t.Shape().Size()/len(batch)))
 				all[name] = append(all[name], each[:min(len(batch), count-from)]...)
 			}
 			if err := t.FinalizeAll(); err != nil {

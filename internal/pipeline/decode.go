@@ -19,6 +19,7 @@ import (
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
+	"ebsscgo/internal/tensor"
 	"ebsscgo/internal/train"
 )
 
@@ -159,7 +160,7 @@ func (n *Network) title(format string, values ...any) string {
 }
 
 func (n *Network) levels(ctx context.Context, image int) (title string, figure plot.Figure, err error) {
-	shown := dataset.Pick(n.images, image)
+	shown := tensor.Pick(n.images, image)
 	levels, err := n.model.Decode(ctx, shown)
 	if err != nil {
 		return "", figure, err
@@ -195,11 +196,11 @@ func (n *Network) drawResiduals(ctx context.Context, add func(suffix, title stri
 			digits, labels = append(digits, first), append(labels, uint8(class))
 		}
 	}
-	levels, err := n.model.Decode(ctx, dataset.Pick(n.images, digits...))
+	levels, err := n.model.Decode(ctx, tensor.Pick(n.images, digits...))
 	if err != nil {
 		return err
 	}
-	originals := dataset.Pick(n.runner.Set.Test.Slice(0, len(n.labels)).Tensor(), digits...)
+	originals := tensor.Pick(n.runner.Set.Test.Slice(0, len(n.labels)).Tensor(), digits...)
 	for _, level := range levels {
 		if level.Block == "conv2" || level.Block == "conv5" {
 			title := n.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)
