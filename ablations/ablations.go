@@ -9,20 +9,20 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Suite holds all studies in the order in which they run and are reported: the paper's, the ablations with their base rows, and rows of the table with
-// its optimizer, Adam, at the table's scale, each beside the one before it. Do the differences between rows hang on the optimizer?
-var Suite = slices.Concat(experiments.Studies, experiments.Suite{
+// Studies are the ablations with their base rows, and rows of the table with its optimizer, Adam, at the table's scale, each beside the one
+// before it. Do the differences between rows hang on the optimizer?
+var Studies = experiments.Suite{
 	{Name: "ablations", About: "rows of the table with one thing changed", Images: experiments.CIFAR10, Ablation: true,
 		Experiments: slices.Concat(rows("-base"), inSource, ours), Claims: claims},
 	{Name: "optimizer", About: "rows of the table with the paper's optimizer, Adam", Images: experiments.CIFAR10, Ablation: true,
 		Experiments: withAdam()},
-})
+}
 
 // rows are rows of the table, with a suffix to their names and without a base and its step.
 func rows(suffix string) (rows []experiments.Experiment) {
 	for _, row := range experiments.Table {
 		if row.Name == "crelu-lc7" || row.Name == "ssc-lc7" || row.Name == "ssc-ebc67" {
-			row.Name, row.Base, row.Step, row.Decoded = row.Name+suffix, "", "", false
+			row.Name, row.Base, row.Adds, row.Decoded = row.Name+suffix, "", "", false
 			rows = append(rows, row)
 		}
 	}
@@ -49,13 +49,13 @@ func withAdam() []experiments.Experiment {
 var inSource = []experiments.Experiment{
 	{Name: "crelu-avg-lc7", Title: "CReLU(avg)+LC₇", Architecture: experiments.SevenBlocks{Body: ebssc.CReLU, AveragePool: true},
 		Base: "crelu-lc7-base", Paper: experiments.Paper{TrainErr: 1.16, TestErr: 11.01, Params: "2.6M"}},
-	{Name: "crelu-ebc7", Title: "CReLU(max)+EBC₇", Architecture: experiments.SevenBlocks{Body: ebssc.CReLU, EBC: 7},
+	{Name: "crelu-ebc7", Title: "CReLU(max)+EBC₇", Architecture: experiments.SevenBlocks{Body: ebssc.CReLU, EBCFrom: 7},
 		Base: "crelu-lc7-base", Paper: experiments.Paper{TrainErr: 0.63, TestErr: 10.49, Params: "2.9M"}},
 	{Name: "ssc-avg-lc7", Title: "SSC(avg)+LC₇", Architecture: experiments.SevenBlocks{Body: ebssc.SSC, AveragePool: true},
 		Base: "ssc-lc7-base", Paper: experiments.Paper{TrainErr: 1.52, TestErr: 11.84, Params: "2.6M"}},
-	{Name: "ssc-avg-ebc7", Title: "SSC(avg)+EBC₇", Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBC: 7, AveragePool: true},
+	{Name: "ssc-avg-ebc7", Title: "SSC(avg)+EBC₇", Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBCFrom: 7, AveragePool: true},
 		Base: "ssc-avg-lc7", Paper: experiments.Paper{TrainErr: 3.91, TestErr: 13.64, Params: "2.9M"}},
-	{Name: "ssc-avg-ebc17", Title: "SSC(avg)+EBC₁₋₇", Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBC: 1, AveragePool: true},
+	{Name: "ssc-avg-ebc17", Title: "SSC(avg)+EBC₁₋₇", Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBCFrom: 1, AveragePool: true},
 		Base: "ssc-avg-lc7", Decoded: true, Paper: experiments.Paper{TrainErr: 3.24, TestErr: 15.62, Params: "10.1M"}},
 	{Name: "ssc-lc7-unrolled", Title: "SSC+LC₇ (unrolled)", Architecture: experiments.SevenBlocks{Body: ebssc.SSC, Sweeps: 1},
 		Base: "ssc-lc7-base", Paper: experiments.Paper{TrainErr: 3.27, TestErr: 13.41, Params: "2.6M"}},
@@ -72,7 +72,7 @@ var ours = []experiments.Experiment{
 	{Name: "ssc-lc7-narrow-beta-0.01", Title: "SSC+LC₇, a quarter of the width, β from 0.01", Base: "ssc-lc7-narrow",
 		Architecture: experiments.SevenBlocks{Body: ebssc.SSC}, Rescale: narrow, Change: bigBeta},
 	{Name: "ssc-ebc67-top", Title: "SSC+EBC₆₋₇, top energy alone", Base: "ssc-ebc67-base",
-		Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBC: 6, TopEnergy: true}},
+		Architecture: experiments.SevenBlocks{Body: ebssc.SSC, EBCFrom: 6, TopEnergy: true}},
 }
 
 // narrow divides the width by four.

@@ -10,12 +10,12 @@ import (
 // code, shaped as z̃, and the norm, shaped as the batch axes. By Appendix B the norm is the energy of the code.
 // z̃ = 0 gives code 0 and norm 0; a gradient passes through it unchanged, so that it stays finite.
 func Normalize(shrunk *Node, batchAxes int) (code, norm *Node) {
-	kernels := kernels(shrunk.Graph())
-	square := kernels.Inner(shrunk, shrunk, batchAxes)
+	impl := implementation(shrunk.Graph())
+	square := impl.Inner(shrunk, shrunk, batchAxes)
 	// Sqrt has an infinite gradient at 0: replace 0 before the root.
 	zero := IsZero(square)
 	root := Sqrt(Where(zero, OnesLike(square), square))
-	return kernels.Scale(shrunk, Inverse(root)), Where(zero, ZerosLike(root), root)
+	return impl.Scale(shrunk, Inverse(root)), Where(zero, ZerosLike(root), root)
 }
 
 // Energy is E'(x, y, z) of Eq. (energy_fn2) for any split code z, optimal or not:
@@ -24,5 +24,5 @@ func Normalize(shrunk *Node, batchAxes int) (code, norm *Node) {
 // drive is SplitDrive(u) and code [z⁺, z⁻]; drive and thresholds broadcast to the code's shape. The result has the batch axes.
 func Energy(drive, thresholds, code *Node, batchAxes int) *Node {
 	gain := BroadcastToDims(Sub(drive, thresholds), code.Shape().Dimensions...)
-	return kernels(code.Graph()).Inner(gain, code, batchAxes)
+	return implementation(code.Graph()).Inner(gain, code, batchAxes)
 }

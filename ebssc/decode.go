@@ -92,7 +92,7 @@ func (l *level) features() *Node {
 	}
 	thresholds := BroadcastToDims(l.thresholds, z.Shape().Dimensions...)
 	if l.norm != nil {
-		thresholds = l.path.kernels.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
+		thresholds = l.path.impl.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
 	}
 	return Add(z, Where(IsPositive(z), thresholds, ZerosLike(z)))
 }

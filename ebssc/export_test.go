@@ -60,7 +60,7 @@ func (b Block) Drive(x, dictionary, offset *Node) *Node {
 }
 
 // Fast says whether the model uses the fast kernels in a graph.
-func Fast(g *Graph) bool { return !kernels(g).Plain }
+func Fast(g *Graph) bool { return !implementation(g).Plain }
 
 // WithoutThresholds is the network with all thresholds zero.
 func (n Network) WithoutThresholds() Network { return n.withoutThresholds() }

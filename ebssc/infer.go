@@ -55,8 +55,8 @@ func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 // bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
 func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 	s := &stack{image: signal{values: images, rms: 1}}
-	p := path{kernels: kernels(images.Graph())}
-	p.kernels.BFloat16 = h.Precision == BFloat16
+	p := path{impl: implementation(images.Graph())}
+	p.impl.BFloat16 = h.Precision == BFloat16
 	if n.Blocks()[0].Block.Coding.Spherical {
 		s.image.values, _ = Normalize(images, 1)
 		s.image.rms = s.image.sphereRMS()
@@ -74,7 +74,7 @@ func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 		l.build(scope.In("%s", layer.Name), h, below, n.Classes)
 		l.update(signal{})
 		s.levels, below = append(s.levels, l), l.code
-		p = path{kernels: p.kernels}
+		p = path{impl: p.impl}
 	}
 	s.above = p
 	return s
@@ -125,12 +125,12 @@ func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 	switch l.block.Coding.Thresholds {
 	case Beta:
 		beta := variable(scope, "thresholds", dtype, nil, uniform(h.Beta, 0))
-		registerUpdate(scope, beta, g, l.input.rms*h.BetaStep, true)
+		registerUpdate(scope, beta, g, l.input.rms*h.BetaLRScale, true)
 		l.thresholds = beta.NodeValue(g)
 	case ClassSpecific:
 		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
 		thresholds := variable(scope, "thresholds", dtype, append([]int{classes}, spatial...), uniform(h.Beta, h.ClassSpread))
-		registerUpdate(scope, thresholds, g, l.input.rms*h.ClassStep, true)
+		registerUpdate(scope, thresholds, g, l.input.rms*h.ClassLRScale, true)
 		l.thresholds = InsertAxes(thresholds.NodeValue(g), 0)
 	}
 }
@@ -140,7 +140,7 @@ func (l *level) computeDrive(below signal) {
 	l.input = l.path.forward(below)
 	l.drive = l.input
 	l.drive.values = l.input.apply(func(x *Node) *Node {
-		u := l.path.kernels.CrossCorrelate(x, l.dictionary, l.block.Stride, l.block.Padding)
+		u := l.path.impl.CrossCorrelate(x, l.dictionary, l.block.Stride, l.block.Padding)
 		return Add(u, ExpandLeftToRank(l.offset, u.Rank()))
 	})
 	if !l.block.Coding.Rectified {
@@ -175,21 +175,21 @@ func (l *level) backProject(from, below signal) signal {
 		from.values = Signed(from.values)
 	}
 	from.values = from.apply(func(z *Node) *Node {
-		return l.path.kernels.Transpose(z, l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
+		return l.path.impl.Transpose(z, l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
 	})
 	return l.path.unpool(l.path.dropout.apply(from), below)
 }
 
 // path maps a code to the input of the block above: pools and, in training, dropout.
 type path struct {
-	kernels ops.Kernels
+	impl    ops.Impl
 	pools   []Pool
 	dropout *dropout
 }
 
 func (p path) forward(code signal) signal {
 	for _, pool := range p.pools {
-		code = pool.apply(p.kernels, code)
+		code = pool.apply(p.impl, code)
 	}
 	return p.dropout.apply(code)
 }
@@ -209,10 +209,10 @@ func (p path) unpool(r, below signal) signal {
 	return r
 }
 
-func (p Pool) apply(kernels ops.Kernels, below signal) signal {
-	pool := kernels.MaxPool
+func (p Pool) apply(impl ops.Impl, below signal) signal {
+	pool := impl.MaxPool
 	if p.Average {
-		pool = kernels.AvgPool
+		pool = impl.AvgPool
 	}
 	above := below
 	above.values = below.apply(func(x *Node) *Node { return pool(x, p.Window, p.Stride, p.Padding) })

@@ -19,13 +19,13 @@ import (
 type Hyper struct {
 	// Dropout is the probability of dropping an entry of a code in training, before every convolution except the first. All hypotheses of an image
 	// share one mask.
-	Dropout  float64 `json:"dropout" min:"0" max:"0.95" about:"dropout before every convolution but the first"`
-	Beta     float64 `json:"beta" min:"0" max:"10" about:"initial thresholds β"`
-	BetaStep float64 `json:"beta_step" min:"0" max:"1e6" about:"factor on the steps of β; 0 fixes it"`
+	Dropout     float64 `json:"dropout" min:"0" max:"0.95" about:"dropout before every convolution but the first"`
+	Beta        float64 `json:"beta" min:"0" max:"10" about:"initial thresholds β"`
+	BetaLRScale float64 `json:"beta_step" min:"0" max:"1e6" about:"factor on the steps of β; 0 fixes it"`
 	// ClassSpread is the relative spread of the initial class thresholds: uniform in β·[1−spread, 1+spread]. With 0 all hypotheses start equal and
 	// the first gradient of everything but the thresholds is exactly zero.
-	ClassSpread float64 `json:"class_spread" min:"0" max:"1" about:"relative spread of the initial class thresholds around β"`
-	ClassStep   float64 `json:"class_step" min:"0" max:"1e6" about:"factor on the steps of class thresholds"`
+	ClassSpread  float64 `json:"class_spread" min:"0" max:"1" about:"relative spread of the initial class thresholds around β"`
+	ClassLRScale float64 `json:"class_step" min:"0" max:"1e6" about:"factor on the steps of class thresholds"`
 	// EnergyScale is the softmax's inverse temperature: class scores are the energies, minus their mean over the classes, times this factor.
 	EnergyScale     float64 `json:"energy_scale" min:"1e-6" max:"1e6" about:"factor on the energies in the softmax"`
 	ClassifierScale float64 `json:"classifier_scale" min:"1e-6" max:"1e6" about:"factor on the linear classifier's scores"`
@@ -257,9 +257,9 @@ func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {
 	return pass
 }
 
-// kernels returns the fast kernels where XLA computes on one CPU, on which they were measured, and plain ones elsewhere. They loop over pieces of the
+// implementation returns the fast operations where XLA computes on one CPU, on which they were measured, and plain ones elsewhere. They loop over pieces of the
 // batch, so with several devices every device would compute all pieces.
-func kernels(g *Graph) ops.Kernels {
+func implementation(g *Graph) ops.Impl {
 	backend, ok := g.Backend().(interface{ IsCPU() bool })
-	return ops.Kernels{Plain: !ok || !backend.IsCPU() || g.NumDevices() > 1}
+	return ops.Impl{Plain: !ok || !backend.IsCPU() || g.NumDevices() > 1}
 }

@@ -150,7 +150,7 @@ func derivative(t *testing.T, v *model.Variable, direction []float64, f func() f
 
 // With equal thresholds for all classes, EBC's code is SSC's for each of them, and so is its energy.
 func TestEqualClassThresholdsGiveSSC(t *testing.T) {
-	row := experiments.SevenBlocks{Body: ebssc.SSC, EBC: 6}
+	row := experiments.SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}
 	ebc, ssc := tiny(row, 3), tiny(experiments.SevenBlocks{Body: ebssc.SSC}, 3)
 	h := hyper(func(h *ebssc.Hyper) { h.ClassSpread, h.Beta = 0, 0.02 })
 	results := func(network ebssc.Network) []*tensors.Tensor {
@@ -346,7 +346,7 @@ func TestStepsAreInUnitsOfCodes(t *testing.T) {
 	network := twoBlocks(0) // for images of 12×12×1; the lower code is 5×5×6, pooled 6×6×6
 	network.Layers = slices.Insert(network.Layers, 1, ebssc.Layer{Name: "pool", Pool: &ebssc.Pool{Window: 2, Stride: 1, Padding: 1}})
 	const rate = 1e-4
-	h := hyper(func(h *ebssc.Hyper) { h.BetaStep, h.ClassStep = 2, 10 })
+	h := hyper(func(h *ebssc.Hyper) { h.BetaLRScale, h.ClassLRScale = 2, 10 })
 	store := withVariables(newStore(), network, dtypes.Float32, h)
 	before := map[string][]float32{}
 	for name, value := range network.Variables(store) {
@@ -409,7 +409,7 @@ func TestPenaltyAndBetaStep(t *testing.T) {
 	network := twoBlocks(0)
 	losses := map[float64]float32{}
 	for _, alpha := range []float64{0, 0.5} {
-		h := hyper(func(h *ebssc.Hyper) { h.Alpha, h.BetaStep, h.Beta = alpha, alpha, 0.05 })
+		h := hyper(func(h *ebssc.Hyper) { h.Alpha, h.BetaLRScale, h.Beta = alpha, alpha, 0.05 })
 		store := withVariables(newStore(), network, dtypes.Float32, h)
 		require.NoError(t, store.GetVariable("/conv1/offset").SetValue(tensors.FromValue([]float32{0.1, 0.1, -0.1})))
 		before := network.Variables(store)["conv1/thresholds"].Value()
@@ -429,7 +429,7 @@ func TestPenaltyAndBetaStep(t *testing.T) {
 		metrics, err := newTrainer(network, store, h, 0.001).TrainStep(digits(1, 2))
 		require.NoError(t, err)
 		losses[alpha] = tensors.ToScalar[float32](metrics[0]) - float32(alpha/2*squares)
-		require.Equal(t, h.BetaStep == 0, before == network.Variables(store)["conv1/thresholds"].Value())
+		require.Equal(t, h.BetaLRScale == 0, before == network.Variables(store)["conv1/thresholds"].Value())
 	}
 	require.InDelta(t, losses[0], losses[0.5], 1e-3)
 }

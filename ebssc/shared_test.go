@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/device"
 )
 
@@ -84,7 +84,7 @@ func tiny(row experiments.Architecture, width int) ebssc.Network {
 
 // rowNamed is the declared experiment of that name.
 func rowNamed(t require.TestingT, name string) experiments.Experiment {
-	_, row, err := ablations.Suite.Experiment(name)
+	_, row, err := catalogue.All.Experiment(name)
 	require.NoError(t, err)
 	return row
 }

@@ -16,7 +16,7 @@ func Shrink(v, betaPlus, betaMinus *Node) *Node {
 
 // SplitDrive returns the drive of a split code, [u, −u] [..., 2K], for u [..., K].
 func SplitDrive(u *Node) *Node {
-	return kernels(u.Graph()).Split(u)
+	return implementation(u.Graph()).Split(u)
 }
 
 // ShrinkSplit is the asymmetric shrinkage as a split code, both halves as magnitudes, [z⁺, z⁻]:

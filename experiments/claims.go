@@ -76,11 +76,11 @@ func between(quantity Quantity, subject, base string, low, high float64) Expecta
 
 // Lower predicts that a quantity is lower in one experiment than in its base.
 func Lower(quantity Quantity, subject, base string) Expectation {
-	return between(quantity, subject, base, -inf, 0)
+	return between(quantity, subject, base, -infinity, 0)
 }
 
-// inf and −inf stand for no bound.
-var inf = math.Inf(1)
+// infinity and −infinity stand for no bound.
+var infinity = math.Inf(1)
 
 // tableClaims are the claims of Sec. 4.1 about the rows of Table 2.
 var tableClaims = []Claim{
@@ -89,14 +89,14 @@ var tableClaims = []Claim{
 		Expect: []Expectation{Lower(TestErr, "ssc-ebc67", "relu-lc7")}},
 	{Name: "crelu", Where: "Sec. 4.1, Table 2",
 		Says:   "Splitting positive and negative activations lowers the test error by more than one point.",
-		Expect: []Expectation{between(TestErr, "crelu-lc7", "relu-lc7", -inf, -1)}},
+		Expect: []Expectation{between(TestErr, "crelu-lc7", "relu-lc7", -infinity, -1)}},
 	{Name: "spherical", Where: "Sec. 4.1, Table 2",
 		Says:   "Spherical normalisation lowers the test error further.",
 		Expect: []Expectation{Lower(TestErr, "crelu-sn-lc7", "crelu-lc7")}},
 	{Name: "sparse", Where: "Sec. 4.1, Table 2",
 		Says:    "Further sparsifying the activations yields no benefit.",
 		Reading: "a benefit is the smallest that the paper calls one, 0.43 points (of spherical normalisation)",
-		Expect:  []Expectation{between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, inf)}},
+		Expect:  []Expectation{between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, infinity)}},
 	{Name: "ebc", Where: "Sec. 4.1, Table 2",
 		Says:   "The energy-based classifier lowers the test error further.",
 		Expect: []Expectation{Lower(TestErr, "ssc-ebc67", "ssc-lc7")}},
@@ -117,8 +117,8 @@ var unrollClaims = []Claim{
 		Says:    "More sweeps of inference give a lower training objective, with convergence after a few.",
 		Reading: "the training loss falls with each of the first two sweeps, and rises by at most a tenth with each of the next two",
 		Expect: []Expectation{Lower(LogTrainLoss, "unroll-1", "unroll-0"), Lower(LogTrainLoss, "unroll-2", "unroll-1"),
-			between(LogTrainLoss, "unroll-3", "unroll-2", -inf, math.Log(1.1)),
-			between(LogTrainLoss, "unroll-4", "unroll-3", -inf, math.Log(1.1))}},
+			between(LogTrainLoss, "unroll-3", "unroll-2", -infinity, math.Log(1.1)),
+			between(LogTrainLoss, "unroll-4", "unroll-3", -infinity, math.Log(1.1))}},
 	{Name: "sweep-once", Where: "Sec. 3.1.1",
 		Says:    "The first sweep lowers the test error, from 1.31 % to 0.74 %.",
 		Reading: "lower, by however much",
@@ -139,7 +139,7 @@ func firstBiggest(quantity Quantity) (all []Expectation) {
 		after, before := fmt.Sprintf("unroll-%d", step), fmt.Sprintf("unroll-%d", step-1)
 		for _, sign := range []float64{1, -1} {
 			all = append(all, Expectation{quantity, []Term{{Weight: 1, Experiment: "unroll-1"}, {Weight: -1, Experiment: "unroll-0"},
-				{Weight: sign, Experiment: after}, {Weight: -sign, Experiment: before}}, -inf, 0})
+				{Weight: sign, Experiment: after}, {Weight: -sign, Experiment: before}}, -infinity, 0})
 		}
 	}
 	return all
@@ -158,8 +158,8 @@ var decodingClaims = []Claim{
 	{Name: "biases-localised", Where: "Sec. 4.2, Fig. 4",
 		Says:    "Class biases are spatially smooth at low levels and more tightly localised at higher ones.",
 		Reading: "decoded class biases spread over less of the image from block 7 than from block 2, and from block 7 over less than before training",
-		Expect: []Expectation{{BiasSpread, []Term{{1, "ssc-ebc17", "conv7", false}, {-1, "ssc-ebc17", "conv2", false}}, -inf, 0},
-			{BiasSpread, []Term{{1, "ssc-ebc17", "conv7", false}, {-1, "ssc-ebc17", "conv7", true}}, -inf, 0}}},
+		Expect: []Expectation{{BiasSpread, []Term{{1, "ssc-ebc17", "conv7", false}, {-1, "ssc-ebc17", "conv2", false}}, -infinity, 0},
+			{BiasSpread, []Term{{1, "ssc-ebc17", "conv7", false}, {-1, "ssc-ebc17", "conv7", true}}, -infinity, 0}}},
 }
 
 // residualsClaims are the claims of Sec. 4.2 about Fig. 5.
@@ -169,8 +169,8 @@ var residualsClaims = []Claim{
 		Reading: "from each block to the next; beside it, the rise from block 2 to block 5, and the same before training",
 		Expect:  growing("ssc-ebc17-mnist", 7),
 		Beside: []Expectation{
-			{ClassDifference, []Term{{1, "ssc-ebc17-mnist", "conv5", false}, {-1, "ssc-ebc17-mnist", "conv2", false}}, -inf, inf},
-			{ClassDifference, []Term{{1, "ssc-ebc17-mnist", "conv5", true}, {-1, "ssc-ebc17-mnist", "conv2", true}}, -inf, inf}}},
+			{ClassDifference, []Term{{1, "ssc-ebc17-mnist", "conv5", false}, {-1, "ssc-ebc17-mnist", "conv2", false}}, -infinity, infinity},
+			{ClassDifference, []Term{{1, "ssc-ebc17-mnist", "conv5", true}, {-1, "ssc-ebc17-mnist", "conv2", true}}, -infinity, infinity}}},
 }
 
 // growing predicts that differences between hypotheses grow from each block to the next; faithful that reconstructions from each block close more
@@ -178,14 +178,14 @@ var residualsClaims = []Claim{
 func growing(experiment string, blocks int) (all []Expectation) {
 	for number := 2; number <= blocks; number++ {
 		terms := []Term{{1, experiment, blockName(number), false}, {-1, experiment, blockName(number - 1), false}}
-		all = append(all, Expectation{ClassDifference, terms, 0, inf})
+		all = append(all, Expectation{ClassDifference, terms, 0, infinity})
 	}
 	return all
 }
 
 func faithful(quantity Quantity, experiment string, blocks int) (all []Expectation) {
 	for number := 1; number <= blocks; number++ {
-		all = append(all, Expectation{quantity, []Term{{1, experiment, blockName(number), false}}, 0.5, inf})
+		all = append(all, Expectation{quantity, []Term{{1, experiment, blockName(number), false}}, 0.5, infinity})
 	}
 	return all
 }

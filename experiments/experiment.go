@@ -14,8 +14,8 @@ type Experiment struct {
 	// changes, those of the experiment; nil for none.
 	Rescale func(*Scale)
 	// Base names the experiment of the same study, or of one declared before it, that this one
-	// changes in one thing. Step says in which, in a few words. Reports show the difference.
-	Base, Step string
+	// changes in one thing. Adds says in which, in a few words. Reports show the difference.
+	Base, Adds string
 	// Decoded experiments have the codes of their trained network decoded from every block (Sec. 4.2).
 	Decoded bool
 	// Paper holds the paper's numbers; empty for your own experiment.
@@ -36,16 +36,16 @@ type Paper struct {
 	Params string
 }
 
-// Images names the images that a study trains on.
-type Images string
+// DataKind is the kind of images that a study trains on. Several data sets may be of one kind.
+type DataKind string
 
 const (
-	CIFAR10 Images = "CIFAR-10" // of 32×32×3 pixels
-	MNIST   Images = "MNIST"    // of 28×28×1 pixels
+	CIFAR10 DataKind = "CIFAR-10" // of 32×32×3 pixels
+	MNIST   DataKind = "MNIST"    // of 28×28×1 pixels
 )
 
 // Size is the number of rows, columns and channels of an image.
-func (i Images) Size() (height, width, channels int) {
+func (i DataKind) Size() (height, width, channels int) {
 	if i == MNIST {
 		return 28, 28, 1
 	}
@@ -53,7 +53,7 @@ func (i Images) Size() (height, width, channels int) {
 }
 
 // Declared is the official data set of the images: its name and its numbers of images, without a fingerprint.
-func (i Images) Declared() Dataset {
+func (i DataKind) Declared() Dataset {
 	if i == MNIST {
 		return Dataset{Name: "mnist", Train: 60_000, Test: 10_000}
 	}

@@ -15,13 +15,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 )
 
 // plan returns the runs of an experiment at profile quick.
 func plan(t *testing.T, experiment string, o experiments.Overrides) []experiments.Run {
-	chosen, err := ablations.Suite.Only([]string{experiment})
+	chosen, err := catalogue.All.Only([]string{experiment})
 	require.NoError(t, err)
 	runs, err := experiments.Plan(chosen[0], experiments.Profiles[1], chosen[0].Images.Declared(), o)
 	require.NoError(t, err)
@@ -37,11 +37,11 @@ func TestDeclarationsFit(t *testing.T) {
 		names[kind+name] = true
 	}
 	declared := map[string]experiments.Experiment{}
-	for _, study := range ablations.Suite {
+	for _, study := range catalogue.All {
 		named("study", study.Name)
 		require.NotEmpty(t, study.About)
 		require.NotEqual(t, "all", study.Name, "`ebssc run all` runs all studies")
-		require.Contains(t, []experiments.Images{experiments.CIFAR10, experiments.MNIST}, study.Images)
+		require.Contains(t, []experiments.DataKind{experiments.CIFAR10, experiments.MNIST}, study.Images)
 		require.NotEmpty(t, study.Experiments)
 		for _, e := range study.Experiments {
 			named("experiment", e.Name)
@@ -67,7 +67,7 @@ func TestDeclarationsFit(t *testing.T) {
 		named("profile", profile.Name)
 		require.NotContains(t, profile.Name, "-", "what follows it in a folder's name is the data set")
 		require.NotEmpty(t, profile.About)
-		require.Len(t, ablations.Suite.Of(profile), len(profile.Scales), "%s has scales of studies that are not declared", profile.Name)
+		require.Len(t, catalogue.All.ForProfile(profile), len(profile.Scales), "%s has scales of studies that are not declared", profile.Name)
 	}
 }
 
@@ -101,7 +101,7 @@ func requireMeasured(t *testing.T, claim string, e experiments.Expectation, decl
 func TestEveryPlannedRun(t *testing.T) {
 	ids := map[string]bool{}
 	for _, profile := range experiments.Profiles {
-		for _, study := range ablations.Suite.Of(profile) {
+		for _, study := range catalogue.All.ForProfile(profile) {
 			for _, o := range []experiments.Overrides{{}, {HeldOut: 1000}} {
 				runs, err := experiments.Plan(study, profile, study.Images.Declared(), o)
 				require.NoError(t, err, "%s at %s", study.Name, profile.Name)
@@ -155,7 +155,7 @@ func TestFieldsOfAnID(t *testing.T) {
 
 // Networks have as many parameters as the paper's, rounded as the paper does.
 func TestParameterCounts(t *testing.T) {
-	for _, study := range ablations.Suite {
+	for _, study := range catalogue.All {
 		for _, e := range study.Experiments {
 			count, err := e.Network(experiments.PaperWidth).Count()
 			require.NoError(t, err)
@@ -250,10 +250,10 @@ func TestOverrides(t *testing.T) {
 		{Seeds: 2_000_000_000}, {Seeds: -1}, {Width: -1}, {Width: 1 << 30}, {Width: 600}, {Epochs: -1}, {HeldOut: -1}, {HeldOut: 50_000}, {Images: -1}, {Images: 10},
 		{HeldOut: 1}, {Images: 50_001}, {Images: 45_001, HeldOut: 5000}, {Set: "beta=-1"}, {Set: "batch_size=50001"},
 	} {
-		_, err := experiments.Plan(ablations.Suite[0], experiments.Profiles[1], ablations.Suite[0].Images.Declared(), o)
+		_, err := experiments.Plan(catalogue.All[0], experiments.Profiles[1], catalogue.All[0].Images.Declared(), o)
 		require.Error(t, err, "%+v", o)
 	}
-	_, err := ablations.Suite.Only([]string{"sc-lc7"})
+	_, err := catalogue.All.Only([]string{"sc-lc7"})
 	require.ErrorContains(t, err, "did you mean ssc-lc7?")
 	ids := map[string]bool{}
 	for _, o := range []experiments.Overrides{{}, {Width: 9}, {Images: 100}, {Epochs: 2}, {HeldOut: 100}, {Set: "crop=0;beta=0.01"},

@@ -10,24 +10,24 @@ var Fit = []Experiment{
 	{Name: "ssc-lc7-wide", Title: "SSC+LC₇, wide, short",
 		Architecture: SevenBlocks{Body: ebssc.SSC}, Rescale: wideAndShort},
 	{Name: "ssc-ebc67-wide", Title: "SSC+EBC₆₋₇, wide, short",
-		Base: "ssc-lc7-wide", Step: "classifier, wide, short training",
-		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Rescale: wideAndShort},
+		Base: "ssc-lc7-wide", Adds: "classifier, wide, short training",
+		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}, Rescale: wideAndShort},
 	{Name: "ssc-lc7-few", Title: "SSC+LC₇, few images, long",
 		Architecture: SevenBlocks{Body: ebssc.SSC}, Rescale: fewAndLong},
 	{Name: "ssc-ebc67-few", Title: "SSC+EBC₆₋₇, few images, long",
-		Base: "ssc-lc7-few", Step: "classifier, few images, long training",
-		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Rescale: fewAndLong},
+		Base: "ssc-lc7-few", Adds: "classifier, few images, long training",
+		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}, Rescale: fewAndLong},
 	{Name: "ssc-lc7-parameters", Title: "SSC+LC₇, as many parameters as SSC+EBC₆₋₇",
-		Base: "ssc-ebc67", Step: "linear classifier, equal parameters",
+		Base: "ssc-ebc67", Adds: "linear classifier, equal parameters",
 		Architecture: SevenBlocks{Body: ebssc.SSC},
 		Rescale:      func(s *Scale) { s.Width = s.Width * 25 / 16 }},
 	{Name: "ssc-lc7-tuned", Title: "SSC+LC₇, tuned",
 		Architecture: SevenBlocks{Body: ebssc.SSC},
 		Change:       func(h *Hyper) { h.ClassifierScale = 3 }}, // until the trials choose
 	{Name: "ssc-ebc67-tuned", Title: "SSC+EBC₆₋₇, tuned",
-		Base: "ssc-lc7-tuned", Step: "classifier, both tuned",
-		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6},
-		Change:       func(h *Hyper) { h.ClassStep, h.EnergyScale = 10, 100 }}, // likewise
+		Base: "ssc-lc7-tuned", Adds: "classifier, both tuned",
+		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6},
+		Change:       func(h *Hyper) { h.ClassLRScale, h.EnergyScale = 10, 100 }}, // likewise
 }
 
 // wideAndShort is six times the width in a quarter of the epochs: at profile quick the paper's
@@ -62,12 +62,12 @@ var fitClaims = []Claim{
 	{Name: "fit-few", Ours: true, Where: "study fit",
 		Says:    "In a narrow network that fits its images well the classifier hardly helps.",
 		Reading: "by less than 0.3 points",
-		Expect:  []Expectation{between(TestErr, "ssc-ebc67-few", "ssc-lc7-few", -0.3, inf)}},
+		Expect:  []Expectation{between(TestErr, "ssc-ebc67-few", "ssc-lc7-few", -0.3, infinity)}},
 	{Name: "fit-parameters", Ours: true, Where: "study fit",
 		Says:   "With as many parameters as SSC+EBC₆₋₇ the linear classifier errs less.",
 		Expect: []Expectation{Lower(TestErr, "ssc-lc7-parameters", "ssc-ebc67")}},
 	{Name: "fit-tuned", Ours: true, Where: "study fit",
 		Says:    "With both rows tuned, at least half of the classifier's step is gone.",
 		Reading: "above −0.31 points, half of the step in the table at profile quick",
-		Expect:  []Expectation{between(TestErr, "ssc-ebc67-tuned", "ssc-lc7-tuned", -0.31, inf)}},
+		Expect:  []Expectation{between(TestErr, "ssc-ebc67-tuned", "ssc-lc7-tuned", -0.31, infinity)}},
 }

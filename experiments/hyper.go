@@ -42,7 +42,7 @@ const (
 // Recipe has the default of each hyperparameter. docs/recipe.md says which the paper has, and how the others were chosen.
 var Recipe = Hyper{
 	Hyper: ebssc.Hyper{
-		Dropout: 0.3, Beta: 0.001, BetaStep: 1, ClassSpread: 0.5, ClassStep: 10, EnergyScale: 100, ClassifierScale: 3,
+		Dropout: 0.3, Beta: 0.001, BetaLRScale: 1, ClassSpread: 0.5, ClassLRScale: 10, EnergyScale: 100, ClassifierScale: 3,
 	},
 	Optimizer: Muon, LearningRate: 0.001, MuonRate: 0.02, MuonDecay: 0.1, MuonMomentum: 0.95, WarmUp: 0.1, Batch: 128,
 	Crop: 4, Flip: 0.5, Preprocessing: ZCA, ZCAEpsilon: 3,

@@ -24,8 +24,11 @@ const (
 	heldOutSeeds = 10_000
 )
 
-// Run describes one training: all that decides its result. What computes it (the backend, the number of devices, the processor and the
-// versions of libraries) is not part of it: it changes how numbers are rounded and nothing else, and a record names it.
+// Run describes one training: all that decides its result, and the names that it is planned under
+// (Experiment, Profile) with what is measured beside it (EvalEachEpoch, Decoded). These decide no
+// number, but count for its ID: the same training under another name is another run. What computes it
+// (the backend, the number of devices, the processor and the versions of libraries) is not part of
+// it: it changes how numbers are rounded and nothing else, and a record names it.
 type Run struct {
 	// Version of the code, see the constant.
 	Version int
@@ -46,9 +49,14 @@ type Run struct {
 	Epochs int
 	// Seed of all random numbers, see [Run.Stream].
 	Seed int
-	// Traced as in Study, Decoded as in Experiment.
-	Traced, Decoded bool
+	// EvalEachEpoch as in Study, Decoded as in Experiment.
+	EvalEachEpoch bool `json:"Traced"`
+	Decoded       bool
 }
+
+// TracedImages is how many training images a run is measured on after each epoch, at most: the
+// first ones.
+const TracedImages = 10_000
 
 // Dataset identifies a data set.
 type Dataset struct {
@@ -122,15 +130,15 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	scale.Width, scale.Epochs = cmp.Or(o.Width, scale.Width), cmp.Or(o.Epochs, scale.Epochs)
 	scale.TrainImages = min(cmp.Or(o.Images, scale.TrainImages, left), left)
 	for _, e := range study.Experiments {
-		own := scale
+		rowScale := scale
 		if e.Rescale != nil {
-			e.Rescale(&own)
+			e.Rescale(&rowScale)
 		}
 		run := Run{
-			Version: Version, Experiment: e.Name, Profile: profile.Name, Network: e.Network(own.Width),
-			Dataset: set, TrainImages: own.TrainImages,
+			Version: Version, Experiment: e.Name, Profile: profile.Name, Network: e.Network(rowScale.Width),
+			Dataset: set, TrainImages: rowScale.TrainImages,
 			HeldOut: o.HeldOut, TestImages: cmp.Or(o.HeldOut, min(cmp.Or(scale.TestImages, set.Test), set.Test)),
-			Epochs: own.Epochs, Traced: study.Traced, Decoded: e.Decoded && o.HeldOut == 0,
+			Epochs: rowScale.Epochs, EvalEachEpoch: study.EvalEachEpoch, Decoded: e.Decoded && o.HeldOut == 0,
 		}
 		if run.Hyper, err = Recipe.Changed(scale.Change, e.Change).Set(o.Set); err != nil {
 			return nil, err
@@ -159,8 +167,9 @@ const (
 	Dropout       Purpose = "dropout"        // masks of an epoch
 )
 
-// Stream is the seed of the random numbers of a purpose in an epoch, from 0: the hash of the run's seed, the purpose and the epoch. No two share
-// one, and runs of one seed share them, whatever else differs: their differences are paired.
+// Stream returns the seed of one stream of random numbers: a hash of the run's seed, the purpose and
+// the epoch (from 0), and of nothing else. So runs with the same seed have the same initial values,
+// order, augmentation and dropout, and their differences are paired.
 func (r Run) Stream(purpose Purpose, epoch int) int64 {
 	hash := sha256.Sum256(fmt.Appendf(nil, "seed %d, %s, epoch %d", r.Seed, purpose, epoch))
 	return int64(binary.BigEndian.Uint64(hash[:]) >> 1)

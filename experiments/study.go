@@ -21,9 +21,12 @@ type Study struct {
 	// Name on the command line, in [Profile.Scales] and of the report's files; About says in a line what the study shows.
 	Name, About string
 	// Images that its networks are trained on.
-	Images Images
-	// Traced experiments are measured after every epoch, on the test images and on the first training images; the report has the curves.
-	Traced bool
+	Images DataKind
+	// EvalEachEpoch measures the networks after every epoch, on the test images and on the first
+	// [TracedImages] training images; the report has the curves.
+	EvalEachEpoch bool
+	// Headline marks the study whose differences answer the paper's question.
+	Headline bool
 	// Ablation marks a study that the paper does not report. `ebssc run all` leaves it out.
 	Ablation bool
 	// Experiments in the order of the report.
@@ -34,12 +37,13 @@ type Study struct {
 
 // Studies are the studies that package experiments declares, in the order in which they run.
 var Studies = Suite{
-	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Experiments: Table, Claims: tableClaims},
-	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference, one setting for all", Images: MNIST, Traced: true,
+	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Headline: true,
+		Experiments: Table, Claims: tableClaims},
+	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference, one setting for all", Images: MNIST, EvalEachEpoch: true,
 		Experiments: unrolled("unroll", 4, ebssc.SSC, nil), Claims: unrollClaims},
-	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, Traced: true,
+	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, EvalEachEpoch: true,
 		Experiments: unrolled("unroll-both", 2, ebssc.EBC, nil)},
-	{Name: "unroll-chosen", About: "the same as unroll, each number of sweeps with hyperparameters chosen for it", Images: MNIST, Traced: true,
+	{Name: "unroll-chosen", About: "the same as unroll, each number of sweeps with hyperparameters chosen for it", Images: MNIST, EvalEachEpoch: true,
 		Ablation: true, Experiments: unrolled("unroll-chosen", 4, ebssc.SSC, chosen)},
 	{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10,
 		Experiments: Decoding, Claims: decodingClaims},
@@ -47,10 +51,10 @@ var Studies = Suite{
 		Experiments: Residuals, Claims: residualsClaims},
 	{Name: "fit", About: "when the energy-based classifier helps: width and fit crossed", Images: CIFAR10, Ablation: true,
 		Experiments: Fit, Claims: fitClaims},
-	{Name: "unroll-budget", About: "the first sweep of inference after short and long trainings", Images: MNIST, Traced: true,
+	{Name: "unroll-budget", About: "the first sweep of inference after short and long trainings", Images: MNIST, EvalEachEpoch: true,
 		Ablation: true, Experiments: budgeted(), Claims: budgetClaims},
 	{Name: "unroll-conv", About: "0 to 4 sweeps of two small convolutional blocks, energies times 1 and 100", Images: MNIST,
-		Traced: true, Ablation: true, Experiments: convolutional(), Claims: convolutionalClaims},
+		EvalEachEpoch: true, Ablation: true, Experiments: convolutional(), Claims: convolutionalClaims},
 }
 
 // Suite is a list of studies. The names of all their experiments differ.
@@ -103,8 +107,8 @@ func (s Suite) Only(names []string) (Suite, error) {
 	return chosen, nil
 }
 
-// Of returns the studies that a profile has.
-func (s Suite) Of(profile Profile) Suite {
+// ForProfile returns the studies that a profile has.
+func (s Suite) ForProfile(profile Profile) Suite {
 	return slices.DeleteFunc(slices.Clone(s), func(study Study) bool { return profile.Scales[study.Name].Seeds == 0 })
 }
 

@@ -10,8 +10,8 @@ import (
 type SevenBlocks struct {
 	// Body is the coding of the blocks below the class-specific ones.
 	Body ebssc.Coding
-	// EBC is the number of the first class-specific block: 6 for EBC₆₋₇; 0 for a linear classifier on block 7 (LC₇).
-	EBC int
+	// EBCFrom is the number of the first class-specific block: 6 for EBC₆₋₇; 0 for a linear classifier on block 7 (LC₇).
+	EBCFrom int
 	// AveragePool pools averages in place of maxima.
 	AveragePool bool
 	// TopEnergy scores classes by the energy of block 7 alone, in place of the sum over the class-specific blocks.
@@ -19,21 +19,21 @@ type SevenBlocks struct {
 	// Sweeps is T.
 	Sweeps int
 	// Images that it reads; CIFAR-10 where empty.
-	Images Images
+	Images DataKind
 }
 
 // Table is the paper's Table 2: its five rows on CIFAR-10, each beside the one above it. Paper has the errors in training and
 // test, and the parameters.
 var Table = []Experiment{
 	{Name: "relu-lc7", Title: "ReLU+LC₇", Architecture: SevenBlocks{Body: ebssc.ReLU}, Paper: Paper{1.20, 11.40, "1.3M"}},
-	{Name: "crelu-lc7", Title: "CReLU+LC₇", Base: "relu-lc7", Step: "both signs",
+	{Name: "crelu-lc7", Title: "CReLU+LC₇", Base: "relu-lc7", Adds: "both signs",
 		Architecture: SevenBlocks{Body: ebssc.CReLU}, Paper: Paper{2.09, 10.17, "2.6M"}},
-	{Name: "crelu-sn-lc7", Title: "CReLU(SN)+LC₇", Base: "crelu-lc7", Step: "unit norm",
+	{Name: "crelu-sn-lc7", Title: "CReLU(SN)+LC₇", Base: "crelu-lc7", Adds: "unit norm",
 		Architecture: SevenBlocks{Body: ebssc.CReLUSN}, Paper: Paper{0.99, 9.74, "2.6M"}},
-	{Name: "ssc-lc7", Title: "SSC+LC₇", Base: "crelu-sn-lc7", Step: "learned threshold",
+	{Name: "ssc-lc7", Title: "SSC+LC₇", Base: "crelu-sn-lc7", Adds: "learned threshold",
 		Architecture: SevenBlocks{Body: ebssc.SSC}, Paper: Paper{0.99, 9.77, "2.6M"}},
-	{Name: "ssc-ebc67", Title: "SSC+EBC₆₋₇", Base: "ssc-lc7", Step: "energy-based classifier", Decoded: true,
-		Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 6}, Paper: Paper{0.21, 9.23, "3.2M"}},
+	{Name: "ssc-ebc67", Title: "SSC+EBC₆₋₇", Base: "ssc-lc7", Adds: "energy-based classifier", Decoded: true,
+		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}, Paper: Paper{0.21, 9.23, "3.2M"}},
 }
 
 // Decoding is the network behind the paper's Fig. 4: class thresholds in all seven blocks (10.1M parameters at the paper's
@@ -43,28 +43,28 @@ var Table = []Experiment{
 // All codes depend on the hypothesis, so everything above the first block is computed ten times: a training step takes about eight times as long
 // as that of SSC+EBC₆₋₇.
 var Decoding = []Experiment{{
-	Name: "ssc-ebc17", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 1}, Decoded: true,
+	Name: "ssc-ebc17", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 1}, Decoded: true,
 }}
 
 // Residuals is the network behind the paper's Fig. 5: the same for MNIST.
 var Residuals = []Experiment{{
-	Name: "ssc-ebc17-mnist", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBC: 1, Images: MNIST}, Change: digits, Decoded: true,
+	Name: "ssc-ebc17-mnist", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 1, Images: MNIST}, Change: mnistHyper, Decoded: true,
 }}
 
 // Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
-// MNIST, and 10 classes. Where EBC is no block, no block is class-specific, and Validate of the network says so.
+// MNIST, and 10 classes. Where EBCFrom is no block, no block is class-specific, and Validate of the network says so.
 func (s SevenBlocks) Network(width int) ebssc.Network {
 	n := ebssc.Network{Classes: 10, Classifier: ebssc.Linear, Sweeps: s.Sweeps}
 	n.Height, n.Width, n.Channels = s.Images.Size()
 	switch {
-	case s.EBC != 0 && s.TopEnergy:
+	case s.EBCFrom != 0 && s.TopEnergy:
 		n.Classifier = ebssc.EnergyTop
-	case s.EBC != 0:
+	case s.EBCFrom != 0:
 		n.Classifier = ebssc.EnergySum
 	}
 	conv := func(number, filters, kernel int) ebssc.Layer {
 		coding := s.Body
-		if s.EBC > 0 && number >= s.EBC {
+		if s.EBCFrom > 0 && number >= s.EBCFrom {
 			coding = ebssc.EBC
 		}
 		return ebssc.Layer{Name: blockName(number), Block: &ebssc.Block{

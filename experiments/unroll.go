@@ -37,14 +37,15 @@ func (t TwoBlocks) Network(width int) ebssc.Network {
 	}
 }
 
-// digits are the hyperparameters of networks for digits, which are not mirrored, nor moved, and not whitened: the model sees them as they are.
-func digits(h *Hyper) { h.Flip, h.Crop, h.Preprocessing = 0, 0, Raw }
+// mnistHyper makes hyperparameters those of networks for digits, which are not mirrored, nor moved,
+// and not whitened: the model sees them as they are.
+func mnistHyper(h *Hyper) { h.Flip, h.Crop, h.Preprocessing = 0, 0, Raw }
 
 // oneSetting is that of all numbers of sweeps: the softmax of the energies themselves (factor 1), as the paper has it, and no regularisation, which the paper
 // says of CIFAR-10 alone.
 func oneSetting(h *Hyper) {
-	digits(h)
-	h.Optimizer, h.LearningRate, h.WarmUp, h.ClassStep, h.EnergyScale, h.Alpha = Adam, 0.1, 0, 1, 1, 0
+	mnistHyper(h)
+	h.Optimizer, h.LearningRate, h.WarmUp, h.ClassLRScale, h.EnergyScale, h.Alpha = Adam, 0.1, 0, 1, 1, 0
 }
 
 // chosen are hyperparameters that were chosen for each number of sweeps on held-out images, before Version 4: the best point of one grid (learning
@@ -57,17 +58,17 @@ var chosen = []func(*Hyper){
 	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.003, 3, 1e-4 },
 }
 
-// unrolled are experiments with 0 to `most` sweeps, each beside the one with a sweep less. own, if not nil, has what each number of sweeps changes in the
-// setting of all.
-func unrolled(name string, most int, below ebssc.Coding, own []func(*Hyper)) (all []Experiment) {
+// unrolled returns experiments with 0 to most sweeps. Each one's base has a sweep fewer.
+// changes[t], if given, changes the shared hyperparameters of the one with t sweeps.
+func unrolled(name string, most int, below ebssc.Coding, changes []func(*Hyper)) (all []Experiment) {
 	paper := map[int]Paper{0: {TestErr: 1.31}, 1: {TestErr: 0.74}} // Sec. 3.1.1
 	for sweeps := range most + 1 {
 		e := Experiment{
 			Name: fmt.Sprintf("%s-%d", name, sweeps), Title: fmt.Sprintf("T = %d", sweeps),
 			Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Change: oneSetting, Paper: paper[sweeps],
 		}
-		if own != nil {
-			e.Change = func(h *Hyper) { *h = h.Changed(oneSetting, own[sweeps]) }
+		if changes != nil {
+			e.Change = func(h *Hyper) { *h = h.Changed(oneSetting, changes[sweeps]) }
 		}
 		if sweeps > 0 {
 			e.Base = all[sweeps-1].Name
@@ -101,7 +102,7 @@ func budgeted() (all []Experiment) {
 				Rescale:      func(s *Scale) { s.Epochs = length.times(s.Epochs) },
 			}
 			if sweeps > 0 {
-				e.Base, e.Step = all[len(all)-1].Name, "first sweep, "+length.name+" training"
+				e.Base, e.Adds = all[len(all)-1].Name, "first sweep, "+length.name+" training"
 			}
 			all = append(all, e)
 		}
@@ -147,7 +148,7 @@ var budgetClaims = []Claim{
 	{Name: "sweep-long", Ours: true, Where: "study unroll-budget",
 		Says: "After a training ten times as long it lowers the test error by less, or raises it.",
 		Expect: []Expectation{{TestErr, []Term{{Weight: 1, Experiment: "unroll-long-1"}, {Weight: -1, Experiment: "unroll-long-0"},
-			{Weight: -1, Experiment: "unroll-short-1"}, {Weight: 1, Experiment: "unroll-short-0"}}, 0, inf}}},
+			{Weight: -1, Experiment: "unroll-short-1"}, {Weight: 1, Experiment: "unroll-short-0"}}, 0, infinity}}},
 }
 
 // convolutionalClaims are this project's about the factor on the energies.
@@ -155,5 +156,5 @@ var convolutionalClaims = []Claim{
 	{Name: "sweep-factor", Ours: true, Where: "study unroll-conv",
 		Says: "The first sweep lowers the test error at factor 1, and does not at factor 100.",
 		Expect: []Expectation{Lower(TestErr, "unroll-conv-1-1", "unroll-conv-1-0"),
-			between(TestErr, "unroll-conv-100-1", "unroll-conv-100-0", 0, inf)}},
+			between(TestErr, "unroll-conv-100-1", "unroll-conv-100-0", 0, infinity)}},
 }

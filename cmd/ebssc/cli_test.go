@@ -17,7 +17,6 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
-	"ebsscgo/internal/train"
 )
 
 // call carries out a command line in this process.
@@ -168,20 +167,20 @@ func TestRunFlag(t *testing.T) {
 	folder := filepath.Join(results, "quick")
 	write(t, results, "crelu-lc7", 20, 10) // the second has no network
 	best, more, least := write(t, results, "crelu-lc7", 20), write(t, results, "relu-lc7", 60), write(t, results, "relu-lc7", 60, 30)
-	require.NoError(t, os.Mkdir(filepath.Join(folder, train.Networks), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(folder, record.NetworksFolder), 0o755))
 	for _, id := range []string{write(t, results, "unroll-1", 1), best, more, least} {
-		require.NoError(t, os.WriteFile(train.NetworkFile(folder, id), []byte("no network"), 0o600))
+		require.NoError(t, os.WriteFile(record.NetworkFile(folder, id), []byte("no network"), 0o600))
 	}
 	for named, id := range map[string]string{"": best, "relu-lc7": least} {
 		_, _, stderr := call("decode", "--run", named, "--results", results)
-		require.Contains(t, stderr, train.NetworkFile(folder, id), named)
+		require.Contains(t, stderr, record.NetworkFile(folder, id), named)
 	}
 	outside := recordtest.New(t, "ssc-lc7", "quick", 1, experiments.Overrides{})
 	outside.Run.Dataset.Name = "../../outside"
 	outside, err := outside.Save(filepath.Join(crafted, "quick", record.Folder))
 	require.NoError(t, err)
 	_, _, stderr := call("decode", "--run", outside.ID, "--results", crafted)
-	require.Contains(t, stderr, train.NetworkFile(filepath.Join(crafted, "quick"), outside.ID))
+	require.Contains(t, stderr, record.NetworkFile(filepath.Join(crafted, "quick"), outside.ID))
 }
 
 // Two folders side by side: a row that got worse beyond the interval gives exit status 3, and one line that names it.
@@ -208,9 +207,9 @@ func TestCompare(t *testing.T) {
 
 // rooms are the packages from the top of the house to its foundation. A package imports lower ones alone, as CONTRIBUTING.md says.
 var rooms = []string{
-	"cmd/ebssc", "notebooks/nb", "internal/study", "internal/bench", "internal/report", "internal/stats", "internal/train", "internal/decode",
-	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/cache", "internal/safefile",
-	"ablations", "experiments", "ebssc", "ebssc/internal/ops",
+	"cmd/ebssc", "notebooks/nb", "internal/pipeline", "internal/bench", "internal/report", "internal/stats", "internal/train", "internal/decode",
+	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/tensor", "internal/cache", "internal/safefile",
+	"internal/catalogue", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 
 // Imports run down the house and never up.

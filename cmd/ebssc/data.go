@@ -23,7 +23,7 @@ func dataCommand() *cobra.Command {
 					fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
 				}
 			}
-			for _, images := range []experiments.Images{experiments.CIFAR10, experiments.MNIST} {
+			for _, images := range []experiments.DataKind{experiments.CIFAR10, experiments.MNIST} {
 				set, missing := dataset.Find(cmd.Context(), images, "", cmd.ErrOrStderr())
 				if err = errors.Join(err, missing); missing == nil {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
@@ -67,7 +67,7 @@ func doctorCommand() *cobra.Command {
 }
 
 // diagnose says where a data set is, see [dataset.Local], and what to do if it is missing.
-func diagnose(images experiments.Images, folder string) device.Finding {
+func diagnose(images experiments.DataKind, folder string) device.Finding {
 	set, err := dataset.Local(images, folder)
 	if set != nil {
 		return device.Finding{What: string(images), Status: device.OK, Detail: dataset.Title(set.Name) + ", SHA-256 " + set.SHA256}

@@ -22,7 +22,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
-	"ebsscgo/internal/study"
+	"ebsscgo/internal/train"
 )
 
 func main() {
@@ -104,7 +104,7 @@ func command() *cobra.Command {
 		Short: "Reproduce “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes)",
 		Long: "ebssc trains the networks of “Energy-Based Spherical Sparse Coding” (Kong & Fowlkes) and writes the\n" +
 			"paper's tables with its own numbers beside the paper's.",
-		Version: study.Versions(), SilenceUsage: true, SilenceErrors: true,
+		Version: train.Versions(), SilenceUsage: true, SilenceErrors: true,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -14,20 +14,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/report"
 	"ebsscgo/internal/safefile"
-	"ebsscgo/internal/study"
-	"ebsscgo/internal/train"
 )
 
 // networkFlags select a recorded run whose trained network is used, where it computes, and where pictures go.
 type networkFlags struct {
-	study.Options
+	pipeline.Options
 	run, out string
 }
 
@@ -44,7 +44,7 @@ func (flags *networkFlags) add(cmd *cobra.Command, out, about string) {
 // find finds the record that --run means, and its folder: of several the one that errs least. Those whose networks are here go first, trials last.
 func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
-	profiles, err := study.Load(flags.Results, "")
+	profiles, err := report.LoadAll(flags.Results, "")
 	if err != nil {
 		return found, "", err
 	}
@@ -52,7 +52,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 	for _, p := range profiles {
 		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
 			r := p.Records[id]
-			s, _, undeclared := ablations.Suite.Experiment(r.Run.Experiment)
+			s, _, undeclared := catalogue.All.Experiment(r.Run.Experiment)
 			switch {
 			case id == flags.run:
 				return r, p.Folder, nil
@@ -64,7 +64,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 			if p.Trial(r) {
 				rank += 100
 			}
-			if _, missing := os.Stat(train.NetworkFile(p.Folder, id)); missing != nil {
+			if _, missing := os.Stat(record.NetworkFile(p.Folder, id)); missing != nil {
 				rank += 1000
 			}
 			if rank < first {
@@ -77,7 +77,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 	}
 	command := "table"
 	if flags.run != "" {
-		s, _, err := ablations.Suite.Experiment(flags.run)
+		s, _, err := catalogue.All.Experiment(flags.run)
 		if err != nil {
 			return found, "", fmt.Errorf("no run %s is in %s, see ebssc runs; %w", flags.run, flags.Results, err)
 		}
@@ -119,7 +119,7 @@ func decodeCommand() *cobra.Command {
 			if image < 0 || image >= r.Run.TestImages {
 				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
 			}
-			network, err := study.Open(cmd.Context(), flags.Options, folder, r)
+			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
@@ -166,7 +166,7 @@ func classifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			network, err := study.Open(cmd.Context(), flags.Options, folder, r)
+			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}

@@ -127,7 +127,7 @@ func TestSmoke(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	for id := range records {
-		require.FileExists(t, train.NetworkFile(folder, id))
+		require.FileExists(t, record.NetworkFile(folder, id))
 	}
 
 	// The same records give the same reports, also where the output of what made them was full.
@@ -167,7 +167,7 @@ func results(t *testing.T, folder string) (networks []string, records map[string
 			r.Curve[i].Seconds = 0
 		}
 		records[id] = r
-		network, err := os.ReadFile(train.NetworkFile(folder, id))
+		network, err := os.ReadFile(record.NetworkFile(folder, id))
 		require.NoError(t, err)
 		networks = append(networks, string(network))
 	}

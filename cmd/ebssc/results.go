@@ -12,10 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/report"
-	"ebsscgo/internal/study"
 )
 
 func listCommand() *cobra.Command {
@@ -27,13 +26,13 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			folders, err := study.Load(results, name) // one for each data set
+			folders, err := report.LoadAll(results, name) // one for each data set
 			if err != nil {
 				return err
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "Profile %s: %s.\n\nSTUDY\tRUNS\tRECORDED\tWIDTH\tIMAGES\tEPOCHS\tABOUT\n", name, profile.About)
-			for _, s := range ablations.Suite.Of(profile) {
+			for _, s := range catalogue.All.ForProfile(profile) {
 				runs, err := experiments.Plan(s, profile, s.Images.Declared(), experiments.Overrides{})
 				if err != nil {
 					return err
@@ -54,7 +53,7 @@ func listCommand() *cobra.Command {
 			}
 			known := func(percent float64) string { return strings.TrimPrefix(fmt.Sprintf("%.2f", percent), "0.00") } // 0 stands for none
 			fmt.Fprintln(w, "\nEXPERIMENT\tMODEL\tSTUDY\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
-			for _, s := range ablations.Suite.Of(profile) {
+			for _, s := range catalogue.All.ForProfile(profile) {
 				for _, e := range s.Experiments {
 					count, err := e.Network(profile.Scales[s.Name].Width).Count()
 					if err != nil {
@@ -82,7 +81,7 @@ func runsCommand() *cobra.Command {
 			if _, err := experiments.FindProfile(name); err != nil {
 				return err
 			}
-			profiles, err := study.Load(results, name)
+			profiles, err := report.LoadAll(results, name)
 			if err != nil {
 				return err
 			}
@@ -121,7 +120,7 @@ func reportCommand() *cobra.Command {
 			"To merge the results of several machines, copy their records (results/<profile>/runs/*.json, and of decodings the\n" +
 			"figures beside them) into one folder first. A record that does not fit its own content is refused.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			folders, err := study.Folders(results, "")
+			folders, err := report.Folders(results, "")
 			if err != nil {
 				return err
 			}
@@ -156,7 +155,7 @@ func compareCommand() *cobra.Command {
 			var sides [2]*report.Results
 			for i, folder := range args {
 				results, name := filepath.Split(filepath.Clean(folder))
-				folders, err := study.Folders(cmp.Or(results, "."), "")
+				folders, err := report.Folders(cmp.Or(results, "."), "")
 				profile, ok := folders[name]
 				if err == nil && !ok {
 					err = fmt.Errorf("%s is no folder of a profile's results: name one such as results/quick", folder)

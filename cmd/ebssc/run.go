@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
+	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/report"
-	"ebsscgo/internal/study"
 )
 
 func runCommand() *cobra.Command {
@@ -29,9 +29,9 @@ func runCommand() *cobra.Command {
 			"run's result identifies it: a changed hyperparameter makes another run, a trial, which never takes the place of\n" +
 			"the profile's own run in a report. `ebssc runs` lists both.",
 	}
-	reported := slices.DeleteFunc(slices.Clone(ablations.Suite), func(s experiments.Study) bool { return s.Ablation })
+	reported := slices.DeleteFunc(slices.Clone(catalogue.All), func(s experiments.Study) bool { return s.Ablation })
 	commands := []*cobra.Command{runStudies("all", "all that the paper reports", reported)}
-	for _, s := range ablations.Suite {
+	for _, s := range catalogue.All {
 		commands = append(commands, runStudies(s.Name, s.About+", on "+string(s.Images), experiments.Suite{s}))
 	}
 	return group(run, commands...)
@@ -39,7 +39,7 @@ func runCommand() *cobra.Command {
 
 // runStudies is the command that runs some studies.
 func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
-	var o study.Options
+	var o pipeline.Options
 	var only []string
 	cmd := &cobra.Command{
 		Use:   name,
@@ -88,10 +88,10 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 }
 
 // run trains the experiments that only names, or all, and prints their tables and where all of it stands.
-func run(ctx context.Context, stdout io.Writer, o study.Options, only []string, studies experiments.Suite) (err error) {
+func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []string, studies experiments.Suite) (err error) {
 	o.Out, o.Terminal = stdout, term.IsTerminal(int(os.Stdout.Fd()))
 	for _, name := range only {
-		owner, _, err := ablations.Suite.Experiment(name)
+		owner, _, err := catalogue.All.Experiment(name)
 		if _, other := studies.Study(owner.Name); err == nil && other != nil {
 			return fmt.Errorf("%s is an experiment of study %s: ebssc run %[2]s --only %[1]s", name, owner.Name)
 		}
@@ -100,9 +100,9 @@ func run(ctx context.Context, stdout io.Writer, o study.Options, only []string, 
 		return err
 	}
 	if profile, err := experiments.FindProfile(o.Profile); err == nil && len(only) == 0 && len(studies) > 1 {
-		studies = studies.Of(profile)
+		studies = studies.ForProfile(profile)
 	}
-	reports, diverged, err := study.Run(ctx, o, studies)
+	reports, diverged, err := pipeline.Run(ctx, o, studies)
 	for _, folder := range slices.Sorted(maps.Keys(reports)) {
 		p := reports[folder]
 		for _, s := range studies {

@@ -238,7 +238,7 @@ func TestWhatIsNoFile(t *testing.T) {
 		"a link to itself":       func(path string) error { return os.Symlink(path, path) },
 		"a link to what is gone": func(path string) error { return os.Symlink("/nowhere", path) },
 	} {
-		for file, which := range map[string]experiments.Images{
+		for file, which := range map[string]experiments.DataKind{
 			cifarArchive: experiments.CIFAR10, cifarFiles[1]: experiments.CIFAR10,
 			mnistNames[1]: experiments.MNIST, mnistNames[1] + ".gz": experiments.MNIST,
 		} {

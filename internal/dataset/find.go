@@ -34,7 +34,7 @@ var ErrUnavailable = errors.New("cannot be downloaded (check the network, or nam
 // A missing or damaged file in a named folder is an error, in one line; Find takes nothing else in its place. The error is
 // [ErrUnavailable] if downloads failed: no network, no such file on the server, other bytes than the official ones. It is
 // [cache.ErrUnusable] if the cache is needed and cannot be written.
-func Find(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
+func Find(ctx context.Context, which experiments.DataKind, folder string, log io.Writer) (*Set, error) {
 	if set, err := Local(which, folder); set != nil || err != nil {
 		return set, err
 	}
@@ -53,7 +53,7 @@ func Find(ctx context.Context, which experiments.Images, folder string, log io.W
 }
 
 // FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it returns its stand-in, MNIST padded to its size, and logs that in a line.
-func FindOrStandIn(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
+func FindOrStandIn(ctx context.Context, which experiments.DataKind, folder string, log io.Writer) (*Set, error) {
 	set, err := Find(ctx, which, folder, log)
 	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
 		return set, err
@@ -67,7 +67,7 @@ func FindOrStandIn(ctx context.Context, which experiments.Images, folder string,
 
 // Local returns the data set of a kind from the folder or the cache where [Find] would read it, without downloading. It
 // returns nil without an error if Find would have to download it.
-func Local(which experiments.Images, folder string) (*Set, error) {
+func Local(which experiments.DataKind, folder string) (*Set, error) {
 	s := sources[which]
 	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
 		if _, err := os.Stat(folder + "/."); err != nil { // of a file, too
@@ -93,7 +93,7 @@ type source struct {
 	fetch    func(ctx context.Context, log io.Writer) ([]dataFile, error)
 }
 
-var sources = map[experiments.Images]source{
+var sources = map[experiments.DataKind]source{
 	experiments.CIFAR10: {CIFAR10Name, strings.Fields("airplane automobile bird cat deer dog frog horse ship truck"), 5,
 		readCIFAR10, decodeCIFAR10, fetchCIFAR10},
 	experiments.MNIST: {MNISTName, strings.Split("0123456789", ""), 2, readMNIST, decodeMNIST, fetchMNIST},

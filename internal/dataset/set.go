@@ -108,17 +108,6 @@ func (i Images) Tensor() *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, i.Len(), i.Height, i.Width, i.Channels)
 }
 
-// Pick returns the images of those numbers from images float32 [N, H, W, C], in the order of the numbers.
-func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
-	all, shape := tensors.MustCopyFlatData[float32](images), images.Shape()
-	size := shape.Size() / shape.Dim(0)
-	var picked []float32
-	for _, number := range numbers {
-		picked = append(picked, all[number*size:][:size]...)
-	}
-	return tensors.FromFlatDataAndDimensions(picked, append([]int{len(numbers)}, shape.Dimensions[1:]...)...)
-}
-
 // Padded32 returns the grey images of MNIST's layout in the shape of CIFAR-10's: in the middle of 32×32 zeros, and repeated in three
 // channels. Its name says so, the fingerprint stays that of the files.
 func (s *Set) Padded32() *Set {

@@ -13,8 +13,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"ebsscgo/ebssc"
-	"ebsscgo/internal/dataset"
-	"ebsscgo/internal/plot"
+	"ebsscgo/internal/tensor"
 )
 
 // Model decodes with a network and its variables, on a backend, for one caller at a time. Its program is compiled at the first use, for the fields
@@ -39,8 +38,8 @@ type Model struct {
 	outputs []string
 }
 
-// Level holds the codes of one block decoded to signed pictures of H·W·C values, in the units of preprocessed images with an arbitrary norm.
-type Level struct {
+// BlockPictures holds the codes of one block decoded to signed pictures of H·W·C values, in the units of preprocessed images with an arbitrary norm.
+type BlockPictures struct {
 	// Block is the block's name.
 	Block string
 	// Linear and Rectified have a picture for each image: codes with zero thresholds in all blocks, which do not depend on a hypothesis, decoded by
@@ -55,12 +54,12 @@ type Level struct {
 
 // Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first. If ctx ends, Decode returns its cause.
 // For each level, decoding an image takes about Y times as long as its class scores.
-func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, error) {
+func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]BlockPictures, error) {
 	all, err := m.run(ctx, images, true)
 	if err != nil {
 		return nil, err
 	}
-	var levels []Level
+	var levels []BlockPictures
 	for _, layer := range m.Network.Blocks() {
 		byHypothesis := func(name string) (pictures [][][]float64) {
 			for _, image := range all[layer.Name+" "+name] {
@@ -68,7 +67,7 @@ func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]Level, er
 			}
 			return pictures
 		}
-		levels = append(levels, Level{Block: layer.Name, Linear: all[layer.Name+" "+linear], Rectified: all[layer.Name+" "+rectified],
+		levels = append(levels, BlockPictures{Block: layer.Name, Linear: all[layer.Name+" "+linear], Rectified: all[layer.Name+" "+rectified],
 			Features: byHypothesis(features), Biases: byHypothesis(biases)})
 	}
 	return levels, nil
@@ -93,7 +92,7 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 		for i := range batch {
 			batch[i] = (from + i) % count
 		}
-		inputs := []any{dataset.Pick(images, batch...)}
+		inputs := []any{tensor.Pick(images, batch...)}
 		if m.Unwhiten != nil {
 			inputs = append(inputs, m.Unwhiten)
 		}
@@ -103,7 +102,7 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 		}
 		for i, t := range outputs {
 			if name := m.outputs[i]; (t.Rank() > 1) == pictures {
-				each := slices.Collect(slices.Chunk(plot.Values(t), t.Shape().Size()/len(batch)))
+				each := slices.Collect(slices.Chunk(tensor.Values(t), t.Shape().Size()/len(batch)))
 				all[name] = append(all[name], each[:min(len(batch), count-from)]...)
 			}
 			if err := t.FinalizeAll(); err != nil {

@@ -25,6 +25,7 @@ import (
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/tensor"
 )
 
 var xla compute.Backend
@@ -110,7 +111,7 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 	measured, err := m.Measure(t.Context(), images)
 	require.NoError(t, err)
 	require.Len(t, measured, 2)
-	size, x := n.Height*n.Width, plot.Values(images)
+	size, x := n.Height*n.Width, tensor.Values(images)
 	// unwhitened adds to twice an image its mirror image, as whitener does.
 	unwhitened := func(image []float64) (seen []float64) {
 		for p := range image {
@@ -170,7 +171,7 @@ func TestControlIsAnotherImage(t *testing.T) {
 		require.NoError(t, err)
 		measured, err := m.Measure(t.Context(), images)
 		require.NoError(t, err)
-		size, x := n.Height*n.Width, plot.Values(images)
+		size, x := n.Height*n.Width, tensor.Values(images)
 		for l, level := range levels {
 			var want, wantRectified float64
 			for i, other := range others {
@@ -220,7 +221,7 @@ func TestMeasureOfAFaithfulBlock(t *testing.T) {
 	require.Nil(t, measured[2].InkShare)
 	text, err := json.Marshal(measured)
 	require.NoError(t, err)
-	var read []record.Level
+	var read []record.BlockMeasures
 	require.NoError(t, json.Unmarshal(text, &read))
 	require.Equal(t, measured, read)
 }
@@ -238,7 +239,7 @@ func TestSetVariables(t *testing.T) {
 	after, err := m.Measure(t.Context(), images)
 	require.NoError(t, err)
 	require.Greater(t, before[0].Linear.Cosine, 0.5)
-	require.Equal(t, record.Reconstruction{}, after[0].Linear)
+	require.Equal(t, record.Similarity{}, after[0].Linear)
 	require.Zero(t, *after[0].Difference)
 }
 

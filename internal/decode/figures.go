@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"ebsscgo/ebssc"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
+	"ebsscgo/internal/tensor"
 )
 
 // Shrinkage draws the paper's Fig. 2: asymmetric shrinkage, Eq. (asym_shrink), for four settings of its thresholds β⁺ and β⁻. In the last,
@@ -37,7 +37,7 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 		if err != nil {
 			return plot.Figure{}, fmt.Errorf("computing the shrinkage: %w", err)
 		}
-		below, above := plot.Values(outputs[0]), plot.Values(outputs[1])
+		below, above := tensor.Values(outputs[0]), tensor.Values(outputs[1])
 		curve := plotter.XYs{{X: -3, Y: below[0]}, {X: -c.minus, Y: below[1]}, {X: c.plus, Y: above[2]}, {X: 3, Y: above[3]}}
 		branches := []plotter.XYs{curve}
 		if -c.minus > c.plus {
@@ -55,8 +55,8 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 // Reconstructions draws the paper's Fig. 4 for an image [1, H, W, C] as it is and as the network sees it: below these a row for each level with the
 // reconstructions by both decoders, each at its own contrast, and the decoded class biases, each less the mean over the hypotheses. These share one
 // scale in a level; grey is 0.
-func Reconstructions(title string, classes []string, original, input *tensors.Tensor, levels []Level) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), original, input, levels, func(l Level) ([][]float64, [][][]float64) {
+func Reconstructions(title string, classes []string, original, input *tensors.Tensor, levels []BlockPictures) plot.Figure {
+	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), original, input, levels, func(l BlockPictures) ([][]float64, [][][]float64) {
 		return [][]float64{l.Linear[0], l.Rectified[0]}, l.Biases
 	})
 }
@@ -64,8 +64,8 @@ func Reconstructions(title string, classes []string, original, input *tensors.Te
 // Hypotheses draws an image [1, H, W, C], as it is and as the network sees it, decoded under each class hypothesis: a row for each level, with the
 // mean of the decoded features over the hypotheses, and their differences from it. These share one scale in a level; grey is 0. A code that does not
 // depend on the hypothesis has no differences.
-func Hypotheses(title string, classes []string, original, input *tensors.Tensor, levels []Level) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{"mean"}, classes), original, input, levels, func(l Level) ([][]float64, [][][]float64) {
+func Hypotheses(title string, classes []string, original, input *tensors.Tensor, levels []BlockPictures) plot.Figure {
+	return drawLevels(title, slices.Concat([]string{"mean"}, classes), original, input, levels, func(l BlockPictures) ([][]float64, [][][]float64) {
 		_, mean := deviations(l.Features[0])
 		return [][]float64{mean}, l.Features
 	})
@@ -73,12 +73,12 @@ func Hypotheses(title string, classes []string, original, input *tensors.Tensor,
 
 // drawLevels draws an image, and below it a row for each level, with captions over the columns: pictures at a contrast of their own, and then those
 // of the hypotheses less their mean, at one contrast of all.
-func drawLevels(title string, captions []string, original, input *tensors.Tensor, levels []Level,
-	picturesOf func(Level) (alone [][]float64, byHypothesis [][][]float64)) plot.Figure {
-	dims, seen := input.Shape().Dimensions[1:], plot.Values(input)
+func drawLevels(title string, captions []string, original, input *tensors.Tensor, levels []BlockPictures,
+	picturesOf func(BlockPictures) (alone [][]float64, byHypothesis [][][]float64)) plot.Figure {
+	dims, seen := input.Shape().Dimensions[1:], tensor.Values(input)
 	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0])}
 	first, names := []plot.Tile{Photo("", original)}, []string{"original"}
-	if !slices.Equal(plot.Values(original), seen) {
+	if !slices.Equal(tensor.Values(original), seen) {
 		first, names = append(first, signed(dims, seen)...), append(names, "network input")
 	}
 	addRow(&grid, "image", names, first)
@@ -101,7 +101,7 @@ func drawLevels(title string, captions []string, original, input *tensors.Tensor
 // Residuals draws one panel of the paper's Fig. 5: images as they are [N, H, W, 1] in the rows, hypotheses in the columns, and in each cell the
 // residual of the decoded features from their mean over hypotheses, divided by the root mean square of that mean. The image's own class has a frame.
 // All cells share one scale, which clips the largest half percent.
-func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint8, level Level) plot.Figure {
+func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint8, level BlockPictures) plot.Figure {
 	dims := originals.Shape().Dimensions[1:]
 	var residuals [][][]float64
 	var magnitudes []float64
@@ -121,7 +121,7 @@ func Residuals(title string, classes []string, originals *tensors.Tensor, labels
 	captions := slices.Concat([]string{"original"}, classes)
 	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0]), Scale: limit, Framed: "the image's own class"}
 	for i, label := range labels {
-		tiles := []plot.Tile{Photo("", dataset.Pick(originals, i))}
+		tiles := []plot.Tile{Photo("", tensor.Pick(originals, i))}
 		for class, residual := range residuals[i] {
 			tiles = append(tiles, plot.Tile{Picture: plot.Map(residual, dims[0], dims[1], limit), Strong: class == int(label)})
 		}
@@ -144,7 +144,7 @@ func Dictionaries(title string, before, after *tensors.Tensor) plot.Figure {
 
 // Filters are tiles of a dictionary [k, k, C, K], each at its own contrast.
 func Filters(dictionary *tensors.Tensor) (tiles []plot.Tile) {
-	dims, all := dictionary.Shape().Dimensions, plot.Values(dictionary)
+	dims, all := dictionary.Shape().Dimensions, tensor.Values(dictionary)
 	for k := range dims[3] {
 		var filter []float64
 		for i := k; i < len(all); i += dims[3] {
@@ -180,7 +180,7 @@ func Photo(caption string, image *tensors.Tensor) plot.Tile {
 	if dims[3] == 1 {
 		low = 1
 	}
-	return plot.Tile{Caption: caption, Picture: plot.Photo(plot.Values(image), dims[1], dims[2], dims[3], low, 1-low)}
+	return plot.Tile{Caption: caption, Picture: plot.Photo(tensor.Values(image), dims[1], dims[2], dims[3], low, 1-low)}
 }
 
 // deviations returns the pictures of an image less their mean over the hypotheses, and the mean.

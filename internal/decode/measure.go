@@ -21,9 +21,9 @@ const (
 )
 
 // Measure decodes preprocessed images [N, H, W, C], N ≥ 2, from every block, the lowest first, and returns means over the images.
-// The control of an image, see [record.Reconstruction], has the code of the image that follows it in a batch. So Measure returns an error for one
+// The control of an image, see [record.Similarity], has the code of the image that follows it in a batch. So Measure returns an error for one
 // image, or for batches of one. If ctx ends, it returns its cause.
-func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []record.Level, err error) {
+func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []record.BlockMeasures, err error) {
 	if images.Shape().Dim(0) < 2 || m.Batch == 1 {
 		return nil, errors.New("measuring decodings takes two images in a batch: an image's control is the code of another one")
 	}
@@ -39,13 +39,13 @@ func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []r
 			}
 			return new(max(-1, min(1, stat.Mean(values, nil)))) // no measure is beyond ±1 but by rounding
 		}
-		reconstruction := func(decoder string) record.Reconstruction {
-			return record.Reconstruction{
+		reconstruction := func(decoder string) record.Similarity {
+			return record.Similarity{
 				Cosine: *mean(cosineOf + decoder), ImageCosine: mean(imageSpace + cosineOf + decoder),
 				Control: *mean(controlOf + decoder), ImageControl: mean(imageSpace + controlOf + decoder),
 			}
 		}
-		levels = append(levels, record.Level{
+		levels = append(levels, record.BlockMeasures{
 			Block: layer.Name, Linear: reconstruction(linear), Rectified: reconstruction(rectified),
 			Difference: mean(difference), InkShare: mean(inkShare), InkArea: mean(inkArea), BiasSpread: mean(biasSpread),
 		})

@@ -4,9 +4,6 @@ import (
 	"image"
 	"image/color"
 	"math"
-
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // Photo renders an image [height, width, channels] with 1 channel (grey) or 3 (colours): low is black, high is white, and
@@ -42,16 +39,4 @@ func Map(values []float64, height, width int, limit float64) image.Image {
 		picture.SetNRGBA(i%width, i/width, color.NRGBA{mix(hue.R), mix(hue.G), mix(hue.B), 0xff})
 	}
 	return picture
-}
-
-// Values returns the numbers of a float32 or float64 tensor in row-major order.
-func Values(tensor *tensors.Tensor) []float64 {
-	if tensor.DType() == dtypes.Float64 {
-		return tensors.MustCopyFlatData[float64](tensor)
-	}
-	var values []float64
-	for _, value := range tensors.MustCopyFlatData[float32](tensor) {
-		values = append(values, float64(value))
-	}
-	return values
 }

@@ -17,10 +17,12 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
-// Folders in a profile's results: of records, and of the figures that records and reports name.
+// Folders in a profile's results: of records, of the figures that records and reports name, and of
+// trained networks.
 const (
-	Folder        = "runs"
-	FiguresFolder = "figures"
+	Folder         = "runs"
+	FiguresFolder  = "figures"
+	NetworksFolder = "networks"
 )
 
 const suffix = ".json"
@@ -30,6 +32,13 @@ const maxSize = 4 << 20
 
 // Path is the file of a run in a folder of records.
 func Path(folder, id string) string { return filepath.Join(folder, id+suffix) }
+
+// NetworkFile is the file of a run's trained network, in the folder of a profile's results: the
+// network's variables by name ("conv1/dictionary"), and the run's description, JSON in bytes ("run").
+// docs/scores.py reads it with NumPy alone.
+func NetworkFile(results, id string) string {
+	return filepath.Join(results, NetworksFolder, id+".npz")
+}
 
 // Save adds the record to a folder in one step. It sets Format, ID and SHA256.
 func (r Record) Save(folder string) (Record, error) {
@@ -155,7 +164,7 @@ func (r Record) curveError() error {
 		return fmt.Errorf("its number of epochs: %w", err)
 	}
 	for i, epoch := range r.Curve {
-		err := errors.Join(equal(epoch.Epoch, i+1), equal(epoch.Step, (i+1)*r.Run.StepsPerEpoch()), equal(epoch.Trace != nil, r.Run.Traced),
+		err := errors.Join(equal(epoch.Epoch, i+1), equal(epoch.Step, (i+1)*r.Run.StepsPerEpoch()), equal(epoch.Trace != nil, r.Run.EvalEachEpoch),
 			within(0, math.MaxFloat32, &epoch.BatchLoss), within(0, 100, &epoch.BatchErr), within(0, 1e9, &epoch.Seconds))
 		if t := epoch.Trace; t != nil {
 			err = errors.Join(err, within(0, math.MaxFloat32, &t.TrainLoss), within(0, 100, &t.TrainErr, &t.TestErr))
@@ -171,14 +180,14 @@ func (r Record) decodingsError() error {
 	if err := equal(r.Decodings != nil, r.Run.Decoded); err != nil || r.Decodings == nil {
 		return err
 	}
-	for _, levels := range [][]Level{r.Decodings.Trained, r.Decodings.Untrained} {
+	for _, levels := range [][]BlockMeasures{r.Decodings.Trained, r.Decodings.Untrained} {
 		blocks := r.Run.Network.Blocks()
 		if err := equal(len(levels), len(blocks)); err != nil {
 			return fmt.Errorf("its number of blocks: %w", err)
 		}
 		for i, l := range levels {
 			err := errors.Join(equal(l.Block, blocks[i].Name), within(0, 1, l.Difference, l.InkShare, l.InkArea, l.BiasSpread))
-			for _, d := range []Reconstruction{l.Linear, l.Rectified} {
+			for _, d := range []Similarity{l.Linear, l.Rectified} {
 				err = errors.Join(err, within(-1, 1, &d.Cosine, d.ImageCosine, d.ImageControl), within(-1, 0.999999, &d.Control))
 			}
 			if err != nil {

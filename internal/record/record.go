@@ -47,13 +47,13 @@ type Record struct {
 	// Decodings of the trained network, if the run has them.
 	Decodings *Decodings `json:",omitempty"`
 	// Network has the checksums of the trained network's file.
-	Network Network
+	Network NetworkSums
 	// SHA256 of the file with this field empty.
 	SHA256 string
 }
 
-// Network has the SHA-256 of a trained network's file, and of the same file with its values in half precision.
-type Network struct{ SHA256, HalfSHA256 string }
+// NetworkSums has the SHA-256 of a trained network's file, and of the same file with its values in half precision.
+type NetworkSums struct{ SHA256, HalfSHA256 string }
 
 // Origin names the program and the computer that a record comes from.
 type Origin struct {
@@ -69,9 +69,9 @@ type Origin struct {
 	GPU string `json:",omitempty"`
 }
 
-// Then is the origin of a run that a program and a computer began and others went on with: both names where they differ, and the cores of
-// the latter.
-func (o Origin) Then(next Origin) Origin {
+// ResumedOn returns the origin of a run that began on o and was resumed on next. Fields that differ
+// read "first then second"; Cores and Devices are next's.
+func (o Origin) ResumedOn(next Origin) Origin {
 	both := func(first, second string) string {
 		if slices.Contains(strings.Split(cmp.Or(first, "none"), " then "), cmp.Or(second, "none")) {
 			return first
@@ -93,23 +93,21 @@ type Epoch struct {
 	BatchLoss, BatchErr float64
 	// Seconds that the epoch took, with its trace.
 	Seconds float64
-	// Trace is the measurement after the epoch; nil if the run is not traced.
+	// Trace is the measurement after the epoch; nil if the run has none.
 	Trace *Trace `json:",omitempty"`
 }
 
-// TracedImages is how many training images a traced run is measured on after each epoch, at most: the first ones.
-const TracedImages = 10_000
-
 // Trace is a measurement after an epoch, without augmentation and dropout.
 type Trace struct {
-	// TrainLoss in nats, without the penalty, and TrainErr in percent on the first [TracedImages]; TestErr in percent on the test images.
+	// TrainLoss in nats, without the penalty, and TrainErr in percent on the first
+	// [experiments.TracedImages]; TestErr in percent on the test images.
 	TrainLoss, TrainErr, TestErr float64
 }
 
 // Decodings are the measurements of Sec. 4.2 on a trained network.
 type Decodings struct {
 	// Trained and Untrained have an element a block: of the trained network, and of the same network before training.
-	Trained, Untrained []Level
+	Trained, Untrained []BlockMeasures
 	// Images is the number of test images that they are means over; Seconds is the time that the measurement of one network took.
 	Images  int
 	Seconds float64
@@ -117,12 +115,12 @@ type Decodings struct {
 	Figures []Figure
 }
 
-// Level measures the decodings from one block, as means over images.
-type Level struct {
+// BlockMeasures has the measures of decodings from one block: means over images.
+type BlockMeasures struct {
 	// Block is the block's name.
 	Block string
 	// Linear and Rectified measure reconstructions by the two decoders, with zero thresholds in all blocks.
-	Linear, Rectified Reconstruction
+	Linear, Rectified Similarity
 	// Difference is the variation of the decoded features between hypotheses: their squared distance from the mean over
 	// hypotheses, divided by their squared norm. It is nil if the code does not depend on the hypothesis.
 	Difference *float64 `json:",omitempty"`
@@ -134,8 +132,8 @@ type Level struct {
 	BiasSpread *float64 `json:",omitempty"`
 }
 
-// Reconstruction compares images with their reconstructions from a block's code.
-type Reconstruction struct {
+// Similarity compares images with their reconstructions from a block's code.
+type Similarity struct {
 	// Cosine of the angle between an image and its reconstruction, in the space of the network's input; Control is that of another image's code
 	// under the image's own switches.
 	Cosine, Control float64
@@ -154,7 +152,7 @@ type Figure struct {
 func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *float64 {
 	all := map[experiments.Quantity]*float64{experiments.TestErr: &r.TestErr, experiments.TrainErr: &r.TrainErr, experiments.TrainLoss: &r.TrainLoss,
 		experiments.LogTrainLoss: new(math.Log(max(r.TrainLoss, 1e-9)))}
-	var levels []Level
+	var levels []BlockMeasures
 	if r.Decodings != nil && term.Untrained {
 		levels = r.Decodings.Untrained
 	} else if r.Decodings != nil {
@@ -174,4 +172,4 @@ func (r Record) Learned() bool { return r.TrainErr < 100*(1-1/float64(r.Run.Netw
 
 // Fidelity says how far the reconstruction closes the gap between the control and the image, in the space of the network's input; 1 is the image
 // itself.
-func (r Reconstruction) Fidelity() float64 { return (r.Cosine - r.Control) / (1 - r.Control) }
+func (s Similarity) Fidelity() float64 { return (s.Cosine - s.Control) / (1 - s.Control) }

@@ -141,12 +141,12 @@ func TestNoRegularFile(t *testing.T) {
 // A run that went on elsewhere names each place once, also one without such a thing.
 func TestThen(t *testing.T) {
 	gpu, cpu := record.Origin{GPU: "X"}, record.Origin{}
-	require.Equal(t, cpu, cpu.Then(cpu))
-	require.Equal(t, "X then none", gpu.Then(cpu).Then(cpu).GPU)
-	require.Equal(t, "none then X", cpu.Then(gpu).Then(cpu).Then(gpu).GPU)
+	require.Equal(t, cpu, cpu.ResumedOn(cpu))
+	require.Equal(t, "X then none", gpu.ResumedOn(cpu).ResumedOn(cpu).GPU)
+	require.Equal(t, "none then X", cpu.ResumedOn(gpu).ResumedOn(cpu).ResumedOn(gpu).GPU)
 	all := record.Origin{Commit: "a", Go: "b", GoMLX: "c", Backend: "d", Plugin: "e", System: "f", CPU: "g", GPU: "h", Cores: 2}
 	require.Equal(t, record.Origin{Commit: "none then a", Go: "none then b", GoMLX: "none then c", Backend: "none then d", Plugin: "none then e",
-		System: "none then f", CPU: "none then g", GPU: "none then h", Cores: 2}, cpu.Then(all))
+		System: "none then f", CPU: "none then g", GPU: "none then h", Cores: 2}, cpu.ResumedOn(all))
 }
 
 // What cannot be a result is not saved, and leaves no file.
@@ -191,7 +191,7 @@ func TestSaveRefuses(t *testing.T) {
 // A quantity of a term is that of the run, of a block, or of a block before training; what was not measured is none.
 func TestValue(t *testing.T) {
 	r := made(t, "ssc-ebc17")
-	r.Decodings.Trained[2].Linear = record.Reconstruction{Cosine: 0.8, Control: 0.6}
+	r.Decodings.Trained[2].Linear = record.Similarity{Cosine: 0.8, Control: 0.6}
 	r.Decodings.Trained[3].BiasSpread = nil
 	value := func(quantity experiments.Quantity, block string, untrained bool) *float64 {
 		return r.Value(quantity, experiments.Term{Block: block, Untrained: untrained})

@@ -98,7 +98,7 @@ func Blocks(profiles []*Results) map[string]string {
 	smallest := profiles[len(profiles)-1]
 	blocks := map[string]string{"claims": tally(smallest)}
 	for _, study := range profiles[0].Studies {
-		if study.Name == headline {
+		if study.Headline {
 			blocks["differences"] = profiles[0].Differences(study, profiles[1:]...).Markdown()
 		}
 	}

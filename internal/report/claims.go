@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
@@ -49,7 +49,7 @@ func (p *Results) Opened(ours bool) (names []string) {
 
 func (p *Results) judge(ours, overImages bool) (all []Verdict) {
 	declared := 0
-	for _, study := range ablations.Suite.Of(p.Profile) {
+	for _, study := range catalogue.All.ForProfile(p.Profile) {
 		for _, claim := range study.Claims {
 			if claim.Ours == ours {
 				declared++
@@ -178,7 +178,7 @@ func (p *Results) expectationsTable(verdicts []Verdict) Table {
 		estimates := slices.Concat(v.Estimates, v.Beside)
 		for i, e := range slices.Concat(v.Expect, v.Claim.Beside) {
 			t.Rows = append(t.Rows, []Cell{
-				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, ablations.Suite.Title)),
+				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, catalogue.All.Title)),
 				estimated(estimates[i], e.Quantity.Format), count(estimates[i].N), formatted(e.Low, "%.4g"), formatted(e.High, "%.4g"),
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})

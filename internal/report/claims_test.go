@@ -78,7 +78,7 @@ func TestContrast(t *testing.T) {
 func TestBlocksArePooled(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, func(r *record.Record) bool {
-		r.Decodings.Trained[2].Linear = record.Reconstruction{Cosine: []float64{0.65, 0.7, 0.75}[r.Run.Seed-1]} // as is the fidelity
+		r.Decodings.Trained[2].Linear = record.Similarity{Cosine: []float64{0.65, 0.7, 0.75}[r.Run.Seed-1]} // as is the fidelity
 		r.Decodings.Trained[0].Difference = nil
 		return true
 	}, "decoding")

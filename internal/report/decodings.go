@@ -15,22 +15,22 @@ import (
 // where it was not measured.
 var measures = []struct {
 	name  string
-	value func(record.Level) *float64
+	value func(record.BlockMeasures) *float64
 }{
-	{"linear_cosine", func(l record.Level) *float64 { return &l.Linear.Cosine }},
-	{"linear_control", func(l record.Level) *float64 { return &l.Linear.Control }},
-	{"linear_fidelity", func(l record.Level) *float64 { return new(l.Linear.Fidelity()) }},
-	{"linear_image_cosine", func(l record.Level) *float64 { return l.Linear.ImageCosine }},
-	{"linear_image_control", func(l record.Level) *float64 { return l.Linear.ImageControl }},
-	{"rectified_cosine", func(l record.Level) *float64 { return &l.Rectified.Cosine }},
-	{"rectified_control", func(l record.Level) *float64 { return &l.Rectified.Control }},
-	{"rectified_fidelity", func(l record.Level) *float64 { return new(l.Rectified.Fidelity()) }},
-	{"rectified_image_cosine", func(l record.Level) *float64 { return l.Rectified.ImageCosine }},
-	{"rectified_image_control", func(l record.Level) *float64 { return l.Rectified.ImageControl }},
-	{"difference", func(l record.Level) *float64 { return l.Difference }},
-	{"ink_share", func(l record.Level) *float64 { return l.InkShare }},
-	{"ink_area", func(l record.Level) *float64 { return l.InkArea }},
-	{"bias_spread", func(l record.Level) *float64 { return l.BiasSpread }},
+	{"linear_cosine", func(l record.BlockMeasures) *float64 { return &l.Linear.Cosine }},
+	{"linear_control", func(l record.BlockMeasures) *float64 { return &l.Linear.Control }},
+	{"linear_fidelity", func(l record.BlockMeasures) *float64 { return new(l.Linear.Fidelity()) }},
+	{"linear_image_cosine", func(l record.BlockMeasures) *float64 { return l.Linear.ImageCosine }},
+	{"linear_image_control", func(l record.BlockMeasures) *float64 { return l.Linear.ImageControl }},
+	{"rectified_cosine", func(l record.BlockMeasures) *float64 { return &l.Rectified.Cosine }},
+	{"rectified_control", func(l record.BlockMeasures) *float64 { return &l.Rectified.Control }},
+	{"rectified_fidelity", func(l record.BlockMeasures) *float64 { return new(l.Rectified.Fidelity()) }},
+	{"rectified_image_cosine", func(l record.BlockMeasures) *float64 { return l.Rectified.ImageCosine }},
+	{"rectified_image_control", func(l record.BlockMeasures) *float64 { return l.Rectified.ImageControl }},
+	{"difference", func(l record.BlockMeasures) *float64 { return l.Difference }},
+	{"ink_share", func(l record.BlockMeasures) *float64 { return l.InkShare }},
+	{"ink_area", func(l record.BlockMeasures) *float64 { return l.InkArea }},
+	{"bias_spread", func(l record.BlockMeasures) *float64 { return l.BiasSpread }},
 }
 
 // decodings returns the measurements on the decodings of rows, block by block, as trained and before
@@ -42,7 +42,7 @@ func decodings(rows ...Row) Table {
 	}
 	for _, row := range rows {
 		for _, trained := range []bool{true, false} {
-			row.eachBlock(trained, func(_ int, levels []record.Level) {
+			row.eachBlock(trained, func(_ int, levels []record.BlockMeasures) {
 				line := []Cell{text(row.Name), text(levels[0].Block), text(strconv.FormatBool(trained))}
 				for _, m := range measures {
 					line = append(line, mean(stats.SampleOf(valuesOf(levels, m.value)), 2))
@@ -56,12 +56,12 @@ func decodings(rows ...Row) Table {
 
 // eachBlock calls do with each block's number, from 1, and its measurements, one a seed: of the
 // trained network, or of it before training. A run without epochs has the latter alone.
-func (r Row) eachBlock(trained bool, do func(block int, levels []record.Level)) {
+func (r Row) eachBlock(trained bool, do func(block int, levels []record.BlockMeasures)) {
 	if len(r.Records) == 0 || !r.Decoded || trained && r.Records[0].Run.Epochs == 0 {
 		return
 	}
 	for i := range r.Records[0].Decodings.Untrained {
-		var levels []record.Level
+		var levels []record.BlockMeasures
 		for _, seed := range r.Records {
 			if trained {
 				levels = append(levels, seed.Decodings.Trained[i])

@@ -71,13 +71,13 @@ func (p *Results) chart(study experiments.Study, title, y string,
 // beside its control as a band, the class difference and the spread of class biases.
 func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 	of := ": " + row.Title + " at " + p.Name
-	fidelity := func(title string, decoder func(record.Level) record.Reconstruction) plot.Chart {
+	fidelity := func(title string, decoder func(record.BlockMeasures) record.Similarity) plot.Chart {
 		chart := plot.Chart{Title: title, X: "block", Y: "cosine with the image"}
 		for _, trained := range []bool{true, false} {
 			curve, control := plot.Curve{Name: trainedWord(trained)}, plot.Curve{}
-			row.eachBlock(trained, func(block int, levels []record.Level) {
-				cosines := valuesOf(levels, func(l record.Level) *float64 { return new(decoder(l).Cosine) })
-				controls := valuesOf(levels, func(l record.Level) *float64 { return new(decoder(l).Control) })
+			row.eachBlock(trained, func(block int, levels []record.BlockMeasures) {
+				cosines := valuesOf(levels, func(l record.BlockMeasures) *float64 { return new(decoder(l).Cosine) })
+				controls := valuesOf(levels, func(l record.BlockMeasures) *float64 { return new(decoder(l).Control) })
 				curve.Points = append(curve.Points, plot.At(float64(block), cosines...))
 				point := plot.At(float64(block), controls...)
 				control.Points = append(control.Points, plot.Point{X: point.X, Mean: point.Mean, High: point.Mean})
@@ -91,11 +91,11 @@ func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 		}
 		return chart
 	}
-	measured := func(title, y string, value func(record.Level) *float64) plot.Chart {
+	measured := func(title, y string, value func(record.BlockMeasures) *float64) plot.Chart {
 		chart := plot.Chart{Title: title, X: "block", Y: y}
 		for _, trained := range []bool{true, false} {
 			curve := plot.Curve{Name: trainedWord(trained)}
-			row.eachBlock(trained, func(block int, levels []record.Level) {
+			row.eachBlock(trained, func(block int, levels []record.BlockMeasures) {
 				if values := valuesOf(levels, value); len(values) > 0 {
 					curve.Points = append(curve.Points, plot.At(float64(block), values...))
 				}
@@ -107,10 +107,10 @@ func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 		return chart
 	}
 	return plot.ChartGrid(2,
-		fidelity("Linear decoder"+of, func(l record.Level) record.Reconstruction { return l.Linear }),
-		fidelity("Rectified decoder"+of, func(l record.Level) record.Reconstruction { return l.Rectified }),
-		measured("Class difference", "share of the decoding", func(l record.Level) *float64 { return l.Difference }),
-		measured("Spread of class biases", "share of the image", func(l record.Level) *float64 { return l.BiasSpread }))
+		fidelity("Linear decoder"+of, func(l record.BlockMeasures) record.Similarity { return l.Linear }),
+		fidelity("Rectified decoder"+of, func(l record.BlockMeasures) record.Similarity { return l.Rectified }),
+		measured("Class difference", "share of the decoding", func(l record.BlockMeasures) *float64 { return l.Difference }),
+		measured("Spread of class biases", "share of the image", func(l record.BlockMeasures) *float64 { return l.BiasSpread }))
 }
 
 func trainedWord(trained bool) string {
@@ -121,7 +121,7 @@ func trainedWord(trained bool) string {
 }
 
 // valuesOf returns what is measured of some levels, without those of which it was not.
-func valuesOf(levels []record.Level, value func(record.Level) *float64) (values []float64) {
+func valuesOf(levels []record.BlockMeasures, value func(record.BlockMeasures) *float64) (values []float64) {
 	for _, level := range levels {
 		if measured := value(level); measured != nil {
 			values = append(values, *measured)

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 	"ebsscgo/internal/report"
@@ -37,7 +37,7 @@ func load(t testing.TB, results string) *report.Results {
 
 // study returns the study of a name.
 func study(t testing.TB, name string) experiments.Study {
-	s, err := ablations.Suite.Study(name)
+	s, err := catalogue.All.Study(name)
 	require.NoError(t, err)
 	return s
 }

@@ -63,7 +63,7 @@ func (p *Results) files() (map[string][]byte, error) {
 	fmt.Fprintf(&g.text, "# `%s`: %s\n\n± is the standard deviation over seeds. The project's docs/protocol.md says what columns and verdicts mean.\n",
 		p.Name, escaped(p.About))
 	for _, study := range p.Studies {
-		if study.Name == headline {
+		if study.Headline {
 			p.writeDifferences(g, study)
 		}
 	}
@@ -96,7 +96,7 @@ func (p *Results) files() (map[string][]byte, error) {
 
 func (p *Results) writeDifferences(g *page, study experiments.Study) {
 	if t := p.Differences(study); len(t.Rows) > 0 {
-		if study.Name == headline {
+		if study.Headline {
 			t.Title = p.describe(study)
 		}
 		g.table(t)
@@ -107,15 +107,15 @@ func (p *Results) writeDifferences(g *page, study experiments.Study) {
 func (p *Results) study(g *page, study experiments.Study) {
 	g.section(study.Name + ": " + study.About)
 	g.table(p.Table(study))
-	if study.Name != headline {
+	if !study.Headline {
 		p.writeDifferences(g, study)
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
-	case curves && study.Traced:
+	case curves && study.EvalEachEpoch:
 		fmt.Fprintf(&g.text, "\nMean and range over seeds by epoch; the loss is that of at most %d training images.\n",
-			record.TracedImages)
+			experiments.TracedImages)
 		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
-	case curves && study.Name == headline:
+	case curves && study.Headline:
 		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })
 	}
 	for _, row := range p.Rows(study) {

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/plot/vg"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
@@ -211,7 +211,7 @@ func TestMissingSeeds(t *testing.T) {
 	require.NotContains(t, write(t, results)[report.File], "unroll")
 	difference, _ := p.Difference("crelu-lc7", "relu-lc7")
 	require.Equal(t, 3, difference.N, "seeds that both have")
-	table := &ablations.Suite[0]
+	table := &catalogue.All[0]
 	defer func(rows []experiments.Experiment) { table.Experiments = rows }(table.Experiments)
 	draft := func(h *experiments.Hyper) { h.Batch = 1 << 20 }
 	table.Experiments = append([]experiments.Experiment{{Name: "draft", Architecture: table.Experiments[0], Change: draft}}, table.Experiments...)
@@ -419,7 +419,7 @@ func TestRuns(t *testing.T) {
 // Every profile can be reported from any of its studies alone, trained or not.
 func TestEachStudyAlone(t *testing.T) {
 	for _, p := range experiments.Profiles {
-		for _, s := range ablations.Suite.Of(p) {
+		for _, s := range catalogue.All.ForProfile(p) {
 			results := t.TempDir()
 			runs, err := experiments.Plan(s, p, recordtest.Dataset(s.Images), experiments.Overrides{})
 			require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
@@ -28,15 +28,12 @@ type Results struct {
 	// Studies of the profile that have a record of a planned run.
 	Studies experiments.Suite
 	// Datasets of the records, of each kind of images.
-	Datasets map[experiments.Images]experiments.Dataset
+	Datasets map[experiments.DataKind]experiments.Dataset
 
 	rows    map[string]Row
 	planned map[string]bool
 	sorted  []record.Record
 }
-
-// headline is the study whose differences answer the paper's question.
-const headline = "table"
 
 // Row is an experiment with the records of its planned runs.
 type Row struct {
@@ -68,7 +65,7 @@ func Load(results, folder string, profile experiments.Profile) (*Results, error)
 	if p.Datasets, err = p.datasets(); err != nil {
 		return nil, err
 	}
-	for _, study := range ablations.Suite.Of(profile) {
+	for _, study := range catalogue.All.ForProfile(profile) {
 		p.plan(study, p.Datasets[study.Images])
 	}
 	return p, nil
@@ -78,7 +75,7 @@ func Load(results, folder string, profile experiments.Profile) (*Results, error)
 // longer declared after them; then seeds, then IDs.
 func sorted(records map[string]record.Record) []record.Record {
 	var declared []string
-	for _, study := range ablations.Suite {
+	for _, study := range catalogue.All {
 		for _, e := range study.Experiments {
 			declared = append(declared, e.Name)
 		}
@@ -96,18 +93,18 @@ func sorted(records map[string]record.Record) []record.Record {
 }
 
 // datasets returns the data set of each kind of images, as records name it.
-func (p *Results) datasets() (map[experiments.Images]experiments.Dataset, error) {
+func (p *Results) datasets() (map[experiments.DataKind]experiments.Dataset, error) {
 	path := func(r record.Record) string {
 		return record.Path(filepath.Join(p.Folder, record.Folder), r.ID)
 	}
-	sets := map[experiments.Images]experiments.Dataset{}
-	first := map[experiments.Images]record.Record{}
+	sets := map[experiments.DataKind]experiments.Dataset{}
+	first := map[experiments.DataKind]record.Record{}
 	for _, r := range p.sorted {
 		if r.Run.Profile != p.Name {
 			return nil, fmt.Errorf("%q is of profile %q, in a folder of profile %s: move it to its own",
 				path(r), r.Run.Profile, p.Name)
 		}
-		study, _, err := ablations.Suite.Experiment(r.Run.Experiment)
+		study, _, err := catalogue.All.Experiment(r.Run.Experiment)
 		if err != nil {
 			continue // no longer declared
 		}

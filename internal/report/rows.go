@@ -25,13 +25,13 @@ func (p *Results) differences(study experiments.Study) (all []difference) {
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
 		if base, ok := p.rows[e.Base]; ok {
-			all = append(all, difference{e.Step, row, base})
+			all = append(all, difference{e.Adds, row, base})
 		}
 		if row.Paper.TestErr != 0 {
 			ofPaper = append(ofPaper, row)
 		}
 	}
-	if study.Name == headline && len(ofPaper) > 2 {
+	if study.Headline && len(ofPaper) > 2 {
 		all = append(all, difference{"all steps", ofPaper[len(ofPaper)-1], ofPaper[0]})
 	}
 	return all
@@ -48,7 +48,7 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its test " +
 		"images, ours over seeds and test images together (of one seed, over images alone). " +
 		"Bold: 0 is outside, and no seed is missing."}
-	if study.Name == headline {
+	if study.Headline {
 		t.Name = "differences"
 	}
 	differences := p.differences(study)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ebsscgo/internal/record"
-	"ebsscgo/internal/train"
 )
 
 // differs says what sets a trial apart from its profile's runs: its flags, or "not planned" where no flag does.
@@ -43,7 +42,7 @@ func (p *Results) Runs() Table {
 	t.Columns = slices.Insert(t.Columns, 5, Column{Title: "network"})
 	for i, r := range p.sorted {
 		here := Cell{}
-		if _, err := os.Stat(train.NetworkFile(p.Folder, r.ID)); err == nil {
+		if _, err := os.Stat(record.NetworkFile(p.Folder, r.ID)); err == nil {
 			here = text("here")
 		}
 		t.Rows[i] = slices.Insert(t.Rows[i], 5, here)

@@ -1,14 +1,11 @@
 package train
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +19,6 @@ import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
 	"github.com/gomlx/gomlx/ml/train/metric"
@@ -146,7 +142,7 @@ func (s *trainingRun) load(path string) error {
 	case p.Steps < 0 || p.Steps > steps || len(p.Curve) > s.run.Epochs || len(p.Curve)*steps+p.Steps != taken:
 		return fmt.Errorf("it says %d epochs and %d steps, and its variables have taken %d steps", len(p.Curve), p.Steps, taken)
 	}
-	p.Origin = p.Origin.Then(s.Origin)
+	p.Origin = p.Origin.ResumedOn(s.Origin)
 	s.store, s.progress = store, p
 	return nil
 }
@@ -180,22 +176,15 @@ func InitialNetwork(backend compute.Backend, run experiments.Run) (*model.Store,
 	return store, store.InitializeVariables(backend, nil)
 }
 
-// Networks is the folder of trained networks in a profile's results. Each finished run has one file there, <ID>.npz: the network's
-// variables by name ("conv1/dictionary"), and the run's description, JSON in bytes ("run"). docs/scores.py reads it with NumPy alone.
-const Networks = "networks"
-
-// runName is the array of a network's file that holds the run's description.
+// runName is the array of a network's file, see [record.NetworkFile], that holds the run's description.
 const runName = "run"
 
 // maxNetworkSize is the size in bytes of the largest file that is taken for a network or a checkpoint: Adam's, with two moments beside each of
 // ebssc.MaxParameters, is smaller.
 const maxNetworkSize = 1 << 30
 
-// NetworkFile is the file of a run's trained network; folder is that of the profile's results.
-func NetworkFile(folder, id string) string { return filepath.Join(folder, Networks, id+".npz") }
-
 // EncodeNetwork returns the file of the trained network in a store, and its checksums. The same network always gives the same bytes.
-func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.Network, err error) {
+func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.NetworkSums, err error) {
 	variables := run.Network.Variables(store)
 	if file, err = writeArrays(variables, runName, run); err != nil {
 		return nil, sums, err
@@ -204,7 +193,7 @@ func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums r
 		variables[name] = converted(value, float16.FromFloat32)
 	}
 	half, err := writeArrays(variables, runName, run)
-	return file, record.Network{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
+	return file, record.NetworkSums{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
 }
 
 func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) *tensors.Tensor {
@@ -215,90 +204,10 @@ func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(Fr
 	return tensors.FromFlatDataAndDimensions(to, value.Shape().Dimensions...)
 }
 
-// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of their names. (GoMLX's writer takes them in
-// a random order.)
-func writeArrays(variables map[string]*tensors.Tensor, described string, description any) ([]byte, error) {
-	text, err := json.Marshal(description)
-	if err != nil {
-		return nil, err
-	}
-	arrays := maps.Clone(variables)
-	arrays[described] = tensors.FromValue(text)
-	var file bytes.Buffer
-	archive := zip.NewWriter(&file)
-	for _, name := range slices.Sorted(maps.Keys(arrays)) {
-		entry, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
-		if err == nil {
-			err = numpy.ToNpyWriter(arrays[name], entry)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("writing %s: %w", name, err)
-		}
-	}
-	err = archive.Close()
-	return file.Bytes(), err
-}
-
-// readArrays reads a file of writeArrays into a store, which must have exactly its variables with their shapes; any other file is an error. It takes
-// no more memory than they do. It returns the description.
-func readArrays(file []byte, store *model.Store, described string) (text []byte, err error) {
-	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		return nil, err
-	}
-	missing := map[string]*model.Variable{described: nil}
-	for v := range store.IterVariables() {
-		missing[nameOf(v)] = v
-	}
-	for _, entry := range archive.File {
-		name := strings.TrimSuffix(entry.Name, ".npy")
-		v, ok := missing[name]
-		if !ok || entry.Method != zip.Store {
-			return nil, fmt.Errorf("the run has no array like its %.100q", entry.Name)
-		}
-		delete(missing, name)
-		array, err := entry.Open()
-		if err != nil {
-			return nil, err
-		}
-		content, err := io.ReadAll(array) // a part of the file
-		if err == nil && name == described {
-			_, text, _ = bytes.Cut(content, []byte("\n"))
-		} else if err == nil {
-			err = readArray(content, v)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	for name := range missing {
-		return nil, fmt.Errorf("it has no %s", name)
-	}
-	return text, nil
-}
-
-// readArray sets a variable to an array as GoMLX writes it. (GoMLX's reader takes any shape, for which it allocates, and panics at some.)
-func readArray(content []byte, v *model.Variable) error {
-	var expected bytes.Buffer
-	size := int(v.Shape().ByteSize())
-	if size > len(content) {
-		return fmt.Errorf("%d bytes are too few for %s", len(content), v.Shape())
-	}
-	value := tensors.FromShape(v.Shape())
-	if err := numpy.ToNpyWriter(value, &expected); err != nil {
-		return err
-	}
-	header := expected.Bytes()[:expected.Len()-size]
-	if len(content) != expected.Len() || !bytes.HasPrefix(content, header) {
-		return fmt.Errorf("its header is not that of %s", v.Shape())
-	}
-	return errors.Join(value.MutableBytes(func(data []byte) { copy(data, content[len(header):]) }), v.SetValue(value))
-}
-
 // LoadNetwork reads the trained network of a recorded run from its file: the store has its variables. The file must have one of the record's
 // checksums, and exactly the variables of the run's network.
 func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
-	path := NetworkFile(folder, r.ID)
+	path := record.NetworkFile(folder, r.ID)
 	store, err := loadNetwork(r, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -342,5 +251,3 @@ func loadNetwork(r record.Record, path string) (*model.Store, error) {
 	}
 	return store, nil
 }
-
-func nameOf(v *model.Variable) string { return strings.TrimPrefix(v.Path(), model.RootScopePath) }

@@ -112,7 +112,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 func TestNetworkFiles(t *testing.T) {
 	r, good, variables := network(t)
 	folder := t.TempDir()
-	path := train.NetworkFile(folder, r.ID)
+	path := record.NetworkFile(folder, r.ID)
 	// loaded requires that the network in a file has the wanted variables, in float32, but for a difference.
 	loaded := func(file []byte, delta float64) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -158,7 +158,7 @@ func TestCommittedNetworks(t *testing.T) {
 	for _, folder := range []string{"../../results/quick", "../../results/weekend"} {
 		records, err := record.LoadAll(filepath.Join(folder, record.Folder))
 		require.NoError(t, err)
-		networks, err := filepath.Glob(train.NetworkFile(folder, "*"))
+		networks, err := filepath.Glob(record.NetworkFile(folder, "*"))
 		require.NotEmpty(t, networks, err)
 		for _, path := range networks {
 			r, ok := records[strings.TrimSuffix(filepath.Base(path), ".npz")]
@@ -263,7 +263,7 @@ func network(t testing.TB) (r record.Record, file []byte, variables map[string]*
 func FuzzNetwork(f *testing.F) {
 	r, good, _ := network(f)
 	folder := f.TempDir()
-	path := train.NetworkFile(folder, r.ID)
+	path := record.NetworkFile(folder, r.ID)
 	require.NoError(f, os.MkdirAll(filepath.Dir(path), 0o755))
 	f.Add(good)
 	f.Add(rezipped(f, good, zip.Deflate, same))

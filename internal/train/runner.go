@@ -48,8 +48,8 @@ type Runner struct {
 type Place struct {
 	// Name in messages, such as "run 2 of 5, CReLU+LC₇, seed 1".
 	Name string
-	// Later is the work of the runs after it, in units of the run's own work.
-	Later float64
+	// RemainingWork is the work of the runs after it, in units of the run's own work.
+	RemainingWork float64
 }
 
 // labelled holds preprocessed images on the device, and their labels.

@@ -28,7 +28,7 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train trains a run and measures it. It returns the record, without what package study adds (Overrides, Command, Network and Decodings) and
+// Train trains a run and measures it. It returns the record, without what package pipeline adds (Overrides, Command, Network and Decodings) and
 // Save sets (Format, ID, SHA256), and the trained model. A run that was interrupted goes on from its last checkpoint and ends with the same bits. When
 // ctx ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
 func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished record.Record, store *model.Store, err error) {
@@ -221,8 +221,8 @@ func (s *trainingRun) diverged(what string) error {
 // endEpoch adds the epoch to the curve and saves a checkpoint.
 func (s *trainingRun) endEpoch() error {
 	point := s.point()
-	if s.run.Traced {
-		train, test, err := s.evaluateBoth(record.TracedImages)
+	if s.run.EvalEachEpoch {
+		train, test, err := s.evaluateBoth(experiments.TracedImages)
 		if err != nil && s.ctx.Err() != nil {
 			return cmp.Or(s.save(), err)
 		}
@@ -263,7 +263,7 @@ func (s *trainingRun) pace(loop *train.Loop, step int) string {
 	one, steps := loop.MedianTrainStepDuration(), s.run.Epochs*s.run.StepsPerEpoch()
 	own := one * time.Duration(steps-step)
 	text := fmt.Sprintf("%.0f images/s, time left %s", float64(s.run.Hyper.Batch)/one.Seconds(), own.Round(time.Second))
-	if later := s.runner.Places[s.ID].Later; later > 0 {
+	if later := s.runner.Places[s.ID].RemainingWork; later > 0 {
 		all := own + time.Duration(later*float64(steps)*float64(one))
 		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
 	}

@@ -121,7 +121,7 @@ func TestResumeIsBitForBit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run, set := small(t, 3)
-			run.Traced = c.traced
+			run.EvalEachEpoch = c.traced
 			want, network := trained(t, run, set, t.TempDir(), c.backend, c.devices)
 			checkpoints := t.TempDir()
 			newest, _ := train.CheckpointFiles(checkpoints, run)
@@ -193,7 +193,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	folder := t.TempDir()
 	file, sums, err := train.EncodeNetwork(run, store)
 	require.NoError(t, err)
-	path := train.NetworkFile(folder, run.ID())
+	path := record.NetworkFile(folder, run.ID())
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, file, 0o600))
 	trained.ID, trained.Network = run.ID(), sums
@@ -270,7 +270,7 @@ func TestDivergence(t *testing.T) {
 		says   string
 		saved  bool
 	}{{1e30, false, "the loss is", true}, {1e39, false, "is not finite", false}, {1e30, true, "the objective is", false}} {
-		run.Hyper.LearningRate, run.Traced = c.rate, c.traced
+		run.Hyper.LearningRate, run.EvalEachEpoch = c.rate, c.traced
 		folder := t.TempDir()
 		runner, _ := newRunner(set, folder)
 		_, _, err := runner.Train(t.Context(), run)

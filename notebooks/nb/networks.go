@@ -15,14 +15,14 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/janpfeifer/gonb/gonbui"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
-	"ebsscgo/internal/study"
 	"ebsscgo/internal/train"
 )
 
@@ -42,14 +42,14 @@ func Backend() compute.Backend {
 
 // Data returns the data set of a kind: from the folder that $EBSSC_DATA names, the cache or a download. If CIFAR-10 cannot be
 // had, MNIST padded to its size replaces it.
-func Data(which experiments.Images) *dataset.Set {
+func Data(which experiments.DataKind) *dataset.Set {
 	return Must(dataset.FindOrStandIn(context.Background(), which, "", os.Stdout))
 }
 
 // Reports returns the verified records of a profile, sorted into what its reports show, and one of its studies. They are of the images that are
 // here, or else of those of the committed results. Where the study has no record, it ends the cell with a line that says how to train it.
 func Reports(profile, name string) (*report.Results, experiments.Study) {
-	named, s := Must(experiments.FindProfile(profile)), Must(ablations.Suite.Study(name))
+	named, s := Must(experiments.FindProfile(profile)), Must(catalogue.All.Study(name))
 	images := dataset.MNIST32Name // where CIFAR-10 could not be downloaded when the notebooks were started
 	if set := Must(dataset.Local(s.Images, "")); set != nil {
 		images = set.Name
@@ -89,7 +89,7 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 			show(Must(plot.Charts(chart)), place)
 		}
 		s := alone(e)
-		r := trained(Data(s.Images), study.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, s)
+		r := trained(Data(s.Images), pipeline.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, s)
 		grow(r.Run, r.Curve)
 		records = append(records, r)
 	}
@@ -98,9 +98,9 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 
 // alone is the study of an experiment with no other. One's own experiment is of the table's scale, or of that of the study of digits.
 func alone(e experiments.Experiment) experiments.Study {
-	s, _, err := ablations.Suite.Experiment(e.Name)
+	s, _, err := catalogue.All.Experiment(e.Name)
 	if err != nil {
-		s = Must(ablations.Suite.Study(map[int]string{1: "unroll", 3: "table"}[e.Network(1).Channels]))
+		s = Must(catalogue.All.Study(map[int]string{1: "unroll", 3: "table"}[e.Network(1).Channels]))
 	}
 	e.Decoded = false // cells decode
 	s.Experiments = []experiments.Experiment{e}
@@ -108,10 +108,10 @@ func alone(e experiments.Experiment) experiments.Study {
 }
 
 // trained is the record of a study's only run, with one seed, which it trains unless that is done.
-func trained(set *dataset.Set, o study.Options, s experiments.Study) record.Record {
+func trained(set *dataset.Set, o pipeline.Options, s experiments.Study) record.Record {
 	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = own, 1, 1, 1, io.Discard // a chart shows progress
 	run := Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)), set.Dataset(), o.Overrides))[0]
-	reports, diverged, err := study.Run(context.Background(), o, experiments.Suite{s})
+	reports, diverged, err := pipeline.Run(context.Background(), o, experiments.Suite{s})
 	Check(errors.Join(diverged, err))
 	return reports[dataset.Folder(o.Profile, set.Name)].Records[run.ID()]
 }
@@ -119,10 +119,10 @@ func trained(set *dataset.Set, o study.Options, s experiments.Study) record.Reco
 // Trained returns the trained network of a declared experiment with its record, and a runner on its images: of the first recorded run whose network
 // is here, at the profile that $EBSSC_PROFILE names, or at the largest that has one. Otherwise it trains a small network at profile smoke, once.
 func Trained(name string) (*train.Runner, record.Record, *model.Store) {
-	_, e, err := ablations.Suite.Experiment(name)
+	_, e, err := catalogue.All.Experiment(name)
 	Check(err)
 	s := alone(e)
-	session := Must(study.Start(context.Background(), study.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},
+	session := Must(pipeline.Start(context.Background(), pipeline.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},
 		dataset.FindOrStandIn, s.Images))
 	runner := session.Runners[s.Images]
 	runner.Log = io.Discard
@@ -146,7 +146,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 			}
 		}
 	}
-	r := trained(runner.Set, study.Options{Profile: "smoke"}, s)
+	r := trained(runner.Set, pipeline.Options{Profile: "smoke"}, s)
 	return runner, r, Must(train.LoadNetwork(r, filepath.Join(own, dataset.Folder("smoke", runner.Set.Name))))
 }
 

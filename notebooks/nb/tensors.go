@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"ebsscgo/internal/dataset"
-	"ebsscgo/internal/plot"
+	"ebsscgo/internal/tensor"
 )
 
 // TestImage returns a test image of a set between 0 and 1, [1, H, W, C], and its label.
@@ -30,7 +30,7 @@ func checkNumber(number, images int) {
 }
 
 // Number returns the only value of a tensor.
-func Number(tensor *tensors.Tensor) float64 { return plot.Values(tensor)[0] }
+func Number(t *tensors.Tensor) float64 { return tensor.Values(t)[0] }
 
 // Peak returns the largest absolute value of a vector, at least 1e-30 so that one may divide by it.
 func Peak(v []float64) float64 { return math.Max(floats.Norm(v, math.Inf(1)), 1e-30) }
@@ -45,17 +45,17 @@ func Cosine(a, b []float64) float64 {
 
 // Keep saves a tensor under a name for later cells, until the kernel ends. Every cell is a program of its own: it inherits
 // functions, types and the expressions of variables, but not what they computed.
-func Keep(name string, tensor *tensors.Tensor) {
-	Check(tensor.Save(kept(name)))
+func Keep(name string, t *tensors.Tensor) {
+	Check(t.Save(kept(name)))
 }
 
 // Kept returns the tensor that an earlier cell saved under this name.
 func Kept(name string) *tensors.Tensor {
-	tensor, err := tensors.Load(kept(name))
+	t, err := tensors.Load(kept(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("no cell has saved %q: run the cells above first", name)
 	}
-	return Must(tensor, err)
+	return Must(t, err)
 }
 
 // kept is the file of a tensor in the kernel's own folder.

@@ -26,7 +26,7 @@ var networkConvolutions = []convolution{
 // compiles it.
 func BenchmarkStepConvolution(b *testing.B) {
 	for _, c := range networkConvolutions {
-		for _, k := range []Kernels{{Plain: true}, {}} {
+		for _, k := range []Impl{{Plain: true}, {}} {
 			b.Run(fmt.Sprintf("%s/plain=%v", c, k.Plain), func(b *testing.B) {
 				exec := MustNewExec(on(b, "cpu"), func(x, d, v *Node) []*Node {
 					variables := []*Node{d, x}

@@ -23,8 +23,8 @@ func TestBFloat16(t *testing.T) {
 		backend, err := open("cpu")
 		require.NoError(t, err)
 		c := convolution{8, 32, 32, 128, 8, 3, 1, 1} // several chunks of the batch, as in networks
-		wantY, wantDX, wantDD := c.run(on(t, "go"), Kernels{Plain: true})
-		y, dx, dd := c.run(backend, Kernels{BFloat16: true})
+		wantY, wantDX, wantDD := c.run(on(t, "go"), Impl{Plain: true})
+		y, dx, dd := c.run(backend, Impl{BFloat16: true})
 		requireClose(t, wantY, y, 0.01, "value")
 		requireClose(t, wantDX, dx, 0.01, "gradient in x")
 		requireClose(t, wantDD, dd, 0.01, "gradient in d")

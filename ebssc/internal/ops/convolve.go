@@ -7,7 +7,7 @@ import (
 // CrossCorrelate returns d ⋆ x, what deep-learning libraries call a convolution, for x [N, H, W, C] and d [kh, kw, C, K]
 // with the same stride along both spatial axes and pad zeros on each side: [N, H', W', K] with
 // H' = (H + 2·pad − kh)/stride + 1, rounded down. It is differentiable in both.
-func (k Kernels) CrossCorrelate(x, d *Node, stride, pad int) *Node {
+func (k Impl) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	// GoMLX has no gradient for a padding wider than the kernel's overhang: pad an operand instead.
 	if size := d.Shape().Dim(0); pad >= size {
 		if size == 1 && stride == 1 {
@@ -58,10 +58,10 @@ func patchwiseTranspose(z, d *Node) *Node {
 	return Reshape(x, count, rows*kh, columns*kw, c)
 }
 
-// Transpose returns d * z, the exact adjoint of [Kernels.CrossCorrelate] with respect to x: ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩ for all x
+// Transpose returns d * z, the exact adjoint of [Impl.CrossCorrelate] with respect to x: ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩ for all x
 // [N, height, width, C]. z is [N, H', W', K], d [kh, kw, C, K], the result [N, height, width, C]. It is differentiable
 // in both.
-func (k Kernels) Transpose(z, d *Node, stride, pad, height, width int) *Node {
+func (k Impl) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 	if size := d.Shape().Dim(0); pad >= size {
 		bordered := k.Transpose(z, d, stride, 0, height+2*pad, width+2*pad)
 		return Slice(bordered, AxisRange(), AxisRange(pad, pad+height), AxisRange(pad, pad+width), AxisRange())

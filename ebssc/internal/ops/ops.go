@@ -7,8 +7,8 @@
 // wrong shapes, as GoMLX's do.
 package ops
 
-// Kernels selects the implementation of the operations. The zero value selects the fast ones.
-type Kernels struct {
+// Impl selects the implementation of the operations. The zero value selects the fast ones.
+type Impl struct {
 	// Plain disables all fast paths.
 	Plain bool
 	// BFloat16 computes in bfloat16, with their gradients, the convolutions that Winograd's transforms would compute.

@@ -107,7 +107,7 @@ func (c convolution) operands() (x, d, v *tensors.Tensor) {
 }
 
 // run computes d ⋆ x and its gradients in x and d for a random gradient with respect to it.
-func (c convolution) run(on compute.Backend, k Kernels) (y, dx, dd []float32) {
+func (c convolution) run(on compute.Backend, k Impl) (y, dx, dd []float32) {
 	x, d, v := c.operands()
 	results := MustExecOnceN(on, func(x, d, v *Node) []*Node {
 		y := k.CrossCorrelate(x, d, c.stride, c.pad)
@@ -120,8 +120,8 @@ func (c convolution) run(on compute.Backend, k Kernels) (y, dx, dd []float32) {
 func (c convolution) requireLikePlain(t require.TestingT, on compute.Backend) {
 	// F(4×4, 3×3) loses about a digit and a half: 1e-5 of the largest output, a few times that where sums are long.
 	const tolerance = 5e-5
-	wantY, wantDX, wantDD := c.run(on, Kernels{Plain: true})
-	y, dx, dd := c.run(on, Kernels{})
+	wantY, wantDX, wantDD := c.run(on, Impl{Plain: true})
+	y, dx, dd := c.run(on, Impl{})
 	requireClose(t, wantY, y, tolerance, "value of %s", c)
 	requireClose(t, wantDX, dx, tolerance, "gradient in x of %s", c)
 	requireClose(t, wantDD, dd, tolerance, "gradient in d of %s", c)
@@ -200,7 +200,7 @@ func (c convolution) requireAdjoint(t *testing.T, on compute.Backend) {
 	const tolerance = 5e-5
 	x, d, z := c.operands()
 	results := MustExecOnceN(on, func(x, d, z *Node) []*Node {
-		k, plain := Kernels{}, Kernels{Plain: true}
+		k, plain := Impl{}, Impl{Plain: true}
 		y := plain.CrossCorrelate(x, d, c.stride, c.pad)
 		back := k.Transpose(z, d, c.stride, c.pad, c.height, c.width)
 		there, here := ReduceAllSum(Mul(y, z)), ReduceAllSum(Mul(x, back))
@@ -221,7 +221,7 @@ func TestOwnConvolutionGradients(t *testing.T) {
 		{2, 10, 13, 1, 4, 5, 3, 1}, // the lower block of the unroll study
 	} {
 		wantDX, wantDD := c.differences(on(t, "go"))
-		for _, k := range []Kernels{{}, {Plain: true}} {
+		for _, k := range []Impl{{}, {Plain: true}} {
 			_, dx, dd := c.run(on(t, "cpu"), k)
 			requireClose(t, wantDX, dx, 1e-3, "gradient in x of %s", c)
 			requireClose(t, wantDD, dd, 1e-3, "gradient in d of %s", c)
@@ -233,7 +233,7 @@ func TestOwnConvolutionGradients(t *testing.T) {
 func (c convolution) differences(on compute.Backend) (dx, dd []float32) {
 	x, d, v := c.operands()
 	value := MustNewExec(on, func(x, d, v *Node) *Node {
-		return ReduceAllSum(Mul(Kernels{Plain: true}.CrossCorrelate(x, d, c.stride, c.pad), v))
+		return ReduceAllSum(Mul(Impl{Plain: true}.CrossCorrelate(x, d, c.stride, c.pad), v))
 	})
 	defer value.Finalize()
 	slopes := func(operand *tensors.Tensor, at func(unit *tensors.Tensor) *tensors.Tensor) (slopes []float32) {
@@ -266,8 +266,8 @@ func TestWithGradients(t *testing.T) {
 }
 
 // likePlain requires an operation's value, and its gradients in all inputs, to be those of the plain one.
-func likePlain(t *testing.T, on compute.Backend, operation func(k Kernels, inputs []*Node) *Node, inputs ...any) {
-	compute := func(k Kernels) []*tensors.Tensor {
+func likePlain(t *testing.T, on compute.Backend, operation func(k Impl, inputs []*Node) *Node, inputs ...any) {
+	compute := func(k Impl) []*tensors.Tensor {
 		return MustExecOnceN(on, func(inputs []*Node) []*Node {
 			y := operation(k, inputs)
 			// A gradient that differs from entry to entry.
@@ -275,7 +275,7 @@ func likePlain(t *testing.T, on compute.Backend, operation func(k Kernels, input
 			return append(Gradient(ReduceAllSum(Mul(Square(y), v)), inputs...), y)
 		}, inputs...)
 	}
-	want, got := compute(Kernels{Plain: true}), compute(Kernels{})
+	want, got := compute(Impl{Plain: true}), compute(Impl{})
 	require.Equal(t, len(want), len(got))
 	for i := range want {
 		require.Equal(t, want[i].Shape().Dimensions, got[i].Shape().Dimensions)
@@ -288,13 +288,13 @@ func TestSplitLikePlain(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, shape := range [][]int{{2, 5, 3, 6}, {2, 3, 4, 5, 8}, {2, 3, 3, 7}} {
 			x, y := random(shape...), random(shape...)
-			likePlain(t, on, func(k Kernels, in []*Node) *Node { return k.Split(in[0]) }, x)
+			likePlain(t, on, func(k Impl, in []*Node) *Node { return k.Split(in[0]) }, x)
 			for batchAxes := 1; batchAxes <= len(shape)-3; batchAxes++ {
-				inner := func(k Kernels, in []*Node) *Node { return k.Inner(in[0], in[len(in)-1], batchAxes) }
+				inner := func(k Impl, in []*Node) *Node { return k.Inner(in[0], in[len(in)-1], batchAxes) }
 				likePlain(t, on, inner, x, y)
 				likePlain(t, on, inner, x)
 				factor := random(shape[:batchAxes]...)
-				likePlain(t, on, func(k Kernels, in []*Node) *Node { return k.Scale(in[0], in[1]) }, x, factor)
+				likePlain(t, on, func(k Impl, in []*Node) *Node { return k.Scale(in[0], in[1]) }, x, factor)
 			}
 		}
 	})

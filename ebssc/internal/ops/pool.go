@@ -16,7 +16,7 @@ import (
 //
 // The fast path replaces GoMLX's MaxPool: its gradient in XLA, a search in each window and a scatter on one core, takes longer
 // than a convolution.
-func (k Kernels) MaxPool(x *Node, window, stride, pad int) *Node {
+func (k Impl) MaxPool(x *Node, window, stride, pad int) *Node {
 	if k.Plain {
 		return MaxPool(x).Window(window).Strides(stride).PaddingPerDim([][2]int{{pad, pad}, {pad, pad}}).Done()
 	}
@@ -25,11 +25,11 @@ func (k Kernels) MaxPool(x *Node, window, stride, pad int) *Node {
 	return p.maxAlong(p.maxAlong(x, 2), 1)
 }
 
-// AvgPool is [Kernels.MaxPool] with the mean instead of the maximum. The mean runs over the positions of the window inside the
+// AvgPool is [Impl.MaxPool] with the mean instead of the maximum. The mean runs over the positions of the window inside the
 // image, without the padding.
 //
 // It has one implementation: the gradient of GoMLX's MeanPool fails on the Go backend.
-func (k Kernels) AvgPool(x *Node, window, stride, pad int) *Node {
+func (k Impl) AvgPool(x *Node, window, stride, pad int) *Node {
 	p := pooling{window, stride, pad}
 	return p.meanAlong(p.meanAlong(x, 2), 1)
 }
@@ -71,7 +71,7 @@ func routeToFirstMax(taps []*Node, y, v *Node) []*Node {
 func (p pooling) meanAlong(x *Node, axis int) *Node {
 	g, size := x.Graph(), x.Shape().Dim(axis)
 	zero := ScalarZero(g, x.DType())
-	ones := along(Ones(g, shapes.Make(x.DType(), size)), axis, x.Rank())
+	ones := reshapeAlong(Ones(g, shapes.Make(x.DType(), size)), axis, x.Rank())
 	counts := Sum(p.taps(ones, zero, axis))
 	return withGradients(Div(Sum(p.taps(x, zero, axis)), counts), operand{x, func(v *Node) *Node {
 		return p.tapsAdjoint(slices.Repeat([]*Node{Div(v, counts)}, p.window), size, axis)

@@ -52,7 +52,7 @@ func (p pooled) want() (y, dx []float32) {
 }
 
 // got computes the same as want with MaxPool.
-func (p pooled) got(on compute.Backend, k Kernels) (y, dx []float32) {
+func (p pooled) got(on compute.Backend, k Impl) (y, dx []float32) {
 	x := tensors.FromFlatDataAndDimensions(p.x, p.batch, p.height, p.width, 1)
 	results := MustExecOnceN(on, func(x *Node) []*Node {
 		y := k.MaxPool(x, p.window, p.stride, p.pad)
@@ -83,7 +83,7 @@ func TestMaxPool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := pooledInput(t)
 		wantY, wantDX := p.want()
-		y, dx := p.got(started, Kernels{})
+		y, dx := p.got(started, Impl{})
 		require.Equal(t, wantY, y)
 		require.Equal(t, wantDX, dx)
 	})
@@ -94,13 +94,13 @@ func TestMaxPoolLikePlain(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, size := range []int{8, 9} {
 			p := pooled{batch: 2, height: size, width: size + 1, window: 3, stride: 2, pad: 1, x: values(random(2, size, size+1, 1))}
-			y, dx := p.got(on, Kernels{})
-			plainY, plainDX := p.got(on, Kernels{Plain: true})
+			y, dx := p.got(on, Impl{})
+			plainY, plainDX := p.got(on, Impl{Plain: true})
 			require.Equal(t, [][]float32{plainY, plainDX}, [][]float32{y, dx})
 			for _, x := range [][]float32{p.x, make([]float32, len(p.x))} {
 				p.x = x
 				wantY, wantDX := p.want()
-				y, dx := p.got(on, Kernels{})
+				y, dx := p.got(on, Impl{})
 				require.Equal(t, [][]float32{wantY, wantDX}, [][]float32{y, dx})
 			}
 		}
@@ -112,7 +112,7 @@ func TestAvgPool(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		p := pooled{batch: 2, height: 7, width: 8, window: 3, stride: 2, pad: 1, x: values(random(2, 7, 8, 1))}
 		results := MustExecOnceN(on, func(x *Node) []*Node {
-			y := Kernels{}.AvgPool(x, p.window, p.stride, p.pad)
+			y := Impl{}.AvgPool(x, p.window, p.stride, p.pad)
 			return append(Gradient(ReduceAllSum(y), x), y)
 		}, tensors.FromFlatDataAndDimensions(p.x, p.batch, p.height, p.width, 1))
 		var want []float32

@@ -10,13 +10,13 @@ import (
 //
 // The fast path multiplies u by ±1 along a new axis instead of concatenating u and −u: XLA computes operations fused with a
 // concatenation entry by entry, with a branch for each, and operations fused with a product in vectors.
-func (k Kernels) Split(u *Node) *Node {
+func (k Impl) Split(u *Node) *Node {
 	if k.Plain {
 		return Concatenate([]*Node{u, Neg(u)}, -1)
 	}
 	rank, dims := u.Rank(), u.Shape().Clone().Dimensions
 	signs := ConvertDType(Const(u.Graph(), []float32{1, -1}), u.DType())
-	both := Mul(InsertAxes(u, rank-1), along(signs, rank-1, rank+1))
+	both := Mul(InsertAxes(u, rank-1), reshapeAlong(signs, rank-1, rank+1))
 	dims[rank-1] *= 2
 	return withGradients(Reshape(both, dims...), operand{u, func(v *Node) *Node {
 		plus, minus := Halves(v)
@@ -29,7 +29,7 @@ func (k Kernels) Split(u *Node) *Node {
 //
 // The fast path adds the products of both halves of the last axis, if its size is even, before it sums: XLA reduces a split
 // code entry by entry, and each half in vectors.
-func (k Kernels) Inner(a, b *Node, batchAxes int) *Node {
+func (k Impl) Inner(a, b *Node, batchAxes int) *Node {
 	var axes []int
 	for axis := batchAxes; axis < a.Rank(); axis++ {
 		axes = append(axes, axis)
@@ -47,8 +47,8 @@ func (k Kernels) Inner(a, b *Node, batchAxes int) *Node {
 
 // Scale multiplies x by factor, which has the leading axes of x and broadcasts along the others.
 //
-// In the fast path the gradient with respect to the factor is [Kernels.Inner] instead of XLA's sum.
-func (k Kernels) Scale(x, factor *Node) *Node {
+// In the fast path the gradient with respect to the factor is [Impl.Inner] instead of XLA's sum.
+func (k Impl) Scale(x, factor *Node) *Node {
 	expanded := expandRight(factor, x.Rank())
 	if k.Plain {
 		return Mul(x, expanded)
@@ -64,8 +64,8 @@ func Halves(x *Node) (first, second *Node) {
 	return SliceAxis(x, -1, AxisRange(0, size)), SliceAxis(x, -1, AxisRange(size))
 }
 
-// along returns a vector as a node of that rank, along an axis.
-func along(vector *Node, axis, rank int) *Node {
+// reshapeAlong returns a vector as a node of that rank, along an axis.
+func reshapeAlong(vector *Node, axis, rank int) *Node {
 	dims := slices.Repeat([]int{1}, rank)
 	dims[axis] = vector.Shape().Size()
 	return Reshape(vector, dims...)

@@ -6,12 +6,12 @@ import (
 )
 
 // Winograd's minimal filtering F(4×4, 3×3): a 3×3 cross-correlation with stride 1 and padding 1 maps tiles of 6×6 inputs to
-// tiles of 4×4 outputs. inputPoints transforms a tile on both sides. At each of its 36 points it is multiplied by the
-// transformed kernel, one matrix product over the channels a point. outputPoints transforms the products to the outputs. It
-// takes a quarter of the multiplications. The matrices are Bᵀ, G and Aᵀ of Lavin & Gray, "Fast Algorithms for Convolutional
-// Neural Networks", 2016, section 4.1.
+// tiles of 4×4 outputs. inputTransform transforms a tile on both sides. At each of its 36 points it is multiplied by the
+// kernel, transformed by filterTransform: one matrix product over the channels a point. outputTransform
+// transforms the products to the outputs. This takes a quarter of the multiplications. The matrices are
+// Bᵀ, G and Aᵀ of Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks", 2016, section 4.1.
 var (
-	inputPoints = [][]float32{
+	inputTransform = [][]float32{
 		{4, 0, -5, 0, 1, 0},
 		{0, -4, -4, 1, 1, 0},
 		{0, 4, -4, -1, 1, 0},
@@ -19,7 +19,7 @@ var (
 		{0, 2, -1, -2, 1, 0},
 		{0, 4, 0, -5, 0, 1},
 	}
-	kernelPoints = [][]float32{
+	filterTransform = [][]float32{
 		{1. / 4, 0, 0},
 		{-1. / 6, -1. / 6, -1. / 6},
 		{-1. / 6, 1. / 6, -1. / 6},
@@ -27,7 +27,7 @@ var (
 		{1. / 24, -1. / 12, 1. / 6},
 		{0, 0, 1},
 	}
-	outputPoints = [][]float32{
+	outputTransform = [][]float32{
 		{1, 1, 1, 1, 1, 0},
 		{0, 1, -1, 2, -2, 0},
 		{0, 1, 1, 4, 4, 0},
@@ -57,7 +57,7 @@ func fitsWinograd(d *Node, stride, pad int) bool {
 
 // correlate3x3 computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one with respect to x is the same
 // operation with the flipped kernel, the one with respect to d an operation of its own.
-func (k Kernels) correlate3x3(x, d *Node) *Node {
+func (k Impl) correlate3x3(x, d *Node) *Node {
 	value, gradient := k.of3x3()
 	return withGradients(value(x, d),
 		operand{x, func(v *Node) *Node { return value(v, flipped(d)) }},
@@ -65,7 +65,7 @@ func (k Kernels) correlate3x3(x, d *Node) *Node {
 }
 
 // transpose3x3 computes Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
-func (k Kernels) transpose3x3(z, d *Node) *Node {
+func (k Impl) transpose3x3(z, d *Node) *Node {
 	value, gradient := k.of3x3()
 	return withGradients(value(z, flipped(d)),
 		operand{z, func(v *Node) *Node { return value(v, d) }},
@@ -74,7 +74,7 @@ func (k Kernels) transpose3x3(z, d *Node) *Node {
 
 // of3x3 returns the functions that compute d ⋆ x, [N, H, W, K], of x and d, and its gradient with respect to d, [3, 3, C, K], of x and the gradient
 // with respect to d ⋆ x: by Winograd's transforms, or in bfloat16.
-func (k Kernels) of3x3() (value, gradient func(x, other *Node) *Node) {
+func (k Impl) of3x3() (value, gradient func(x, other *Node) *Node) {
 	if k.BFloat16 {
 		return bfloat16Value, bfloat16KernelGradient
 	}
@@ -86,12 +86,12 @@ func winogradValue(x, d *Node) *Node {
 	t := newTiles(x, d.Shape().Dim(3))
 	zero, one := opaqueScalars(d)
 	y := BroadcastToDims(zero, t.batch, t.height, t.width, t.filters)
-	inputs := []*Node{x, pointsOfKernel(d), one}
+	inputs := []*Node{x, transformFilter(d), one}
 	return loopOverBatch(t.batch, t.chunk, inputs, y, func(start *Node, inputs []*Node, y *Node) *Node {
 		x, kernel, one := inputs[0], inputs[1], inputs[2]
-		in := t.pointsOfInput(batchChunk(x, start, t.chunk), one)
+		in := t.transformInput(batchChunk(x, start, t.chunk), one)
 		products := DotGeneral(in, []int{2}, []int{0}, kernel, []int{1}, []int{0})
-		return updateBatch(y, t.outputsOf(products, one), start)
+		return updateBatch(y, t.transformOutput(products, one), start)
 	})
 }
 
@@ -102,10 +102,10 @@ func winogradKernelGradient(x, v *Node) *Node {
 	zero, one := opaqueScalars(v)
 	total := BroadcastToDims(zero, points*points, t.channels, t.filters)
 	inputs := []*Node{x, v, one}
-	return kernelOfPoints(loopOverBatch(t.batch, t.chunk, inputs, total, func(start *Node, inputs []*Node, total *Node) *Node {
+	return filterAdjoint(loopOverBatch(t.batch, t.chunk, inputs, total, func(start *Node, inputs []*Node, total *Node) *Node {
 		x, v, one := inputs[0], inputs[1], inputs[2]
-		in := t.pointsOfInput(batchChunk(x, start, t.chunk), one)
-		out := t.pointsOfGradient(batchChunk(v, start, t.chunk), one)
+		in := t.transformInput(batchChunk(x, start, t.chunk), one)
+		out := t.outputAdjoint(batchChunk(v, start, t.chunk), one)
 		return Add(total, sumOverTiles(in, out))
 	}))
 }
@@ -137,58 +137,58 @@ func newTiles(x *Node, filters int) tiles {
 	return t
 }
 
-// pointsOfInput returns the transformed 6×6 tiles of x [n, H, W, C]: [36, n·rows·columns, C].
-func (t tiles) pointsOfInput(x, one *Node) *Node {
+// transformInput returns the transformed 6×6 tiles of x [n, H, W, C]: [36, n·rows·columns, C].
+func (t tiles) transformInput(x, one *Node) *Node {
 	x = Pad(x, Const(x.Graph(), float32(0)), PadAxis{},
 		PadAxis{Start: 1, End: t.rows*tile + 1 - t.height}, PadAxis{Start: 1, End: t.columns*tile + 1 - t.width}, PadAxis{})
-	x = combine(inputPoints, windows(x, 1, points, tile, t.rows), 0)
+	x = applyMatrix(inputTransform, windows(x, 1, points, tile, t.rows), 0)
 	x = Div(x, one)
-	x = combine(inputPoints, windows(x, 3, points, tile, t.columns), 1)
+	x = applyMatrix(inputTransform, windows(x, 3, points, tile, t.columns), 1)
 	return Reshape(x, points*points, t.chunk*t.rows*t.columns, t.channels)
 }
 
-// pointsOfGradient is the adjoint of outputsOf: [n, H, W, K] to [36, n·rows·columns, K].
-func (t tiles) pointsOfGradient(v, one *Node) *Node {
+// outputAdjoint is the adjoint of transformOutput: [n, H, W, K] to [36, n·rows·columns, K].
+func (t tiles) outputAdjoint(v, one *Node) *Node {
 	v = Pad(v, Const(v.Graph(), float32(0)), PadAxis{},
 		PadAxis{End: t.rows*tile - t.height}, PadAxis{End: t.columns*tile - t.width}, PadAxis{})
 	v = Reshape(v, t.chunk, t.rows, tile, t.columns*tile, t.filters)
-	v = combine(transposed(outputPoints), entries(v, 2), 0) // [6, n, rows, 4·columns, K]
+	v = applyMatrix(transposed(outputTransform), unstack(v, 2), 0) // [6, n, rows, 4·columns, K]
 	v = Div(v, one)
 	v = Reshape(v, points, t.chunk, t.rows, t.columns, tile, t.filters)
-	v = combine(transposed(outputPoints), entries(v, 4), 1) // [6, 6, n, rows, columns, K]
+	v = applyMatrix(transposed(outputTransform), unstack(v, 4), 1) // [6, 6, n, rows, columns, K]
 	return Reshape(v, points*points, t.chunk*t.rows*t.columns, t.filters)
 }
 
-// outputsOf transforms the products at the points [36, n·rows·columns, K] to the outputs [n, H, W, K].
-func (t tiles) outputsOf(products, one *Node) *Node {
+// transformOutput transforms the products at the points [36, n·rows·columns, K] to the outputs [n, H, W, K].
+func (t tiles) transformOutput(products, one *Node) *Node {
 	y := Reshape(products, points, points, t.chunk, t.rows, t.columns, t.filters)
-	y = combine(outputPoints, entries(y, 0), 3) // [6, n, rows, 4, columns, K]
+	y = applyMatrix(outputTransform, unstack(y, 0), 3) // [6, n, rows, 4, columns, K]
 	y = Div(y, one)
-	y = combine(outputPoints, entries(y, 0), 4) // [n, rows, 4, columns, 4, K]
+	y = applyMatrix(outputTransform, unstack(y, 0), 4) // [n, rows, 4, columns, 4, K]
 	y = Reshape(y, t.chunk, t.rows*tile, t.columns*tile, t.filters)
 	return Slice(y, AxisRange(), AxisRange(0, t.height), AxisRange(0, t.width), AxisRange())
 }
 
-// pointsOfKernel returns the transformed kernel [36, C, K] of d [3, 3, C, K].
-func pointsOfKernel(d *Node) *Node {
+// transformFilter returns the transformed kernel [36, C, K] of d [3, 3, C, K].
+func transformFilter(d *Node) *Node {
 	c, k := d.Shape().Dim(2), d.Shape().Dim(3)
-	u := DotGeneral(Const(d.Graph(), kronecker(kernelPoints)), []int{1}, nil, Reshape(d, 9, c*k), []int{0}, nil)
+	u := DotGeneral(Const(d.Graph(), kronecker(filterTransform)), []int{1}, nil, Reshape(d, 9, c*k), []int{0}, nil)
 	return Reshape(u, points*points, c, k)
 }
 
-// kernelOfPoints is the adjoint of pointsOfKernel: [36, C, K] to [3, 3, C, K].
-func kernelOfPoints(u *Node) *Node {
+// filterAdjoint is the adjoint of transformFilter: [36, C, K] to [3, 3, C, K].
+func filterAdjoint(u *Node) *Node {
 	c, k := u.Shape().Dim(1), u.Shape().Dim(2)
-	d := DotGeneral(Const(u.Graph(), kronecker(kernelPoints)), []int{0}, nil, Reshape(u, points*points, c*k), []int{0}, nil)
+	d := DotGeneral(Const(u.Graph(), kronecker(filterTransform)), []int{0}, nil, Reshape(u, points*points, c*k), []int{0}, nil)
 	return Reshape(d, 3, 3, c, k)
 }
 
-// combine returns the linear combinations of the parts with the rows of m as weights, stacked along a new axis.
-func combine(m [][]float32, parts []*Node, axis int) *Node {
+// applyMatrix returns the linear combinations of the parts with the rows of m as weights, stacked along a new axis.
+func applyMatrix(m [][]float32, parts []*Node, axis int) *Node {
 	terms := make([]*Node, len(parts))
 	for i, weights := range transposed(m) {
 		part := InsertAxes(parts[i], axis)
-		terms[i] = Mul(part, along(Const(part.Graph(), weights), axis, part.Rank()))
+		terms[i] = Mul(part, reshapeAlong(Const(part.Graph(), weights), axis, part.Rank()))
 	}
 	return Sum(terms)
 }
@@ -202,7 +202,8 @@ func windows(x *Node, axis, window, stride, count int) []*Node {
 	return taps
 }
 
-func entries(x *Node, axis int) []*Node {
+// unstack returns the slices of x at each position of an axis, without that axis.
+func unstack(x *Node, axis int) []*Node {
 	parts := make([]*Node, x.Shape().Dim(axis))
 	for i := range parts {
 		parts[i] = Squeeze(SliceAxis(x, axis, AxisElem(i)), axis)

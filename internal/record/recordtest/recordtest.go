@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ablations"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/record"
 )
 
@@ -19,7 +19,7 @@ import (
 var sha = strings.Repeat("0123456789abcdef", 4)
 
 // Dataset is the data set of made records: 1000 training and 200 test images.
-func Dataset(images experiments.Images) experiments.Dataset {
+func Dataset(images experiments.DataKind) experiments.Dataset {
 	set := experiments.Dataset{Name: "cifar10-jpeg", SHA256: sha, Train: 1000, Test: 200}
 	if images == experiments.MNIST {
 		set.Name = "mnist"
@@ -30,7 +30,7 @@ func Dataset(images experiments.Images) experiments.Dataset {
 // New makes a record of an experiment's run at a profile. A quarter of the training images and a third of the test images are wrong. It is not
 // saved yet, and can be changed before.
 func New(t testing.TB, experiment, profile string, seed int, o experiments.Overrides) record.Record {
-	study, _, err := ablations.Suite.Experiment(experiment)
+	study, _, err := catalogue.All.Experiment(experiment)
 	require.NoError(t, err)
 	scale, err := experiments.FindProfile(profile)
 	require.NoError(t, err)
@@ -66,12 +66,12 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 		Seconds: 12, Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Predictions: string(predictions), Labels: string(labels),
 		Origin: record.Origin{Commit: "0123456789abcdef", Go: "go1.26", GoMLX: "v0.28.3", Backend: "xla-cpu", Plugin: "made", Devices: 1,
 			System: "linux/amd64", CPU: "made 8480+", Cores: 2},
-		Network: record.Network{SHA256: sha, HalfSHA256: sha},
+		Network: record.NetworkSums{SHA256: sha, HalfSHA256: sha},
 	}
 	r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
 	for epoch := 1; epoch <= run.Epochs; epoch++ {
 		point := record.Epoch{Epoch: epoch, Step: epoch * run.StepsPerEpoch(), BatchLoss: 2 / float64(epoch), BatchErr: 80 / float64(epoch), Seconds: 3}
-		if run.Traced {
+		if run.EvalEachEpoch {
 			point.Trace = &record.Trace{TrainLoss: 1 / float64(epoch), TrainErr: 40 / float64(epoch), TestErr: r.TestErr}
 		}
 		r.Curve = append(r.Curve, point)
@@ -83,13 +83,13 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 }
 
 // levels are made measurements of a network's blocks. Cosines fall from a block to the next; differences between hypotheses grow.
-func levels(run experiments.Run, cosine float64) (all []record.Level) {
+func levels(run experiments.Run, cosine float64) (all []record.BlockMeasures) {
 	for i, block := range run.Network.Blocks() {
 		depth := 0.05 * float64(i)
-		all = append(all, record.Level{
+		all = append(all, record.BlockMeasures{
 			Block:      block.Name,
-			Linear:     record.Reconstruction{Cosine: cosine - depth, Control: 0.1},
-			Rectified:  record.Reconstruction{Cosine: cosine - depth/2, Control: 0.3, ImageCosine: new(cosine), ImageControl: new(0.2)},
+			Linear:     record.Similarity{Cosine: cosine - depth, Control: 0.1},
+			Rectified:  record.Similarity{Cosine: cosine - depth/2, Control: 0.3, ImageCosine: new(cosine), ImageControl: new(0.2)},
 			Difference: new(0.01 * float64(i+1)), BiasSpread: new(0.8 - depth),
 		})
 	}

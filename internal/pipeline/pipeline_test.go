@@ -1,4 +1,4 @@
-package study
+package pipeline
 
 import (
 	"bytes"
@@ -17,14 +17,15 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache/cachetest"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/report"
 	"ebsscgo/internal/train"
 )
 
@@ -81,7 +82,7 @@ const folder = "smoke-mnist-unknown"
 
 // only returns a study with the named experiments alone.
 func only(t *testing.T, names ...string) experiments.Study {
-	chosen, err := ablations.Suite.Only(names)
+	chosen, err := catalogue.All.Only(names)
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
 	return chosen[0]
@@ -149,7 +150,7 @@ func TestRun(t *testing.T) {
 
 	// What only looks like a folder of the profile is none.
 	require.NoError(t, os.WriteFile(filepath.Join(o.Results, "smoke-log.txt"), nil, 0o600))
-	profiles, err := Load(o.Results, "")
+	profiles, err := report.LoadAll(o.Results, "")
 	require.NoError(t, err)
 	require.Len(t, profiles, 1)
 
@@ -235,7 +236,7 @@ func TestShards(t *testing.T) {
 // The work that is left, without that of recorded runs, is shared by all jobs. With two jobs the longest runs come first.
 func TestTimeLeftOfAllRuns(t *testing.T) {
 	o, _ := smoke(t)
-	unroll, err := ablations.Suite.Study("unroll")
+	unroll, err := catalogue.All.Study("unroll")
 	require.NoError(t, err)
 	const pass, sweep = 81*25*4 + 81*8*32, 2 * 10 * 81 * 8 * 32 // products: up, and of a sweep up and down for ten hypotheses
 	work := func(sweeps float64) float64 { return pass + sweeps*sweep }
@@ -263,7 +264,7 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 		for _, run := range runs {
 			order += fmt.Sprint(run.Network.Sweeps)
 			if want, ok := c.later[run.Network.Sweeps]; ok {
-				require.InDelta(t, want, places[run.ID()].Later, 1e-9, "%d jobs, T = %d", c.jobs, run.Network.Sweeps)
+				require.InDelta(t, want, places[run.ID()].RemainingWork, 1e-9, "%d jobs, T = %d", c.jobs, run.Network.Sweeps)
 			}
 		}
 		require.Equal(t, c.order, order)
@@ -281,7 +282,7 @@ func TestDecodings(t *testing.T) {
 	results := reports[folder].Folder
 	for _, r := range reports[folder].Records {
 		require.Equal(t, 25, r.Decodings.Images)
-		for _, levels := range [][]record.Level{r.Decodings.Trained, r.Decodings.Untrained} {
+		for _, levels := range [][]record.BlockMeasures{r.Decodings.Trained, r.Decodings.Untrained} {
 			require.Len(t, levels, 2)
 			for _, level := range levels {
 				require.Greater(t, level.Linear.Cosine, level.Linear.Control)
@@ -335,7 +336,7 @@ func TestDecodings(t *testing.T) {
 		o.Data = "/does/not/exist"
 		_, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, o.Data)
-		require.NoError(t, os.Remove(train.NetworkFile(results, r.ID)))
+		require.NoError(t, os.Remove(record.NetworkFile(results, r.ID)))
 		_, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, r.Command)
 	}

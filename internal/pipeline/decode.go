@@ -1,4 +1,4 @@
-package study
+package pipeline
 
 import (
 	"context"
@@ -11,14 +11,15 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
+	"ebsscgo/internal/tensor"
 	"ebsscgo/internal/train"
 )
 
@@ -93,7 +94,7 @@ func Open(ctx context.Context, o Options, folder string, r record.Record) (*Netw
 	if err != nil {
 		return nil, err
 	}
-	study, _, err := ablations.Suite.Experiment(r.Run.Experiment)
+	study, _, err := catalogue.All.Experiment(r.Run.Experiment)
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +155,12 @@ func (n *Network) Hypotheses(ctx context.Context, name string, original dataset.
 
 // title is a figure's: what it shows, and in a second line of which network.
 func (n *Network) title(format string, values ...any) string {
-	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", ablations.Suite.Title(n.run.Experiment),
+	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", catalogue.All.Title(n.run.Experiment),
 		dataset.Title(n.run.Dataset.Name), n.run.Width(), n.run.TrainImages, n.run.Epochs, n.run.Seed)
 }
 
 func (n *Network) levels(ctx context.Context, image int) (title string, figure plot.Figure, err error) {
-	shown := dataset.Pick(n.images, image)
+	shown := tensor.Pick(n.images, image)
 	levels, err := n.model.Decode(ctx, shown)
 	if err != nil {
 		return "", figure, err
@@ -195,11 +196,11 @@ func (n *Network) drawResiduals(ctx context.Context, add func(suffix, title stri
 			digits, labels = append(digits, first), append(labels, uint8(class))
 		}
 	}
-	levels, err := n.model.Decode(ctx, dataset.Pick(n.images, digits...))
+	levels, err := n.model.Decode(ctx, tensor.Pick(n.images, digits...))
 	if err != nil {
 		return err
 	}
-	originals := dataset.Pick(n.runner.Set.Test.Slice(0, len(n.labels)).Tensor(), digits...)
+	originals := tensor.Pick(n.runner.Set.Test.Slice(0, len(n.labels)).Tensor(), digits...)
 	for _, level := range levels {
 		if level.Block == "conv2" || level.Block == "conv5" {
 			title := n.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)

@@ -1,11 +1,10 @@
-// Package study is the pipeline from declarations to results: plan runs, train them, decode the trained networks, report. The
+// Package pipeline goes from declarations to results: plan runs, train them, decode the trained networks, report. The
 // command line and the notebooks both use it.
-package study
+package pipeline
 
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -13,21 +12,17 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/gofrs/flock"
 	"github.com/gomlx/compute"
-	"github.com/klauspost/cpuid/v2"
 	"golang.org/x/sync/errgroup"
 
-	"ebsscgo/ablations"
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
@@ -57,44 +52,6 @@ type Options struct {
 	bfloat16 bool
 }
 
-// Folders are the folders in results of the profile of that name, or of all for an empty name, each with its profile: "quick", or "quick-mnist32"
-// for another data set.
-func Folders(results, of string) (map[string]experiments.Profile, error) {
-	if results == "" {
-		return nil, errors.New("--results is empty: name a folder")
-	}
-	if _, err := os.Stat(filepath.Join(results, record.Folder)); err == nil {
-		return nil, fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", results)
-	}
-	entries, err := os.ReadDir(results)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading results: %w; name another folder with --results", err)
-	}
-	folders := map[string]experiments.Profile{}
-	for _, entry := range entries {
-		name, _, _ := strings.Cut(entry.Name(), "-")
-		profile, unknown := experiments.FindProfile(name)
-		info, missing := os.Stat(filepath.Join(results, entry.Name())) // also of a folder that lies elsewhere
-		if unknown == nil && missing == nil && info.IsDir() && (of == "" || of == name) {
-			folders[entry.Name()] = profile
-		}
-	}
-	return folders, nil
-}
-
-// Load reads and verifies the records in [Folders].
-func Load(results, of string) (all []*report.Results, err error) {
-	folders, err := Folders(results, of)
-	for _, name := range slices.Sorted(maps.Keys(folders)) {
-		p, err := report.Load(results, name, folders[name])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, err
-}
-
 // Shard is one part of Count of all runs, for one task of an array job: run i, counted from 0, belongs to the one of Number i mod Count + 1.
 type Shard struct{ Number, Count int }
 
@@ -113,14 +70,14 @@ type Session struct {
 	Backend compute.Backend
 	Choice  device.Choice
 	// Runners on the images of each kind that the session was started with.
-	Runners map[experiments.Images]*train.Runner
+	Runners map[experiments.DataKind]*train.Runner
 }
 
 // Start finds data sets and starts the backend. What is wrong with a named folder is seen before anything is downloaded: only then it calls find,
 // which is [dataset.Find] or [dataset.FindOrStandIn], for what is not here.
-func Start(ctx context.Context, o Options, find func(context.Context, experiments.Images, string, io.Writer) (*dataset.Set, error),
-	images ...experiments.Images) (s *Session, err error) {
-	sets := map[experiments.Images]*dataset.Set{}
+func Start(ctx context.Context, o Options, find func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error),
+	images ...experiments.DataKind) (s *Session, err error) {
+	sets := map[experiments.DataKind]*dataset.Set{}
 	for _, kind := range images {
 		if sets[kind], err = dataset.Local(kind, o.Data); err != nil {
 			return nil, err
@@ -131,14 +88,14 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 			return nil, err
 		}
 	}
-	s = &Session{Options: o, Runners: map[experiments.Images]*train.Runner{}}
+	s = &Session{Options: o, Runners: map[experiments.DataKind]*train.Runner{}}
 	if s.Backend, s.Choice, err = device.Open(ctx, o.Backend, o.Devices); err != nil {
 		return nil, err
 	}
 	if s.Choice.Warning != "" {
 		fmt.Fprintln(o.Out, "warning: "+s.Choice.Warning)
 	}
-	made := origin(s.Choice, o.Devices)
+	origin := train.OriginOf(s.Choice, o.Devices)
 	for kind, set := range sets {
 		if set == nil {
 			set, err = find(ctx, kind, o.Data, o.Out)
@@ -147,7 +104,7 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 			s.Backend.Finalize()
 			return nil, err
 		}
-		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: made, Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
+		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin, Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
 			Log: o.Out, Terminal: o.Terminal && o.Jobs == 1, OnEpoch: o.OnEpoch, Places: map[string]train.Place{}}
 	}
 	return s, nil
@@ -161,7 +118,7 @@ func (s *Session) folder(set *dataset.Set) string {
 // folders. A shard writes records alone. diverged names runs that diverged; the others were trained all the same. Mistakes in options, and damaged
 // records, are seen before anything is downloaded; other images than those of the folder's records, before anything is trained.
 func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map[string]*report.Results, diverged, err error) {
-	before, err := Load(o.Results, o.Profile) // a damaged record would be refused after hours of training
+	before, err := report.LoadAll(o.Results, o.Profile) // a damaged record would be refused after hours of training
 	if err != nil {
 		return nil, nil, err
 	}
@@ -169,7 +126,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	if err != nil {
 		return nil, nil, err
 	}
-	var images []experiments.Images
+	var images []experiments.DataKind
 	for _, study := range studies {
 		images = append(images, study.Images)
 		runs, err := experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
@@ -264,8 +221,8 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
-			Name:  fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), ablations.Suite.Title(run.Experiment), run.Seed),
-			Later: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
+			Name:          fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), catalogue.All.Title(run.Experiment), run.Seed),
+			RemainingWork: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
 		}
 		if _, ok := recorded[run.ID()]; !ok {
 			left -= work(run.Run)
@@ -327,7 +284,7 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.Images]*train.Runner{}}
+	own := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.DataKind]*train.Runner{}}
 	own.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
 	for kind, r := range s.Runners {
 		ofJob := *r
@@ -342,7 +299,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	runner, id := s.Runners[run.study.Images], run.ID()
 	folder, name := s.folder(runner.Set), runner.Places[id].Name
 	records, figures := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder)
-	needed := []string{runner.Checkpoints, records, figures, filepath.Join(folder, train.Networks)}
+	needed := []string{runner.Checkpoints, records, figures, filepath.Join(folder, record.NetworksFolder)}
 	for _, folder := range needed {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
@@ -386,7 +343,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	finished.Overrides = s.Overrides
 	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
 	files := map[string][]byte{}
-	if files[train.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
+	if files[record.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
 		return err
 	}
 	if run.Decoded {
@@ -406,42 +363,4 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	on := map[bool]string{true: "held-out", false: "test"}[run.HeldOut > 0]
 	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n", name, finished.TrainErr, on, finished.TestErr, finished.Seconds)
 	return tidy()
-}
-
-// Versions names the program, Go, GoMLX and the system in a line.
-func Versions() string {
-	o := origin(device.Choice{}, 1)
-	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s", o.Commit, o.Go, o.GoMLX, o.System)
-}
-
-// origin names the program and the computer for records: the git commit that the program was built from, with "+changes" if its folder differed
-// from it, "unknown" where the go command wrote none into the program; and an XLA plugin by its file and the start of its SHA-256.
-func origin(choice device.Choice, devices int) record.Origin {
-	o := record.Origin{Go: runtime.Version(), GoMLX: "unknown", Backend: choice.Name, Devices: devices,
-		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(), GPU: choice.GPU()}
-	settings := map[string]string{}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			settings[setting.Key] = setting.Value
-		}
-		for _, dependency := range info.Deps {
-			if dependency.Path == "github.com/gomlx/gomlx" {
-				o.GoMLX = dependency.Version
-			}
-		}
-	}
-	if o.Commit = fmt.Sprintf("%.12s", cmp.Or(settings["vcs.revision"], "unknown")); settings["vcs.modified"] == "true" {
-		o.Commit += "+changes"
-	}
-	if choice.Plugin != "" {
-		o.Plugin = filepath.Base(choice.Plugin)
-		if file, err := safefile.Open(choice.Plugin); err == nil {
-			defer file.Close()
-			hash := sha256.New()
-			if _, err := io.Copy(hash, file); err == nil {
-				o.Plugin += fmt.Sprintf(", SHA-256 %.12x", hash.Sum(nil))
-			}
-		}
-	}
-	return o
 }
