@@ -23,7 +23,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/agnivade/levenshtein v1.2.2
+require (
+	github.com/agnivade/levenshtein v1.2.2
+	github.com/x448/float16 v0.8.4
+)
 
 require (
 	github.com/aymanbagabas/go-osc52/v2 v2.0.1 // indirect

@@ -147,7 +147,7 @@ func (r Record) check(path string, text []byte) error {
 		{"TestLoss", within(0, math.MaxFloat32, &r.TestLoss)},
 		{"Penalty", within(0, math.MaxFloat32, &r.Penalty)},
 		{"Seconds", within(0, 1e9, &r.Seconds)},
-		{"Origin", within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices)))},
+		{"Origin", r.originError()},
 		{"Curve", r.curveError()},
 		{"Decodings", r.decodingsError()},
 		{"Network", errors.Join(shaError(r.Network.SHA256), shaError(r.Network.HalfSHA256))},
@@ -163,6 +163,33 @@ func (r Record) curveError() error {
 	if err := equal(len(r.Curve), r.Run.Epochs); err != nil {
 		return fmt.Errorf("its number of epochs: %w", err)
 	}
+	return r.epochsError()
+}
+
+// ProgressError returns an error that names the field where the curve or the origin of a run that is
+// under way is not what a record could have.
+func (r Record) ProgressError() error {
+	text, err := json.Marshal(r.Origin)
+	for _, field := range []struct {
+		name string
+		err  error
+	}{
+		{"Curve", r.epochsError()},
+		{"Origin", errors.Join(err, r.textError(text), r.originError())},
+	} {
+		if field.err != nil {
+			return fmt.Errorf("%s: %s", field.name, strings.ReplaceAll(field.err.Error(), "\n", "; "))
+		}
+	}
+	return nil
+}
+
+func (r Record) originError() error {
+	return within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices)))
+}
+
+// epochsError returns an error where an epoch of the curve is not what training writes.
+func (r Record) epochsError() error {
 	for i, epoch := range r.Curve {
 		err := errors.Join(equal(epoch.Epoch, i+1), equal(epoch.Step, (i+1)*r.Run.StepsPerEpoch()), equal(epoch.Trace != nil, r.Run.EvalEachEpoch),
 			within(0, math.MaxFloat32, &epoch.BatchLoss), within(0, 100, &epoch.BatchErr), within(0, 1e9, &epoch.Seconds))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/dtypes/float16"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/dataset"
@@ -26,7 +25,7 @@ var (
 	NewOptimizer  = newOptimizer
 	Orthogonalize = orthogonalize
 	WriteArrays   = writeArrays
-	Halved        = func(x *tensors.Tensor) *tensors.Tensor { return converted(x, float16.FromFloat32) }
+	Halved        = func(x *tensors.Tensor) *tensors.Tensor { return converted(x, halved) }
 	Silence       = &silence
 )
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +24,7 @@ import (
 	"github.com/gomlx/gomlx/ml/train/metric"
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 	"github.com/gomlx/gomlx/support/exceptions"
+	half "github.com/x448/float16"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/device"
@@ -62,8 +63,7 @@ func (s *trainingRun) save() error {
 			continue // a moving average, which has a new random name in each process
 		}
 		variables[nameOf(v)] = v.MustValue()
-		values, err := tensors.CopyFlatData[float32](v.MustValue()) // which all that is trained has
-		if err == nil && slices.ContainsFunc(values, func(value float32) bool { return !finite(float64(value)) }) {
+		if !allFinite(v.MustValue()) {
 			return s.diverged(nameOf(v) + " is not finite")
 		}
 	}
@@ -142,8 +142,60 @@ func (s *trainingRun) load(path string) error {
 	case p.Steps < 0 || p.Steps > steps || len(p.Curve) > s.run.Epochs || len(p.Curve)*steps+p.Steps != taken:
 		return fmt.Errorf("it says %d epochs and %d steps, and its variables have taken %d steps", len(p.Curve), p.Steps, taken)
 	}
+	if err := p.check(s.run); err != nil {
+		return err
+	}
+	if err := trainedError(store, s.run, taken); err != nil {
+		return err
+	}
 	p.Origin = p.Origin.ResumedOn(s.Origin)
 	s.store, s.progress = store, p
+	return nil
+}
+
+// check returns an error that names the field where progress is not what training writes.
+func (p progress) check(run experiments.Run) error {
+	if err := (record.Record{Run: run, Curve: p.Curve, Origin: p.Origin}).ProgressError(); err != nil {
+		return err
+	}
+	steps := float64(p.Steps)
+	for _, sum := range []struct {
+		name        string
+		value, most float64
+	}{{"Loss", p.Loss, steps * math.MaxFloat32}, {"Err", p.Err, 100 * steps}, {"Seconds", p.Seconds, 1e9}} {
+		if !(sum.value >= 0 && sum.value <= sum.most) {
+			return fmt.Errorf("%s: %g is out of range", sum.name, sum.value)
+		}
+	}
+	return nil
+}
+
+// trainedError returns an error that names a variable whose values no training leaves after so many
+// steps: thresholds and second moments are never negative, rates never above the run's, and steps are
+// counted.
+func trainedError(store *model.Store, run experiments.Run, taken int) error {
+	bounds := func(name string) (least, most float64) {
+		switch {
+		case strings.HasSuffix(name, "/thresholds"), strings.HasSuffix(name, "_2nd_moment"):
+			return 0, math.MaxFloat32
+		case strings.HasSuffix(name, "/learning_rate"):
+			return 0, 1.0001 * run.Hyper.LearningRate // as float32 rounds it
+		case strings.HasSuffix(name, "/step"):
+			return float64(taken), float64(taken)
+		}
+		return -math.MaxFloat32, math.MaxFloat32
+	}
+	for v := range store.IterVariables() {
+		if v.DType() != dtypes.Float32 {
+			continue
+		}
+		least, most := bounds(nameOf(v))
+		for _, value := range tensors.MustCopyFlatData[float32](v.MustValue()) {
+			if !(float64(value) >= least && float64(value) <= most) {
+				return fmt.Errorf("%s: %g is not between %g and %g", nameOf(v), value, least, most)
+			}
+		}
+	}
 	return nil
 }
 
@@ -190,11 +242,15 @@ func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums r
 		return nil, sums, err
 	}
 	for name, value := range variables {
-		variables[name] = converted(value, float16.FromFloat32)
+		variables[name] = converted(value, halved)
 	}
 	half, err := writeArrays(variables, runName, run)
 	return file, record.NetworkSums{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
 }
+
+// halved rounds a number to the nearest one in half precision. (GoMLX's conversion makes 0 of numbers
+// below 6.1e-5.)
+func halved(x float32) float16.Float16 { return float16.Float16(half.Fromfloat32(x)) }
 
 func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) *tensors.Tensor {
 	var to []To

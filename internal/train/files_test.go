@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gomlx/compute/dtypes/float16"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/stretchr/testify/require"
@@ -56,6 +57,18 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 		"another run":    edited("progress", run.ID(), strings.Replace(run.ID(), "-1-", "-2-", 1)),
 		"another moment": edited("AdamOptimizer/conv7/offset_1st_moment", "<f4", "<i4"),
 		"no moment":      without("AdamOptimizer/conv7/offset_2nd_moment"),
+		// What no training writes: sums, epochs and origins out of range, and variables that no step leaves.
+		"a negative loss":      edited("progress", `"Loss":`, `"Loss":-`),
+		"more errors than all": edited("progress", `"Err":`, `"Err":999`),
+		"negative seconds":     edited("progress", `"Seconds":`, `"Seconds":-`),
+		"an epoch's error":     edited("progress", `"BatchErr":`, `"BatchErr":9999`),
+		"another epoch":        edited("progress", `"Epoch":1`, `"Epoch":2`),
+		"a strange origin":     edited("progress", `"Commit":"`, `"Commit":"\u0007`),
+		"no cores":             edited("progress", `"Cores":`, `"Cores":-`),
+		"a negative moment":    negative("AdamOptimizer/conv7/offset_2nd_moment"),
+		"a negative threshold": negative("conv7/thresholds"),
+		"a negative rate":      negative("optimizers/learning_rate"),
+		"fewer of Adam's":      negative("AdamOptimizer/step"),
 	}
 	maps.Copy(changes, wrongs())
 	for what, change := range changes {
@@ -135,6 +148,8 @@ func TestNetworkFiles(t *testing.T) {
 	half, err := train.WriteArrays(arrays, "run", r.Run)
 	require.NoError(t, err)
 	loaded(half, 1e-3)
+	tiny := tensors.MustCopyFlatData[float16.Float16](train.Halved(tensors.FromValue([]float32{6e-8, -3e-5, 1e-9, 2.9e-8, 65504})))
+	require.Equal(t, []float16.Float16{1, 0x8000 + 503, 0, 0, 0x7bff}, tiny, "numbers below 2⁻¹⁴ are rounded to multiples of 2⁻²⁴")
 
 	for what, change := range wrongs() {
 		file, matching := rezipped(t, good, zip.Store, change), r
@@ -144,6 +159,21 @@ func TestNetworkFiles(t *testing.T) {
 		matching.Network.SHA256 = safefile.Sum(file) // as if it had been recorded so
 		_, err = train.LoadNetwork(matching, folder)
 		require.ErrorContains(t, err, path+" is not good", what)
+	}
+	// Whatever stands beside the arrays in a zip is refused, also where readers pass over it.
+	end := bytes.LastIndex(good, []byte("PK\x05\x06"))
+	commented := append(bytes.Clone(good), 'x')
+	commented[end+20] = 1
+	for what, file := range map[string][]byte{
+		"text before": append([]byte("before"), good...), "text after": append(bytes.Clone(good), "after"...), "a comment": commented,
+		"a size in the first header": overwritten(good, 22, 1),
+		"a name in the first header": overwritten(good, 31, 'x'), "a flag": overwritten(good, 6, good[6]|1),
+	} {
+		matching := r
+		matching.Network.SHA256 = safefile.Sum(file)
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		_, err := train.LoadNetwork(matching, folder)
+		require.Error(t, err, what)
 	}
 	require.NoError(t, os.Remove(path))
 	_, err = train.LoadNetwork(r, folder)
@@ -198,7 +228,27 @@ func wrongs() map[string]wrong {
 		"twice":       renamed("conv7/thresholds", "conv7/offset"),
 		"missing":     without("conv7/offset"),
 		"cut":         func(name string, content []byte) (string, []byte) { return name, content[:len(content)-1] },
+		"no number": on("conv7/offset", func(name string, content []byte) (string, []byte) {
+			return name, append(content[:len(content)-4:len(content)-4], 0, 0, 0xc0, 0x7f)
+		}),
+		"infinite": on("conv7/offset", func(name string, content []byte) (string, []byte) {
+			return name, append(content[:len(content)-4:len(content)-4], 0, 0, 0x80, 0xff)
+		}),
 	}
+}
+
+// overwritten is a file with another byte at a place.
+func overwritten(file []byte, at int, value byte) []byte {
+	changed := bytes.Clone(file)
+	changed[at] = value
+	return changed
+}
+
+// negative makes the last number of an array −1.
+func negative(array string) wrong {
+	return on(array, func(name string, content []byte) (string, []byte) {
+		return name, append(content[:len(content)-4:len(content)-4], 0, 0, 0x80, 0xbf)
+	})
 }
 
 // same changes nothing.

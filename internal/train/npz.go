@@ -11,18 +11,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/dtypes/float16"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of their names. (GoMLX's writer takes them in
-// a random order.)
+// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of
+// their names. (GoMLX's writer takes them in a random order.)
 func writeArrays(variables map[string]*tensors.Tensor, described string, description any) ([]byte, error) {
 	text, err := json.Marshal(description)
 	if err != nil {
 		return nil, err
 	}
+	return writeDescribed(variables, described, text)
+}
+
+func writeDescribed(variables map[string]*tensors.Tensor, described string, text []byte) ([]byte, error) {
 	arrays := maps.Clone(variables)
 	arrays[described] = tensors.FromValue(text)
 	var file bytes.Buffer
@@ -36,12 +42,14 @@ func writeArrays(variables map[string]*tensors.Tensor, described string, descrip
 			return nil, fmt.Errorf("writing %s: %w", name, err)
 		}
 	}
-	err = archive.Close()
+	err := archive.Close()
 	return file.Bytes(), err
 }
 
-// readArrays reads a file of writeArrays into a store, which must have exactly its variables with their shapes; any other file is an error. It takes
-// no more memory than they do. It returns the description.
+// readArrays reads a file of writeArrays into a store, which must have exactly its variables with
+// their shapes, and returns the description. Values that are not finite are an error, and so is a
+// file that has anything beside the arrays: what was read is written again, and must give the same
+// bytes. It takes no more than three times the file's memory.
 func readArrays(file []byte, store *model.Store, described string) (text []byte, err error) {
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
@@ -51,6 +59,7 @@ func readArrays(file []byte, store *model.Store, described string) (text []byte,
 	for v := range store.IterVariables() {
 		missing[nameOf(v)] = v
 	}
+	read := map[string]*tensors.Tensor{}
 	for _, entry := range archive.File {
 		name := strings.TrimSuffix(entry.Name, ".npy")
 		v, ok := missing[name]
@@ -66,7 +75,7 @@ func readArrays(file []byte, store *model.Store, described string) (text []byte,
 		if err == nil && name == described {
 			_, text, _ = bytes.Cut(content, []byte("\n"))
 		} else if err == nil {
-			err = readArray(content, v)
+			read[name], err = readArray(content, v)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -75,25 +84,56 @@ func readArrays(file []byte, store *model.Store, described string) (text []byte,
 	for name := range missing {
 		return nil, fmt.Errorf("it has no %s", name)
 	}
+	if again, err := writeDescribed(read, described, text); err != nil || !bytes.Equal(again, file) {
+		return nil, errors.New("it has more than its arrays, or not as this program writes them")
+	}
 	return text, nil
 }
 
-// readArray sets a variable to an array as GoMLX writes it. (GoMLX's reader takes any shape, for which it allocates, and panics at some.)
-func readArray(content []byte, v *model.Variable) error {
+// allFinite reports whether a tensor of floats has no NaN and no infinity. Other tensors have none.
+func allFinite(value *tensors.Tensor) (all bool) {
+	all = true
+	check := func(x float64) { all = all && finite(x) }
+	switch value.DType() {
+	case dtypes.Float32:
+		tensors.MustConstFlatData(value, func(flat []float32) {
+			for _, x := range flat {
+				check(float64(x))
+			}
+		})
+	case dtypes.Float16:
+		tensors.MustConstFlatData(value, func(flat []float16.Float16) {
+			for _, x := range flat {
+				check(x.Float64())
+			}
+		})
+	}
+	return all
+}
+
+// readArray sets a variable to an array as GoMLX writes it, and returns its value. (GoMLX's reader takes
+// any shape, for which it allocates, and panics at some.)
+func readArray(content []byte, v *model.Variable) (*tensors.Tensor, error) {
 	var expected bytes.Buffer
 	size := int(v.Shape().ByteSize())
 	if size > len(content) {
-		return fmt.Errorf("%d bytes are too few for %s", len(content), v.Shape())
+		return nil, fmt.Errorf("%d bytes are too few for %s", len(content), v.Shape())
 	}
 	value := tensors.FromShape(v.Shape())
 	if err := numpy.ToNpyWriter(value, &expected); err != nil {
-		return err
+		return nil, err
 	}
 	header := expected.Bytes()[:expected.Len()-size]
 	if len(content) != expected.Len() || !bytes.HasPrefix(content, header) {
-		return fmt.Errorf("its header is not that of %s", v.Shape())
+		return nil, fmt.Errorf("its header is not that of %s", v.Shape())
 	}
-	return errors.Join(value.MutableBytes(func(data []byte) { copy(data, content[len(header):]) }), v.SetValue(value))
+	if err := value.MutableBytes(func(data []byte) { copy(data, content[len(header):]) }); err != nil {
+		return nil, err
+	}
+	if !allFinite(value) {
+		return nil, errors.New("a value is not finite")
+	}
+	return value, v.SetValue(value)
 }
 
 func nameOf(v *model.Variable) string { return strings.TrimPrefix(v.Path(), model.RootScopePath) }
