@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gomlx/compute"
+	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -33,9 +34,8 @@ type Model struct {
 	Batch int
 
 	exec *model.Exec
-	// outputs names the program's outputs, in their order: a block's pictures, "conv1 linear", one or several for each image [N, (Y,) H, W, C], or
-	// one of its measures [N].
-	outputs []string
+	// nodes are the program's outputs, of each block.
+	nodes []outputs[*Node]
 }
 
 // BlockPictures holds the codes of one block decoded to signed pictures of H·W·C values, in the units of preprocessed images with an arbitrary norm.
@@ -55,39 +55,60 @@ type BlockPictures struct {
 // Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first. If ctx ends, Decode returns its cause.
 // For each level, decoding an image takes about Y times as long as its class scores.
 func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]BlockPictures, error) {
-	all, err := m.run(ctx, images, true)
+	levels := make([]BlockPictures, len(m.Network.Blocks()))
+	size := m.Network.Height * m.Network.Width * m.Network.Channels
+	byHypothesis := func(images [][]float64) (pictures [][][]float64) {
+		for _, image := range images {
+			pictures = append(pictures, slices.Collect(slices.Chunk(image, size)))
+		}
+		return pictures
+	}
+	err := m.run(ctx, images, func(block int, o outputs[batchOutput]) {
+		l := &levels[block]
+		l.Block = m.Network.Blocks()[block].Name
+		l.Linear, l.Rectified = append(l.Linear, o.linear.each()...), append(l.Rectified, o.rectified.each()...)
+		l.Features = append(l.Features, byHypothesis(o.features.each())...)
+		l.Biases = append(l.Biases, byHypothesis(o.biases.each())...)
+	})
 	if err != nil {
 		return nil, err
-	}
-	var levels []BlockPictures
-	for _, layer := range m.Network.Blocks() {
-		byHypothesis := func(name string) (pictures [][][]float64) {
-			for _, image := range all[layer.Name+" "+name] {
-				pictures = append(pictures, slices.Collect(slices.Chunk(image, m.Network.Height*m.Network.Width*m.Network.Channels)))
-			}
-			return pictures
-		}
-		levels = append(levels, BlockPictures{Block: layer.Name, Linear: all[layer.Name+" "+linear], Rectified: all[layer.Name+" "+rectified],
-			Features: byHypothesis(features), Biases: byHypothesis(biases)})
 	}
 	return levels, nil
 }
 
-// run computes the pictures of all blocks, or else their measures, for images [N, H, W, C] in batches: the values for each image. A program has one
-// size of batches, so images from the first one on fill up the last batch. Thus another image follows each one there, too: its code is the control.
-// If ctx ends, run returns its cause.
-func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) (all map[string][][]float64, err error) {
+// batchOutput is an output of the program for a batch, of which count images are asked for. The
+// tensor is nil if the block has no such output.
+type batchOutput struct {
+	*tensors.Tensor
+	count int
+}
+
+// each returns the values for each image.
+func (o batchOutput) each() [][]float64 {
+	if o.Tensor == nil {
+		return nil
+	}
+	size := o.Shape().Size() / o.Shape().Dim(0)
+	return slices.Collect(slices.Chunk(tensor.Values(o.Tensor), size))[:o.count]
+}
+
+// run decodes images [N, H, W, C] in batches, and gives the outputs of each batch and block to take.
+//
+// A program has one size of batches, so images from the first one on fill up the last batch. Thus
+// another image follows each one there, too: its code is the control. If ctx ends, run returns its
+// cause.
+func (m *Model) run(ctx context.Context, images *tensors.Tensor,
+	take func(block int, o outputs[batchOutput])) (err error) {
 	if m.exec == nil {
 		if m.exec, err = model.NewExec(m.Backend, m.Store, m.graph); err != nil {
-			return nil, fmt.Errorf("building the decoding: %w", err)
+			return fmt.Errorf("building the decoding: %w", err)
 		}
 	}
 	count := images.Shape().Dim(0)
 	batch := make([]int, cmp.Or(m.Batch, count)) // numbers of images
-	all = map[string][][]float64{}
 	for from := 0; from < count; from += len(batch) {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		for i := range batch {
 			batch[i] = (from + i) % count
@@ -96,21 +117,29 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor, pictures bool) 
 		if m.Unwhiten != nil {
 			inputs = append(inputs, m.Unwhiten)
 		}
-		outputs, err := m.exec.Call(inputs...)
+		computed, err := m.exec.Call(inputs...)
 		if err != nil {
-			return nil, fmt.Errorf("decoding: %w", err)
+			return fmt.Errorf("decoding: %w", err)
 		}
-		for i, t := range outputs {
-			if name := m.outputs[i]; (t.Rank() > 1) == pictures {
-				each := slices.Collect(slices.Chunk(tensor.Values(t), t.Shape().Size()/len(batch)))
-				all[name] = append(all[name], each[:min(len(batch), count-from)]...)
+		next := 0
+		for block := range m.nodes {
+			var o outputs[batchOutput]
+			fields := o.fields()
+			for i, node := range m.nodes[block].fields() {
+				if *node != nil {
+					*fields[i] = batchOutput{computed[next], min(len(batch), count-from)}
+					next++
+				}
 			}
+			take(block, o)
+		}
+		for _, t := range computed {
 			if err := t.FinalizeAll(); err != nil {
-				return nil, fmt.Errorf("freeing a decoding: %w", err)
+				return fmt.Errorf("freeing a decoding: %w", err)
 			}
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // SetVariables gives the model the variables of another store, so that the same program decodes with them.

@@ -56,7 +56,7 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 // reconstructions by both decoders, each at its own contrast, and the decoded class biases, each less the mean over the hypotheses. These share one
 // scale in a level; grey is 0.
 func Reconstructions(title string, classes []string, original, input *tensors.Tensor, levels []BlockPictures) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{linear, rectified}, classes), original, input, levels, func(l BlockPictures) ([][]float64, [][][]float64) {
+	return drawLevels(title, slices.Concat([]string{"linear", "rectified"}, classes), original, input, levels, func(l BlockPictures) ([][]float64, [][][]float64) {
 		return [][]float64{l.Linear[0], l.Rectified[0]}, l.Biases
 	})
 }

@@ -13,13 +13,6 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Names of outputs, behind that of their block: pictures, and measures of them.
-const (
-	linear, rectified, features, biases       = "linear", "rectified", "features", "biases"
-	difference, biasSpread, inkShare, inkArea = "difference", "bias spread", "ink share", "ink area"
-	cosineOf, controlOf, imageSpace           = "cosine ", "control ", "image-space "
-)
-
 // Measure decodes preprocessed images [N, H, W, C], N ≥ 2, from every block, the lowest first, and returns means over the images.
 // The control of an image, see [record.Similarity], has the code of the image that follows it in a batch. So Measure returns an error for one
 // image, or for batches of one. If ctx ends, it returns its cause.
@@ -27,72 +20,121 @@ func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []r
 	if images.Shape().Dim(0) < 2 || m.Batch == 1 {
 		return nil, errors.New("measuring decodings takes two images in a batch: an image's control is the code of another one")
 	}
-	all, err := m.run(ctx, images, false)
+	values := make([]outputs[[]float64], len(m.Network.Blocks())) // of all images
+	err = m.run(ctx, images, func(block int, o outputs[batchOutput]) {
+		all := values[block].measures()
+		for i, measure := range o.measures() {
+			*all[i] = append(*all[i], slices.Concat(measure.each()...)...)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	for _, layer := range m.Network.Blocks() {
-		mean := func(name string) *float64 {
-			values := slices.Concat(all[layer.Name+" "+name]...)
-			if values == nil {
-				return nil
-			}
-			return new(max(-1, min(1, stat.Mean(values, nil)))) // no measure is beyond ±1 but by rounding
-		}
-		reconstruction := func(decoder string) record.Similarity {
-			return record.Similarity{
-				Cosine: *mean(cosineOf + decoder), ImageCosine: mean(imageSpace + cosineOf + decoder),
-				Control: *mean(controlOf + decoder), ImageControl: mean(imageSpace + controlOf + decoder),
-			}
-		}
+	for i, layer := range m.Network.Blocks() {
+		v := values[i]
 		levels = append(levels, record.BlockMeasures{
-			Block: layer.Name, Linear: reconstruction(linear), Rectified: reconstruction(rectified),
-			Difference: mean(difference), InkShare: mean(inkShare), InkArea: mean(inkArea), BiasSpread: mean(biasSpread),
+			Block:  layer.Name,
+			Linear: means(v.linearSimilarity), Rectified: means(v.rectifiedSimilarity),
+			Difference: mean(v.difference), InkShare: mean(v.inkShare), InkArea: mean(v.inkArea),
+			BiasSpread: mean(v.biasSpread),
 		})
 	}
 	return levels, nil
 }
 
-// graph decodes images [N, H, W, C] and measures the decodings. Unwhiten [D, D] is the second input if the model has it. It names the outputs that
-// it returns.
+// means returns the means over images.
+func means(s similarity[[]float64]) record.Similarity {
+	return record.Similarity{
+		Cosine: *mean(s.cosine), ImageCosine: mean(s.imageCosine),
+		Control: *mean(s.control), ImageControl: mean(s.imageControl),
+	}
+}
+
+// mean returns the mean of a measure over images; nil where the block has no such measure.
+func mean(values []float64) *float64 {
+	if values == nil {
+		return nil
+	}
+	return new(max(-1, min(1, stat.Mean(values, nil)))) // no measure is beyond ±1 but by rounding
+}
+
+// outputs are what the program computes of a block: nodes of its graph, tensors of a batch, or numbers
+// of all images. What a block lacks is the zero value.
+type outputs[T any] struct {
+	// Pictures [N, H, W, C], see [BlockPictures]; of the hypotheses [N, Y, H, W, C].
+	linear, rectified, features, biases T
+	// Measures [N], see [record.BlockMeasures].
+	linearSimilarity, rectifiedSimilarity     similarity[T]
+	difference, inkShare, inkArea, biasSpread T
+}
+
+// similarity compares images with their reconstructions, see [record.Similarity].
+type similarity[T any] struct{ cosine, imageCosine, control, imageControl T }
+
+func (s *similarity[T]) fields() []*T {
+	return []*T{&s.cosine, &s.imageCosine, &s.control, &s.imageControl}
+}
+
+// measures lists the measures.
+func (o *outputs[T]) measures() []*T {
+	return slices.Concat(o.linearSimilarity.fields(), o.rectifiedSimilarity.fields(),
+		[]*T{&o.difference, &o.inkShare, &o.inkArea, &o.biasSpread})
+}
+
+// fields lists all outputs, in the program's order.
+func (o *outputs[T]) fields() []*T {
+	return append([]*T{&o.linear, &o.rectified, &o.features, &o.biases}, o.measures()...)
+}
+
+// graph decodes images [N, H, W, C], measures the decodings, and returns what blocks have of these
+// outputs. Unwhiten [D, D] is the second input if the model has it.
+//
+// One program computes pictures and measures: two round measures otherwise, and take twice as long to
+// compile.
 func (m *Model) graph(scope *model.Scope, inputs []*Node) (nodes []*Node) {
 	images := inputs[0]
 	decoded := m.Network.Decode(scope, m.Hyper, images)
 	reconstructed := m.Network.Reconstruct(scope.Store().RootScope().ResetVisited(), m.Hyper, images)
-	m.outputs = nil
-	for i, layer := range m.Network.Blocks() {
-		add := func(name string, node *Node) {
-			m.outputs, nodes = append(m.outputs, layer.Name+" "+name), append(nodes, node)
-		}
-		compare := func(name string, picture *Node) {
-			add(name, cosine(vectors(images), vectors(picture)))
-			if m.Unwhiten != nil {
-				add(imageSpace+name, cosine(MatMul(vectors(images), inputs[1]), MatMul(vectors(picture), inputs[1])))
-			}
-		}
-		r := reconstructed[i]
-		add(linear, r.Linear)
-		add(rectified, r.Rectified)
-		compare(cosineOf+linear, r.Linear)
-		compare(controlOf+linear, r.LinearControl)
-		compare(cosineOf+rectified, r.Rectified)
-		compare(controlOf+rectified, r.RectifiedControl)
-		add(features, decoded.Features[i])
-		if f := decoded.Features[i]; f.Rank() > images.Rank() {
+	m.nodes = nil
+	for i, r := range reconstructed {
+		o := outputs[*Node]{linear: r.Linear, rectified: r.Rectified,
+			features: decoded.Features[i], biases: decoded.Biases[i]}
+		o.linearSimilarity = compare(inputs, r.Linear, r.LinearControl)
+		o.rectifiedSimilarity = compare(inputs, r.Rectified, r.RectifiedControl)
+		if f := o.features; f.Rank() > images.Rank() { // one for each hypothesis
 			deviations := Square(Sub(f, ReduceAndKeep(f, ReduceMean, 1)))
-			add(difference, ratio(sumOfImage(deviations), sumOfImage(Square(f))))
+			o.difference = ratio(sumOfImage(deviations), sumOfImage(Square(f)))
 			if m.Ink {
 				ink := ConvertDType(IsPositive(images), images.DType())
-				add(inkShare, ratio(sumOfImage(Mul(deviations, InsertAxes(ink, 1))), sumOfImage(deviations)))
-				add(inkArea, ReduceMean(ink, 1, 2, 3))
+				o.inkShare = ratio(sumOfImage(Mul(deviations, InsertAxes(ink, 1))), sumOfImage(deviations))
+				o.inkArea = ReduceMean(ink, 1, 2, 3)
 			}
 		}
-		if b := decoded.Biases[i]; b != nil {
-			add(biases, b)
-			add(biasSpread, spread(b))
+		if o.biases != nil {
+			o.biasSpread = spread(o.biases)
+		}
+		m.nodes = append(m.nodes, o)
+		for _, node := range o.fields() {
+			if *node != nil {
+				nodes = append(nodes, *node)
+			}
 		}
 	}
 	return nodes
+}
+
+// compare compares images, the first of a program's inputs, with pictures decoded from their codes,
+// and with pictures of the control. With a second input, which unwhitens, it does so in the space of
+// images, too.
+func compare(inputs []*Node, decoded, control *Node) (s similarity[*Node]) {
+	images := vectors(inputs[0])
+	s.cosine, s.control = cosine(images, vectors(decoded)), cosine(images, vectors(control))
+	if len(inputs) > 1 {
+		unwhiten := func(vectors *Node) *Node { return MatMul(vectors, inputs[1]) }
+		s.imageCosine = cosine(unwhiten(images), unwhiten(vectors(decoded)))
+		s.imageControl = cosine(unwhiten(images), unwhiten(vectors(control)))
+	}
+	return s
 }
 
 // spread returns the spread of class biases [N, Y, H, W, C] over the image, see [experiments.BiasSpread], as means over the hypotheses [N]. A bias
