@@ -23,6 +23,7 @@ import (
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/safefile"
+	"ebsscgo/internal/tensor"
 )
 
 // networkFlags select a recorded run whose trained network is used, where it computes, and where pictures go.
@@ -124,7 +125,7 @@ func decodeCommand() *cobra.Command {
 				return err
 			}
 			defer network.Close()
-			figure, err := network.DecodeImage(cmd.Context(), image)
+			figure, err := network.DecodeImage(cmd.Context(), flags.Options, r, image)
 			if err != nil {
 				return err
 			}
@@ -144,10 +145,11 @@ func classifyCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "classify PICTURE…", Args: cobra.MinimumNArgs(1),
-		Short: "Classify pictures with a trained network, and draw them decoded under each hypothesis",
+		Short: "Classify pictures with a trained network",
 		Long: "Classify pictures (PNG, JPEG, GIF) with a trained network. The square in the middle of each is scaled to the\n" +
-			"network's images and preprocessed like them, which takes the training images. Networks with class-specific codes\n" +
-			"also write <out>/<picture>_hypotheses.png: the picture decoded from each level under each class hypothesis.\n\n" +
+			"network's images and preprocessed like them, by what lies beside the network. With --out, networks with\n" +
+			"class-specific codes also write <out>/<picture>_hypotheses.png: the picture decoded from each level under each\n" +
+			"class hypothesis.\n\n" +
 			"Turn photos upright first: the orientation tag of a JPEG is not read.",
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -156,8 +158,9 @@ func classifyCommand() *cobra.Command {
 				return err
 			}
 			pictureOf := map[string]string{} // by the file of its decodings
+			draw := flags.out != "" && r.Run.Network.Classifier != ebssc.Linear
 			for _, path := range paths {
-				if other := pictureOf[drawing(path)]; other != "" && r.Run.Network.Classifier != ebssc.Linear {
+				if other := pictureOf[drawing(path)]; other != "" && draw {
 					return fmt.Errorf("%s and %s would both give %s: name them one at a time, with another --out", other, path, drawing(path))
 				}
 				pictureOf[drawing(path)] = path
@@ -178,10 +181,10 @@ func classifyCommand() *cobra.Command {
 			for i, path := range paths {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s, by %s\n", path, r.ID)
 				printScores(cmd.OutOrStdout(), r.Run, network.Classes, scores[i])
-				if r.Run.Network.Classifier == ebssc.Linear {
+				if !draw {
 					continue
 				}
-				figure, err := network.Hypotheses(cmd.Context(), filepath.Base(path), pictures.Slice(i, i+1), seen[i])
+				figure, err := network.Hypotheses(cmd.Context(), filepath.Base(path), pictures.Slice(i, i+1), tensor.Pick(seen, i))
 				if err == nil {
 					err = writePicture(cmd.OutOrStdout(), figure, drawing(path))
 				}
@@ -192,7 +195,7 @@ func classifyCommand() *cobra.Command {
 			return nil
 		},
 	}
-	flags.add(cmd, ".", "folder for the pictures, which is made")
+	flags.add(cmd, "", "folder for drawings of the pictures under each class hypothesis, which is made; none are drawn without it")
 	return cmd
 }
 

@@ -103,7 +103,7 @@ func keptDirections(variances []float64, epsilon float64) int {
 		left[k] = left[k+1] + variances[k]*(1/a-1/b)*(1/a-1/b)
 		whole += variances[k] / (b * b)
 	}
-	kept := 0
+	kept := 1 // a file has one at least
 	for left[kept] > carriedError*carriedError*whole {
 		kept++
 	}

@@ -56,6 +56,14 @@ func Folder(profile, dataset string) string {
 	return profile + "-" + dataset
 }
 
+// ClassesOf returns the names of the classes of a data set.
+func ClassesOf(name string) []string {
+	if strings.HasPrefix(name, MNISTName) {
+		return sources[experiments.MNIST].classes
+	}
+	return sources[experiments.CIFAR10].classes
+}
+
 // Set is a data set with its authors' split.
 type Set struct {
 	// Name is one of the Name constants.

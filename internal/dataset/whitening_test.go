@@ -118,7 +118,7 @@ func TestCarried(t *testing.T) {
 		requireClose(t, got, &back, 1e-3, name)
 	}
 	require.Equal(t, 1, keptDirections([]float64{100, 1e-9, 1e-9}, 3))
-	require.Zero(t, keptDirections([]float64{0, 0}, 3))
+	require.Equal(t, 1, keptDirections([]float64{0, 0}, 3), "one at least")
 }
 
 func TestContrastNormalization(t *testing.T) {

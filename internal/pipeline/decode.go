@@ -2,12 +2,15 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -16,6 +19,7 @@ import (
 	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/decode"
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
@@ -31,16 +35,17 @@ type Network struct {
 	// Classes are the names of the classes.
 	Classes []string
 
-	runner *train.Runner
-	run    experiments.Run
-	model  decode.Model
-	images *tensors.Tensor // the first test images, preprocessed
-	labels []uint8
+	run       experiments.Run
+	model     decode.Model
+	whitening *dataset.Whitening // nil for a run that is not whitened
+	originals dataset.Images     // the first test images
+	images    *tensors.Tensor    // the same as the network sees them
+	labels    []uint8
 }
 
 // Decoder decodes with the trained network of a run, whose variables are in store.
-func Decoder(runner *train.Runner, run experiments.Run, store *model.Store) decode.Model {
-	return decode.Model{Backend: runner.Backend, Network: run.Network, Hyper: run.Hyper.Hyper, Store: store,
+func Decoder(backend compute.Backend, run experiments.Run, store *model.Store) decode.Model {
+	return decode.Model{Backend: backend, Network: run.Network, Hyper: run.Hyper.Hyper, Store: store,
 		Ink: run.Network.Channels == 1 && run.Hyper.Preprocessing == experiments.Raw}
 }
 
@@ -48,11 +53,12 @@ func Decoder(runner *train.Runner, run experiments.Run, store *model.Store) deco
 // pictures, to be written into a folder, to files, by their paths. Afterwards the store cannot be used.
 func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, store *model.Store, folder string, files map[string][]byte) (
 	measured *record.Decodings, err error) {
-	n := &Network{Classes: runner.Set.Classes, runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}
+	n := &Network{Classes: runner.Set.Classes, run: r.Run, originals: runner.Set.Test, model: Decoder(runner.Backend, r.Run, store)}
 	defer n.model.Close()
-	if n.images, n.labels, n.model.Unwhiten, err = runner.TestImages(ctx, r.Run, decodedImages); err != nil {
+	if n.images, n.labels, n.whitening, err = runner.TestImages(ctx, r.Run, decodedImages); err != nil {
 		return nil, err
 	}
+	n.unwhiten()
 	n.model.Batch = min(decodedBatch, len(n.labels))
 	initial, err := train.InitialNetwork(runner.Backend, r.Run)
 	if err != nil {
@@ -87,60 +93,106 @@ func decodeTrained(ctx context.Context, runner *train.Runner, r record.Record, s
 	return measured, nil
 }
 
-// Open reads the trained network of a recorded run from its folder of results, and then starts a session on the run's images or on a copy of them.
-// Close frees both.
+// unwhiten lets the model take whitened images back.
+func (n *Network) unwhiten() {
+	if n.whitening != nil {
+		n.model.Unwhiten = n.whitening.Inverse()
+	}
+}
+
+// Open reads the trained network of a recorded run from its folder of results, with its whitening, and
+// starts a backend. Only where the whitening is not beside the network it finds the data set, to fit
+// it again. Close frees all.
 func Open(ctx context.Context, o Options, folder string, r record.Record) (*Network, error) {
 	store, err := train.LoadNetwork(r, folder)
 	if err != nil {
 		return nil, err
 	}
+	backend, choice, err := device.Open(ctx, o.Backend, 1)
+	if err != nil {
+		return nil, err
+	}
+	if choice.Warning != "" {
+		fmt.Fprintln(o.Out, "warning: "+choice.Warning)
+	}
+	n := &Network{Classes: dataset.ClassesOf(r.Run.Dataset.Name), run: r.Run, model: Decoder(backend, r.Run, store)}
+	n.whitening, err = train.LoadWhitening(backend, folder, r.Run)
+	if errors.Is(err, fs.ErrNotExist) {
+		n.whitening, err = fitAgain(ctx, o, backend, r)
+	}
+	if err != nil {
+		n.Close()
+		return nil, err
+	}
+	n.unwhiten()
+	return n, nil
+}
+
+// fitAgain fits the whitening of a run on its training images.
+func fitAgain(ctx context.Context, o Options, backend compute.Backend, r record.Record) (*dataset.Whitening, error) {
+	set, err := trainedOn(ctx, o, r)
+	if err != nil {
+		return nil, err
+	}
+	return (&train.Runner{Backend: backend, Set: set, Log: o.Out}).Whitening(ctx, r.Run)
+}
+
+// trainedOn finds the data set that a run was trained on, or a copy of it.
+func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, error) {
 	study, _, err := catalogue.All.Experiment(r.Run.Experiment)
 	if err != nil {
 		return nil, err
 	}
-	images := study.Images
-	if dataset.StandsIn(r.Run.Dataset.Name) {
-		images = experiments.MNIST
+	kind, standsIn := study.Images, dataset.StandsIn(r.Run.Dataset.Name)
+	if standsIn {
+		kind = experiments.MNIST
 	}
-	o.Devices = 1
-	s, err := Start(ctx, o, dataset.Find, images)
+	set, err := dataset.Local(kind, o.Data)
+	if err == nil && set == nil {
+		set, err = dataset.Find(ctx, kind, o.Data, o.Out)
+	}
 	if err != nil {
 		return nil, err
 	}
-	runner := s.Runners[images]
-	if images != study.Images {
-		runner.Set = runner.Set.Padded32()
+	if standsIn {
+		set = set.Padded32()
 	}
-	switch here, there := runner.Set.Dataset(), r.Run.Dataset; {
+	switch here, there := set.Dataset(), r.Run.Dataset; {
 	case dataset.Copies(here, there):
-		fmt.Fprintf(o.Out, "%s was trained on %s; it sees the same pictures here as %s, preprocessed as these are\n",
+		fmt.Fprintf(o.Out, "%s was trained on %s; it sees the same pictures here as %s\n",
 			r.ID, dataset.Title(there.Name), dataset.Title(here.Name))
 	case here != there:
-		s.Backend.Finalize()
 		return nil, fmt.Errorf("%s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
 			r.ID, there.Name, there.SHA256, here.Name, here.SHA256)
 	}
-	return &Network{Classes: runner.Set.Classes, runner: runner, run: r.Run, model: Decoder(runner, r.Run, store)}, nil
+	return set, nil
 }
 
 // Close frees the network and the backend.
 func (n *Network) Close() {
 	n.model.Close()
-	n.runner.Backend.Finalize()
+	n.model.Backend.Finalize()
 }
 
-// DecodeImage draws the decodings of one of the run's test images from every level.
-func (n *Network) DecodeImage(ctx context.Context, image int) (figure plot.Figure, err error) {
-	if n.images, n.labels, n.model.Unwhiten, err = n.runner.TestImages(ctx, n.run, image+1); err != nil {
+// DecodeImage draws the decodings of one of the test images of a recorded run from every level.
+func (n *Network) DecodeImage(ctx context.Context, o Options, r record.Record, image int) (figure plot.Figure, err error) {
+	set, err := trainedOn(ctx, o, r)
+	if err != nil {
+		return figure, err
+	}
+	n.originals = set.Test.Slice(0, image+1)
+	n.labels = n.originals.Labels
+	if n.images, err = train.Preprocess(n.model.Backend, n.run, n.whitening, n.originals); err != nil {
 		return figure, err
 	}
 	_, figure, err = n.levels(ctx, image)
 	return figure, err
 }
 
-// Classify returns the class scores of pictures of the size of the network's images, and the pictures as the network sees them [1, H, W, C].
-func (n *Network) Classify(ctx context.Context, pictures dataset.Images) ([]*tensors.Tensor, ebssc.Scores, error) {
-	return n.runner.Classify(ctx, n.run, n.model.Store, pictures)
+// Classify returns pictures of the size of the network's images as it sees them [N, H, W, C], and their
+// class scores.
+func (n *Network) Classify(ctx context.Context, pictures dataset.Images) (*tensors.Tensor, ebssc.Scores, error) {
+	return train.Classify(ctx, n.model.Backend, n.run, n.model.Store, n.whitening, pictures)
 }
 
 // Hypotheses draws a picture, as it is and as [Network.Classify] returned it, decoded from each level under each class hypothesis.
@@ -166,7 +218,7 @@ func (n *Network) levels(ctx context.Context, image int) (title string, figure p
 		return "", figure, err
 	}
 	title = n.title("Test image %d (%s) decoded from each level, and class biases less their mean", image, n.Classes[n.labels[image]])
-	return title, decode.Reconstructions(title, n.Classes, n.runner.Set.Test.Slice(image, image+1).Tensor(), shown, levels), nil
+	return title, decode.Reconstructions(title, n.Classes, n.originals.Slice(image, image+1).Tensor(), shown, levels), nil
 }
 
 // draw draws the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
@@ -200,7 +252,7 @@ func (n *Network) drawResiduals(ctx context.Context, add func(suffix, title stri
 	if err != nil {
 		return err
 	}
-	originals := tensor.Pick(n.runner.Set.Test.Slice(0, len(n.labels)).Tensor(), digits...)
+	originals := tensor.Pick(n.originals.Slice(0, len(n.labels)).Tensor(), digits...)
 	for _, level := range levels {
 		if level.Block == "conv2" || level.Block == "conv5" {
 			title := n.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)

@@ -357,6 +357,9 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}
+	if err := runner.SaveWhitening(ctx, folder, run.Run); err != nil {
+		return fmt.Errorf("writing the whitening of %s: %w", id, err)
+	}
 	if finished, err = finished.Save(records); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/tensor"
 	"ebsscgo/internal/train"
 )
 
@@ -298,35 +299,34 @@ func TestDecodings(t *testing.T) {
 		network, err := Open(t.Context(), o, results, r)
 		require.NoError(t, err)
 		defer network.Close()
-		again, err := network.DecodeImage(t.Context(), slices.Index(network.runner.Set.Test.Labels, 0))
+		set, err := trainedOn(t.Context(), o, r)
+		require.NoError(t, err)
+		again, err := network.DecodeImage(t.Context(), o, r, slices.Index(set.Test.Labels, 0))
 		require.NoError(t, err)
 		picture, err := again.PNG()
 		require.NoError(t, err)
 		require.Equal(t, r.Decodings.Figures[0].SHA256, fmt.Sprintf("%x", sha256.Sum256(picture)), "the run's own figure")
-		images, _, _, err := network.runner.TestImages(t.Context(), r.Run, 25)
-		require.NoError(t, err)
-		measured, err := network.model.Measure(t.Context(), images)
+		measured, err := network.model.Measure(t.Context(), set.Test.Slice(0, 25).Tensor())
 		require.NoError(t, err)
 		require.Equal(t, r.Decodings.Trained, measured, "not those before training")
 		require.Regexp(t, `mean: SSC.*, width 4, 200 images, 2 epochs, seed 1$`, r.Decodings.Figures[0].Title)
-		pictures := network.runner.Set.Test.Slice(0, 3)
+		pictures := set.Test.Slice(0, 3)
 		seen, scores, err := network.Classify(t.Context(), pictures)
 		require.NoError(t, err)
 		for i, class := range scores.Predictions() {
 			require.Equal(t, r.Predictions[i], '0'+class)
 		}
-		_, err = network.Hypotheses(t.Context(), "a.png", pictures.Slice(0, 1), seen[0])
+		_, err = network.Hypotheses(t.Context(), "a.png", pictures.Slice(0, 1), tensor.Pick(seen, 0))
 		require.NoError(t, err)
 
-		// It sees the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
+		// It decodes the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
 		stoodIn := r
 		stoodIn.Run.Experiment, stoodIn.Run.Dataset.Name = "ssc-ebc17", dataset.MNIST32UnknownName
-		network, err = Open(t.Context(), o, results, stoodIn)
+		padded, err := trainedOn(t.Context(), o, stoodIn)
 		require.NoError(t, err)
-		defer network.Close()
-		require.Equal(t, stoodIn.Run.Dataset, network.runner.Set.Dataset())
+		require.Equal(t, stoodIn.Run.Dataset, padded.Dataset())
 		stoodIn.Run.Dataset.SHA256 = "another"
-		_, err = Open(t.Context(), o, results, stoodIn)
+		_, err = network.DecodeImage(t.Context(), o, stoodIn, 0)
 		require.ErrorContains(t, err, "give the same with --data")
 
 		// What is not as it was is seen before a backend starts.
@@ -334,7 +334,7 @@ func TestDecodings(t *testing.T) {
 		_, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, "none")
 		o.Data = "/does/not/exist"
-		_, err = Open(t.Context(), o, results, r)
+		_, err = network.DecodeImage(t.Context(), o, r, 0)
 		require.ErrorContains(t, err, o.Data)
 		require.NoError(t, os.Remove(record.NetworkFile(results, r.ID)))
 		_, err = Open(t.Context(), o, results, r)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -44,6 +45,17 @@ func writeDescribed(variables map[string]*tensors.Tensor, described string, text
 	}
 	err := archive.Close()
 	return file.Bytes(), err
+}
+
+// readDescription reads the description of a file of writeArrays alone.
+func readDescription(file []byte, described string) (text []byte, err error) {
+	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	content, err := fs.ReadFile(archive, described+".npy")
+	_, text, _ = bytes.Cut(content, []byte("\n"))
+	return text, err
 }
 
 // readArrays reads a file of writeArrays into a store, which must have exactly its variables with

@@ -60,7 +60,7 @@ type labelled struct {
 
 // upload preprocesses the images that a run trains on and those that it tests on, and puts them on the device, where they stay until FinalizeAll.
 func (r *Runner) upload(ctx context.Context, run experiments.Run) (trained, tested labelled, err error) {
-	preprocess, _, err := r.preprocessing(ctx, run)
+	whitening, err := r.Whitening(ctx, run)
 	if err != nil {
 		return trained, tested, err
 	}
@@ -70,7 +70,7 @@ func (r *Runner) upload(ctx context.Context, run experiments.Run) (trained, test
 		images = r.Set.Test.Slice(0, run.TestImages)
 	}
 	onDevice := func(name string, images dataset.Images) (labelled, error) {
-		processed, err := preprocess(images)
+		processed, err := Preprocess(r.Backend, run, whitening, images)
 		if err != nil {
 			return labelled{}, fmt.Errorf("preprocessing the %s images: %w", name, err)
 		}
@@ -90,65 +90,81 @@ func (r *Runner) upload(ctx context.Context, run experiments.Run) (trained, test
 	return trained, tested, err
 }
 
-// preprocessing returns the run's preprocessing, and the inverse of its whitening [D, D]; nil without whitening. The whitening is fitted on exactly the
-// images that the run trains on.
-func (r *Runner) preprocessing(ctx context.Context, run experiments.Run) (
-	preprocess func(dataset.Images) (*tensors.Tensor, error), inverse *tensors.Tensor, err error) {
-	images := r.Set.Train.Slice(0, run.TrainImages)
-	switch run.Hyper.Preprocessing {
-	case experiments.Raw:
-		return func(images dataset.Images) (*tensors.Tensor, error) { return images.Tensor(), nil }, nil, nil
-	case experiments.GCN:
-		return func(images dataset.Images) (*tensors.Tensor, error) {
-			return dataset.NormalizeContrast(r.Backend, images)
-		}, nil, nil
+// Whitening returns the run's whitening, fitted on exactly the images that it trains on; nil for a run
+// that is not whitened.
+func (r *Runner) Whitening(ctx context.Context, run experiments.Run) (*dataset.Whitening, error) {
+	if run.Hyper.Preprocessing != experiments.ZCA {
+		return nil, nil
 	}
+	images := r.Set.Train.Slice(0, run.TrainImages)
 	whitening, err := dataset.Fit(ctx, r.Backend, images, run.Hyper.ZCAEpsilon, r.Log)
 	if err != nil {
-		return nil, nil, fmt.Errorf("whitening the training images: %w", err)
+		return nil, fmt.Errorf("whitening the training images: %w", err)
 	}
-	return func(images dataset.Images) (*tensors.Tensor, error) { return whitening.Apply(r.Backend, images) }, whitening.Inverse(), nil
+	return whitening, nil
 }
 
-// TestImages returns the first test images of a run, up to count, preprocessed [N, H, W, C], their labels, and the inverse of the whitening [D, D],
-// nil without whitening.
-func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int) (images *tensors.Tensor, labels []uint8, inverse *tensors.Tensor, err error) {
+// Preprocess returns images as the network of a run sees them, [N, H, W, C].
+func Preprocess(backend compute.Backend, run experiments.Run, whitening *dataset.Whitening,
+	images dataset.Images) (*tensors.Tensor, error) {
+	switch run.Hyper.Preprocessing {
+	case experiments.Raw:
+		return images.Tensor(), nil
+	case experiments.GCN:
+		return dataset.NormalizeContrast(backend, images)
+	}
+	return whitening.Apply(backend, images)
+}
+
+// TestImages returns the first test images of a run, up to count, as its network sees them
+// [N, H, W, C], their labels, and the run's whitening, nil without one.
+func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int) (
+	images *tensors.Tensor, labels []uint8, whitening *dataset.Whitening, err error) {
 	if run.HeldOut > 0 {
 		return nil, nil, nil, errors.New("a run on held-out images has no test images")
 	}
-	preprocess, inverse, err := r.preprocessing(ctx, run)
-	if err != nil {
+	if whitening, err = r.Whitening(ctx, run); err != nil {
 		return nil, nil, nil, err
 	}
 	test := r.Set.Test.Slice(0, min(count, run.TestImages))
-	images, err = preprocess(test)
-	return images, test.Labels, inverse, err
+	images, err = Preprocess(r.Backend, run, whitening, test)
+	return images, test.Labels, whitening, err
 }
 
-// Classify computes the class scores of pictures, each preprocessed as the run's images were [1, H, W, C], with a trained network.
-func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model.Store, pictures dataset.Images) (
-	images []*tensors.Tensor, scores ebssc.Scores, err error) {
-	preprocess, _, err := r.preprocessing(ctx, run)
+// classified is how many pictures are scored at a time, at most.
+const classified = 50
+
+// Classify returns pictures as the network of a run sees them [N, H, W, C], and its class scores. store
+// has its variables.
+func Classify(ctx context.Context, backend compute.Backend, run experiments.Run, store *model.Store,
+	whitening *dataset.Whitening, pictures dataset.Images) (seen *tensors.Tensor, scores ebssc.Scores, err error) {
+	seen, err = Preprocess(backend, run, whitening, pictures)
 	if err != nil {
 		return nil, nil, err
 	}
-	evaluator, err := newEvaluator(r.Backend, store, run)
+	evaluator, err := newEvaluator(backend, store, run)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer evaluator.Finalize()
-	for i := range pictures.Len() { // one at a time: there may be many
-		image, err := preprocess(pictures.Slice(i, i+1))
+	size, flat := pictures.Size(), tensors.MustCopyFlatData[float32](seen)
+	count := pictures.Len()
+	batch := min(count, classified)
+	for from := 0; from < count; from += batch {
+		// The last batch is filled up, as another size would be compiled for a second time.
+		values := make([]float32, batch*size)
+		copy(values, flat[from*size:])
+		images := tensors.FromFlatDataAndDimensions(values, batch, pictures.Height, pictures.Width, pictures.Channels)
+		part, _, err := score(evaluator, images)
+		if err == nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		of, _, err := score(evaluator, image)
-		if err = errors.Join(err, context.Cause(ctx)); err != nil {
-			return nil, nil, err
-		}
-		images, scores = append(images, image), append(scores, of...)
+		scores = append(scores, part[:min(batch, count-from)]...)
 	}
-	return images, scores, nil
+	return seen, scores, nil
 }
 
 // batches returns the run's training batches from the present step onwards. Of N devices the first takes the first Nth of a batch's images, and so

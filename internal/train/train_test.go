@@ -1,6 +1,7 @@
 package train_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"fmt"
@@ -172,12 +173,13 @@ func TestTrainEndToEnd(t *testing.T) {
 	run, _ := small(t, 4)
 	set := madeSet(16, 3, 400, 150)
 	run.Dataset, run.TrainImages, run.TestImages = set.Dataset(), 400, 150
+	run.Hyper.Preprocessing, run.Hyper.ZCAEpsilon = experiments.ZCA, 3
 	runner, log := newRunner(set, t.TempDir())
 	runner.Backend = xla
-	var seen []record.Epoch
-	runner.OnEpoch = func(of experiments.Run, curve []record.Epoch) {
+	var curve []record.Epoch
+	runner.OnEpoch = func(of experiments.Run, soFar []record.Epoch) {
 		require.Equal(t, run, of)
-		seen = append(seen, curve[len(curve)-1])
+		curve = append(curve, soFar[len(soFar)-1])
 	}
 	trained, store, err := runner.Train(t.Context(), run)
 	require.NoError(t, err)
@@ -187,7 +189,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	for _, epoch := range trained.Curve {
 		require.Equal(t, math.Abs(math.Round(4*epoch.BatchErr)), 4*epoch.BatchErr, "of 400 images a whole number was wrong")
 	}
-	require.Equal(t, trained.Curve, seen)
+	require.Equal(t, trained.Curve, curve)
 	require.Equal(t, 4, strings.Count(log.String(), "of 4: loss"), "a line an epoch")
 	require.Contains(t, log.String(), "epoch 2 of 4, 50% of it: loss", "and more within one that takes long")
 	folder := t.TempDir()
@@ -199,17 +201,35 @@ func TestTrainEndToEnd(t *testing.T) {
 	trained.ID, trained.Network = run.ID(), sums
 	network, err := train.LoadNetwork(trained, folder)
 	require.NoError(t, err)
-	other, _ := newRunner(set, "")
-	_, scores, err := other.Classify(t.Context(), run, network, set.Test)
+	// The whitening that goes with the network takes the place of the training images.
+	require.NoError(t, runner.SaveWhitening(t.Context(), folder, run))
+	whitening, err := train.LoadWhitening(xla, folder, run)
 	require.NoError(t, err)
+	seen, scores, err := train.Classify(t.Context(), xla, run, network, whitening, set.Test)
+	require.NoError(t, err)
+	require.Equal(t, []int{150, 16, 16, 3}, seen.Shape().Dimensions)
 	for i, class := range scores.Predictions() {
 		require.Equal(t, trained.Predictions[i], '0'+class)
 		require.Equal(t, trained.Labels[i], '0'+set.Test.Labels[i])
 	}
-	require.InEpsilon(t, trained.TestLoss, scores.LogLoss(set.Test.Labels), 1e-4)
-	_, scores, err = other.Classify(t.Context(), run, network, set.Train)
+	require.InEpsilon(t, trained.TestLoss, scores.LogLoss(set.Test.Labels), 1e-2)
+	whitenings, err := filepath.Glob(record.NetworkFile(folder, "whitening-*"))
 	require.NoError(t, err)
-	require.InEpsilon(t, trained.TrainLoss, scores.LogLoss(set.Train.Labels), 1e-4)
+	require.Len(t, whitenings, 1)
+	good, err := os.ReadFile(whitenings[0])
+	require.NoError(t, err)
+	for what, change := range map[string]wrong{
+		"other images":  edited("whitening", `"TrainImages":400`, `"TrainImages":401`),
+		"another ε":     edited("whitening", `"Epsilon":`, `"Epsilon":1`),
+		"no directions": edited("whitening", `"Directions":`, `"Directions":-`),
+		"too many":      edited("whitening", `"Directions":`, `"Directions":99`),
+		"no mean":       without("mean"),
+		"no variance":   negative("variances"),
+	} {
+		require.NoError(t, os.WriteFile(whitenings[0], rezipped(t, good, zip.Store, change), 0o600))
+		_, err = train.LoadWhitening(xla, folder, run)
+		require.ErrorContains(t, err, "is not good", what)
+	}
 }
 
 // Without epochs the record is that of the untrained network. Held-out images are the last training images.
@@ -234,10 +254,10 @@ func TestPreprocessing(t *testing.T) {
 	for i, kind := range []string{experiments.Raw, experiments.GCN, experiments.ZCA, experiments.ZCA} {
 		set.Train = set.Train.Slice(0, 200-i) // more than the run trains on, which does not count
 		run := experiments.Run{TrainImages: 100, TestImages: 30, Hyper: experiments.Hyper{Preprocessing: kind, ZCAEpsilon: 0.1}}
-		images, labels, inverse, err := runner.TestImages(t.Context(), run, 40)
+		images, labels, whitening, err := runner.TestImages(t.Context(), run, 40)
 		require.NoError(t, err)
 		require.Equal(t, set.Test.Labels[:30], labels)
-		require.Equal(t, kind == experiments.ZCA, inverse != nil)
+		require.Equal(t, kind == experiments.ZCA, whitening != nil)
 		pixels[tensors.MustCopyFlatData[float32](images)[7]] = true
 	}
 	require.Len(t, pixels, 3)
