@@ -124,7 +124,7 @@ func command() *cobra.Command {
 		}
 		return errors.Join(err, cmd.Help())
 	}})
-	return group(root, listCommand(), runCommand(), runsCommand(), reportCommand(), compareCommand(), decodeCommand(), classifyCommand(),
+	return group(root, listCommand(), runCommand(), runsCommand(), reportCommand(), compareCommand(), decodeCommand(), classifyCommand(), halveCommand(),
 		doctorCommand(), dataCommand())
 }
 

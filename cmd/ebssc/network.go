@@ -32,11 +32,10 @@ type networkFlags struct {
 	run, out string
 }
 
-// add adds the flags; out is the default of --out.
-func (flags *networkFlags) add(cmd *cobra.Command, out, about string) {
+// add adds the flags.
+func (flags *networkFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment, for its network here that errs least (default: that of all on CIFAR-10)")
-	f.StringVar(&flags.out, "out", out, about)
 	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 	dataFlag(cmd, &flags.Data)
 	resultsFlag(cmd, &flags.Results)
@@ -132,7 +131,8 @@ func decodeCommand() *cobra.Command {
 			return writePicture(cmd.OutOrStdout(), figure, flags.out)
 		},
 	}
-	flags.add(cmd, "decoded.png", "the .png file to write, in a folder that is made")
+	flags.add(cmd)
+	cmd.Flags().StringVar(&flags.out, "out", "decoded.png", "the .png file to write, in a folder that is made")
 	cmd.Flags().IntVar(&image, "image", 0, "number of the test image, from 0")
 	return cmd
 }
@@ -195,7 +195,34 @@ func classifyCommand() *cobra.Command {
 			return nil
 		},
 	}
-	flags.add(cmd, "", "folder for drawings of the pictures under each class hypothesis, which is made; none are drawn without it")
+	flags.add(cmd)
+	cmd.Flags().StringVar(&flags.out, "out", "", "folder for drawings of the pictures under each class hypothesis, which is made; none are drawn without it")
+	return cmd
+}
+
+func halveCommand() *cobra.Command {
+	var flags networkFlags
+	cmd := &cobra.Command{
+		Use: "halve", Short: "Write a trained network in half precision, with its whitening, to give to others", Args: cobra.NoArgs,
+		Long: "Replace the file of a trained network by one in half precision, half as large, and put its whitening beside\n" +
+			"it, so that `ebssc classify` needs no data. It then classifies the test images, and says how many get another\n" +
+			"class than the record says.",
+		Example: "  ebssc halve --run ssc-ebc67 --results /tmp/mine",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, folder, err := flags.find(cmd)
+			if err != nil {
+				return err
+			}
+			changed, err := pipeline.Halve(cmd.Context(), flags.Options, folder, r)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: of %d test images %d get another class than in full precision\n",
+				record.NetworkFile(folder, r.ID), r.Run.TestImages, changed)
+			return nil
+		},
+	}
+	flags.add(cmd)
 	return cmd
 }
 

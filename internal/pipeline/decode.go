@@ -168,6 +168,55 @@ func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, e
 	return set, nil
 }
 
+// Halve replaces the file of a recorded run's network, in its folder of results, by one in half
+// precision, and puts its whitening beside it: what a user needs who gets the network. It returns how
+// many of the run's test images it gives another class than the record says.
+func Halve(ctx context.Context, o Options, folder string, r record.Record) (changed int, err error) {
+	store, err := train.LoadNetwork(r, folder)
+	if err != nil {
+		return 0, err
+	}
+	file, err := train.EncodeHalf(r.Run, store)
+	if err != nil {
+		return 0, err
+	}
+	if safefile.Sum(file) != r.Network.HalfSHA256 {
+		return 0, fmt.Errorf("%s was recorded when half precision was rounded otherwise: train it again with %s", r.ID, r.Command)
+	}
+	set, err := trainedOn(ctx, o, r)
+	if err != nil {
+		return 0, err
+	}
+	backend, _, err := device.Open(ctx, o.Backend, 1)
+	if err != nil {
+		return 0, err
+	}
+	runner := &train.Runner{Backend: backend, Set: set, Log: o.Out}
+	err = runner.SaveWhitening(ctx, folder, r.Run)
+	backend.Finalize()
+	if err != nil {
+		return 0, err
+	}
+	if err := safefile.Write(record.NetworkFile(folder, r.ID), file); err != nil {
+		return 0, err
+	}
+	n, err := Open(ctx, o, folder, r)
+	if err != nil {
+		return 0, err
+	}
+	defer n.Close()
+	_, scores, err := n.Classify(ctx, set.Test.Slice(0, r.Run.TestImages))
+	if err != nil {
+		return 0, err
+	}
+	for i, class := range scores.Predictions() {
+		if r.Predictions[i] != '0'+class {
+			changed++
+		}
+	}
+	return changed, nil
+}
+
 // Close frees the network and the backend.
 func (n *Network) Close() {
 	n.model.Close()

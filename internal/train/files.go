@@ -237,15 +237,20 @@ const maxNetworkSize = 1 << 30
 
 // EncodeNetwork returns the file of the trained network in a store, and its checksums. The same network always gives the same bytes.
 func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.NetworkSums, err error) {
-	variables := run.Network.Variables(store)
-	if file, err = writeArrays(variables, runName, run); err != nil {
+	if file, err = writeArrays(run.Network.Variables(store), runName, run); err != nil {
 		return nil, sums, err
 	}
+	half, err := EncodeHalf(run, store)
+	return file, record.NetworkSums{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
+}
+
+// EncodeHalf returns the same file with the values in half precision.
+func EncodeHalf(run experiments.Run, store *model.Store) ([]byte, error) {
+	variables := run.Network.Variables(store)
 	for name, value := range variables {
 		variables[name] = converted(value, halved)
 	}
-	half, err := writeArrays(variables, runName, run)
-	return file, record.NetworkSums{SHA256: safefile.Sum(file), HalfSHA256: safefile.Sum(half)}, err
+	return writeArrays(variables, runName, run)
 }
 
 // halved rounds a number to the nearest one in half precision. (GoMLX's conversion makes 0 of numbers
