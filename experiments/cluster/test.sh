@@ -276,7 +276,7 @@ say "merged: tables, claims, curves and figures are those of the serial runs, by
 
 say "Kubernetes: kubernetes.yaml against the API's schema"
 python3 -m venv "$tmp/venv"
-"$tmp/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input "$VALIDATOR"
+"$tmp/venv/bin/python" -E "$here/../../internal/cache/runpip.py" install --quiet --disable-pip-version-check --no-input "$VALIDATOR"
 for version in "$OLDEST_KUBERNETES" "${VALIDATOR##*==}"; do
   "$tmp/venv/bin/kubernetes-validate" --strict --kubernetes-version "$version" "$here/kubernetes.yaml" | sed 's/^/    /'
 done
