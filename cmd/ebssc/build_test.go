@@ -150,3 +150,25 @@ func TestLeastGo(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(readme), "Go "+least+",")
 }
+
+// A pack's program uses the pack's cache, or a folder that EBSSC_CACHE names, with all that the
+// pack has: the pack's is refused where another user can change it.
+func TestPacksCache(t *testing.T) {
+	pack, own := t.TempDir(), filepath.Join(t.TempDir(), "own")
+	script, err := os.ReadFile("../../experiments/offline/run.sh")
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(pack, "cache", "wheels"), 0o755))
+	for name, text := range map[string]string{
+		"run.sh": string(script), "cache/wheels/plugin": "plugin\n",
+		"ebssc": "#!/bin/sh\necho \"$EBSSC_CACHE\" $(cat \"$EBSSC_CACHE/wheels/plugin\") \"$@\"\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(pack, name), []byte(text), 0o755))
+	}
+	run := filepath.Join(pack, "run.sh")
+	for named, used := range map[string]string{
+		"": filepath.Join(pack, "cache"), own: own, filepath.Join(pack, "cache"): filepath.Join(pack, "cache"),
+	} {
+		said := tells(t, filepath.Dir(own), "env", "EBSSC_CACHE="+named, run, "table")
+		require.Equal(t, used+" plugin run table", said)
+	}
+}
