@@ -10,6 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,7 +50,7 @@ func Locate() (dir string, err error) {
 
 // trust returns a path without symbolic links, and refuses one at which another user can change or exchange what lies there: it and the folders
 // above must belong to this user or root, and nobody else may write to them. Above, a folder like /tmp will do, where all keep their own files
-// ("sticky"). The user's own group may write; it is often the user alone.
+// ("sticky"). The user's groups may write; the first is often the user alone, another one's members the user is warned of.
 func trust(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,17 +59,58 @@ func trust(path string) (string, error) {
 	}
 	var stat unix.Stat_t
 	for part, child := real, ""; err == nil && part != child; part, child = filepath.Dir(part), part {
-		err = unix.Lstat(part, &stat)
-		written := stat.Mode&unix.S_IWOTH != 0 || stat.Mode&unix.S_IWGRP != 0 && int(stat.Gid) != os.Getegid()
+		if err = unix.Lstat(part, &stat); err != nil {
+			break
+		}
+		group := stat.Mode&unix.S_IWGRP != 0 && int(stat.Gid) != os.Getegid()
+		shared := group && isMember(stat.Gid)
+		written := stat.Mode&unix.S_IWOTH != 0 || group && !shared
 		sticky := child != "" && stat.Mode&unix.S_ISVTX != 0
-		if err == nil && (written && !sticky || stat.Uid != 0 && int(stat.Uid) != os.Geteuid()) {
+		owned := stat.Uid == 0 || int(stat.Uid) == os.Geteuid() || child != "" && unmapped(stat.Uid)
+		switch {
+		case written && !sticky || !owned:
 			err = fmt.Errorf("another user can change %s", part)
+		case shared && !sticky:
+			warnOfGroup.Do(func() {
+				fmt.Fprintf(os.Stderr, "warning: the members of group %d can change %s, in which this program keeps what it runs\n",
+					stat.Gid, part)
+			})
 		}
 	}
 	if err != nil {
 		return "", elsewhere(fmt.Errorf("%s: %w", path, err))
 	}
 	return real, nil
+}
+
+var warnOfGroup sync.Once
+
+// isMember reports whether a group is one of this user's. Those that a user namespace leaves out look alike.
+func isMember(group uint32) bool {
+	groups, err := os.Getgroups()
+	return err == nil && slices.Contains(groups, int(group)) && !outside("/proc/self/gid_map", "/proc/sys/kernel/overflowgid", group)
+}
+
+// unmapped reports whether an owner is one that this process's user namespace leaves out, as that of Apptainer does with root: then root's
+// folders seem to be nobody's. They are taken above a folder of this user's own, whose place this user has chosen.
+func unmapped(owner uint32) bool {
+	return outside("/proc/self/uid_map", "/proc/sys/kernel/overflowuid", owner)
+}
+
+// outside reports whether an ID is the one that the kernel shows for all that have none here.
+func outside(mapFile, overflowFile string, id uint32) bool {
+	overflow, err := os.ReadFile(overflowFile)
+	ranges, missing := os.ReadFile(mapFile)
+	if err != nil || missing != nil || strings.TrimSpace(string(overflow)) != fmt.Sprint(id) {
+		return false
+	}
+	for line := range strings.Lines(string(ranges)) {
+		var first, there, count uint32
+		if _, err := fmt.Sscan(line, &first, &there, &count); err != nil || id >= first && id-first < count {
+			return false // it is an ID like others
+		}
+	}
+	return true
 }
 
 // explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable], if the disk is full or cannot
@@ -77,6 +121,8 @@ func explain(err error) error {
 		return err // explained already
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("%w: %w; free some room, or set %s to a folder on another disk", ErrUnusable, err, EnvVar)
+	case errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.EINVAL):
+		return fmt.Errorf("%w: %w, which its disk refuses, as some network disks do; set %s to a folder on another disk", ErrUnusable, err, EnvVar)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return elsewhere(err)
 	}
