@@ -36,11 +36,27 @@ own() {
 }
 own "$environment"
 
+# runs ends unless a program in a folder, which a variable moves, can be executed.
+runs() {
+  local program
+  program=$(mktemp "$1/runs.XXXXXX") || die "no file can be made in $1; set $2 to another folder"
+  printf '#!/bin/sh\n' >"$program"
+  chmod 700 "$program"
+  if ! "$program" 2>/dev/null; then
+    rm -f "$program"
+    die "no program can be executed in $1: is its disk ($(df -P "$1" | awk 'END { print $NF }')) mounted noexec? Set $2 to a folder on another one"
+  fi
+  rm -f "$program"
+}
+runs "$environment" EBSSC_CACHE
+runs "${TMPDIR:-/tmp}" TMPDIR # of cells
+
+# Cells have a workspace of their own. PYTHONHOME may be that of another Python.
+unset PYTHONPATH PYTHONHOME JUPYTER_PATH JUPYTER_CONFIG_PATH GOWORK
 command -v python3 >/dev/null || die "python3 is not on the PATH; install Python 3.11 or newer, with pip and venv"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "found $(python3 --version); install Python 3.11 or newer"
 python3 -c 'import ensurepip, venv' 2>/dev/null || die "python3 has no venv; install it (on Debian and Ubuntu: apt-get install python3-venv)"
 
-unset PYTHONPATH PYTHONHOME JUPYTER_PATH JUPYTER_CONFIG_PATH GOWORK
 export PYTHONNOUSERSITE=1 CGO_ENABLED=1
 export JUPYTER_DATA_DIR=$root/bin/jupyter JUPYTER_CONFIG_DIR=$root/bin/jupyter/config JUPYTER_RUNTIME_DIR=$root/bin/jupyter/runtime
 export IPYTHONDIR=$root/bin/jupyter/ipython PATH=$root/bin:$PATH

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -152,6 +153,29 @@ func TestFetchWhateverTheSettings(t *testing.T) {
 	left, err := os.ReadDir(elsewhere)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
+}
+
+// The notebooks' scripts install into a virtual environment, whatever the settings.
+func TestRunPipInAVirtualEnvironment(t *testing.T) {
+	offline(t)
+	venv, elsewhere := filepath.Join(t.TempDir(), "venv"), t.TempDir()
+	out, err := exec.Command("python3", "-m", "venv", venv).CombinedOutput()
+	if err != nil {
+		t.Skipf("python3 has no venv: %s", out)
+	}
+	for _, name := range []string{"USER", "DRY_RUN"} {
+		t.Setenv("PIP_"+name, "1")
+	}
+	for _, name := range []string{"TARGET", "PREFIX", "ROOT"} {
+		t.Setenv("PIP_"+name, elsewhere)
+	}
+	cmd := exec.Command(filepath.Join(venv, "bin", "python"), "-E", "runpip.py", "install", "--quiet",
+		"--ignore-requires-python", "ebssctest==1.0")
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	found, err := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages", "ebssctest", "lib.so"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
 }
 
 // A file in the cache is verified each time: other bytes, of the same size too, are never returned.
