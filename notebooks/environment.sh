@@ -51,8 +51,9 @@ runs() {
 runs "$environment" EBSSC_CACHE
 runs "${TMPDIR:-/tmp}" TMPDIR # of cells
 
-# Cells have a workspace of their own. PYTHONHOME may be that of another Python.
-unset PYTHONPATH PYTHONHOME JUPYTER_PATH JUPYTER_CONFIG_PATH GOWORK
+# PYTHONHOME may be that of another Python.
+unset PYTHONPATH PYTHONHOME JUPYTER_PATH JUPYTER_CONFIG_PATH
+export GOWORK=auto # `go env -w` may have another value
 command -v python3 >/dev/null || die "python3 is not on the PATH; install Python 3.11 or newer, with pip and venv"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "found $(python3 --version); install Python 3.11 or newer"
 python3 -c 'import ensurepip, venv' 2>/dev/null || die "python3 has no venv; install it (on Debian and Ubuntu: apt-get install python3-venv)"

@@ -172,3 +172,26 @@ func TestPacksCache(t *testing.T) {
 		require.Equal(t, used+" plugin run table", said)
 	}
 }
+
+// A pack that could not be made leaves no folder, which would be in the way of the next try.
+func TestPackFails(t *testing.T) {
+	project, pack := t.TempDir(), filepath.Join(t.TempDir(), "pack")
+	script, err := os.ReadFile("../../experiments/offline/pack.sh")
+	require.NoError(t, err)
+	for name, text := range map[string]string{
+		"experiments/offline/pack.sh": string(script), "experiments/offline/run.sh": "#!/bin/sh\nexit $RUN\n",
+		"build.sh": "#!/bin/sh\nexit $BUILD\n",
+	} {
+		path := filepath.Join(project, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
+	}
+	for _, failing := range []string{"BUILD=1 RUN=0", "BUILD=0 RUN=1", "BUILD=0 RUN=0"} {
+		cmd := exec.Command(filepath.Join(project, "experiments", "offline", "pack.sh"), pack)
+		cmd.Env = append(os.Environ(), strings.Fields(failing)...)
+		err := cmd.Run()
+		require.Equal(t, strings.Contains(failing, "1"), err != nil, failing)
+		_, missing := os.Stat(pack)
+		require.Equal(t, err != nil, missing != nil, failing)
+	}
+}

@@ -50,7 +50,8 @@ func Locate() (dir string, err error) {
 
 // trust returns a path without symbolic links, and refuses one at which another user can change or exchange what lies there: it and the folders
 // above must belong to this user or root, and nobody else may write to them. Above, a folder like /tmp will do, where all keep their own files
-// ("sticky"). The user's groups may write; the first is often the user alone, another one's members the user is warned of.
+// ("sticky"). The user's groups may write; the first is often the user alone, another one's members the user is warned of, as is root of who
+// owns root's home.
 func trust(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,15 +67,14 @@ func trust(path string) (string, error) {
 		shared := group && isMember(stat.Gid)
 		written := stat.Mode&unix.S_IWOTH != 0 || group && !shared
 		sticky := child != "" && stat.Mode&unix.S_ISVTX != 0
-		owned := stat.Uid == 0 || int(stat.Uid) == os.Geteuid() || child != "" && unmapped(stat.Uid)
+		own := stat.Uid == 0 || int(stat.Uid) == os.Geteuid() || child != "" && unmapped(stat.Uid)
 		switch {
-		case written && !sticky || !owned:
+		case written && !sticky || !own && !mountedHome(stat.Uid):
 			err = fmt.Errorf("another user can change %s", part)
+		case !own:
+			warn("user %d can change %s", stat.Uid, part)
 		case shared && !sticky:
-			warnOfGroup.Do(func() {
-				fmt.Fprintf(os.Stderr, "warning: the members of group %d can change %s, in which this program keeps what it runs\n",
-					stat.Gid, part)
-			})
+			warn("the members of group %d can change %s", stat.Gid, part)
 		}
 	}
 	if err != nil {
@@ -83,7 +83,20 @@ func trust(path string) (string, error) {
 	return real, nil
 }
 
-var warnOfGroup sync.Once
+var warned sync.Once
+
+// warn writes the first warning of this process.
+func warn(format string, values ...any) {
+	warned.Do(func() {
+		fmt.Fprintf(os.Stderr, "warning: %s, in which this program keeps what it runs\n", fmt.Sprintf(format, values...))
+	})
+}
+
+// mountedHome reports whether this is root with the home of that owner: a container in which the home of who started it is mounted.
+func mountedHome(owner uint32) bool {
+	var home unix.Stat_t
+	return os.Geteuid() == 0 && unix.Stat(os.Getenv("HOME"), &home) == nil && home.Uid == owner
+}
 
 // isMember reports whether a group is one of this user's. Those that a user namespace leaves out look alike.
 func isMember(group uint32) bool {

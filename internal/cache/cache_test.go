@@ -211,6 +211,19 @@ func TestLocateInGroupFolder(t *testing.T) {
 	require.Contains(t, as(501), "another user can change "+project)
 }
 
+// Root in a container may use the home that is mounted there, whose owner can change it.
+func TestLocateInMountedHome(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be in another user's home")
+	}
+	home, other := t.TempDir(), t.TempDir()
+	require.NoError(t, errors.Join(os.Chown(home, 12345, 12345), os.Chown(other, 12346, 12346)))
+	t.Setenv("HOME", home)
+	warned := located(t, filepath.Join(home, "cache"), nil)
+	require.Regexp(t, "^warning: user 12345 can change "+home+",.*\n"+home+"/cache <nil>\n$", warned)
+	require.Contains(t, located(t, other, nil), "another user can change "+other)
+}
+
 // Of several at once one makes what is missing; others wait for it, but not for what has another name.
 func TestLoadOrMake(t *testing.T) {
 	t.Setenv(EnvVar, t.TempDir())
