@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds bin/ebssc, as `go build -o bin/ebssc ./cmd/ebssc` does, and says in a line what is missing for that. Arguments are those
-# of another `go build`. The program names its commit in records: that of this folder, or "unknown".
+# Builds bin/ebssc, as `go build -o bin/ebssc ./cmd/ebssc` does, and says in a line what is missing
+# for that. Arguments are those of another `go build`. The program names its commit in records: that
+# of this folder, or "unknown".
 set -euo pipefail
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")"
 
@@ -13,14 +14,17 @@ die() {
 export GOWORK=off CGO_ENABLED=1
 want=go$(sed -n 's/^go //p' go.mod)
 command -v go >/dev/null || die "go is not on the PATH; install $want or newer"
-# Go 1.21 and newer fetch the version that go.mod asks for by themselves, and fail here if they cannot.
+# Go 1.21 and newer fetch the version that go.mod asks for, and fail here if they cannot.
 have=$(go env GOVERSION) || die "this project needs $want or newer"
-[[ $(printf '%s\n' "$want" "$have" | sort -V | head -n 1) == "$want" ]] || die "found $have; install $want or newer"
+[[ $(printf '%s\n' "$want" "$have" | sort -V | head -n 1) == "$want" ]] ||
+  die "found $have; install $want or newer"
 read -r -a compiler <<<"$(go env CC)" # may carry flags: CC="gcc -m64"
-command -v "${compiler[0]}" >/dev/null || die "no C compiler (${compiler[0]}), which cgo needs; install gcc or clang, or set CC"
+command -v "${compiler[0]}" >/dev/null ||
+  die "no C compiler (${compiler[0]}), which cgo needs; install gcc or clang, or set CC"
 
-# commit prints the commit of this folder, with +changes if a file differs, or fails with the reason. Go would take a repository that this
-# folder only lies in, passes over git worktrees, and ends where git refuses another user's checkout.
+# commit prints the commit of this folder, with +changes if a file differs, or fails with the
+# reason. Go would take a repository that this folder only lies in, passes over git worktrees, and
+# ends where git refuses another user's checkout.
 commit() {
   local root revision changes
   command -v git >/dev/null || { echo "git is not on the PATH" && return 1; }

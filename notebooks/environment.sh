@@ -38,13 +38,14 @@ own "$environment"
 
 # runs ends unless a program in a folder, which a variable moves, can be executed.
 runs() {
-  local program
+  local program disk
   program=$(mktemp "$1/runs.XXXXXX") || die "no file can be made in $1; set $2 to another folder"
   printf '#!/bin/sh\n' >"$program"
   chmod 700 "$program"
   if ! "$program" 2>/dev/null; then
     rm -f "$program"
-    die "no program can be executed in $1: is its disk ($(df -P "$1" | awk 'END { print $NF }')) mounted noexec? Set $2 to a folder on another one"
+    disk=$(df -P "$1" | awk 'END { print $NF }')
+    die "no program runs in $1: is its disk ($disk) mounted noexec? Set $2 to one on another disk"
   fi
   rm -f "$program"
 }
@@ -75,8 +76,9 @@ if [[ ! -O $environment/complete ]] || ! "$python" -c "import jupyterlab" 2>/dev
   echo "installing $(paste -s -d ' ' "$folder/requirements.txt") in $environment, once …"
   python3 -m venv --clear "$environment" || # What is there was interrupted, or is broken.
     die "no virtual environment could be made in $environment"
-  "$python" -E "$root/internal/cache/runpip.py" install --quiet --no-input --disable-pip-version-check --no-cache-dir \
-    -r "$folder/requirements.txt" || die "pip could not install JupyterLab; see above"
+  "$python" -E "$root/internal/cache/runpip.py" install --quiet --no-input \
+    --disable-pip-version-check --no-cache-dir -r "$folder/requirements.txt" ||
+    die "pip could not install JupyterLab; see above"
   touch "$environment/complete"
 fi
 

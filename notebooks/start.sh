@@ -3,11 +3,12 @@
 # Needs Go, a C compiler and Python 3.11 with venv; the rest is fetched once into the user's cache folder and bin/.
 set -euo pipefail
 
-# JupyterLab refuses to serve root, after all that is built before. On this machine alone it may, as in a container.
+# JupyterLab refuses to serve root, after all that is built before. On this machine alone it may, as
+# in a container.
 allow=()
 if ((EUID == 0)) && [[ "$*" != *--allow-root* ]]; then
   if [[ "$*" == *--ip* || "$*" == *.ip=* ]]; then
-    echo "start.sh: JupyterLab does not serve root to other machines: be another user, or add --allow-root" >&2
+    echo "start.sh: JupyterLab does not serve root to other machines; add --allow-root" >&2
     exit 1
   fi
   allow=(--allow-root)

@@ -117,7 +117,7 @@ func TestCommitOfBuild(t *testing.T) {
 	}
 }
 
-// A clone by a git that is set to write CRLF, as that of Windows, has the bytes that were committed.
+// A clone by a git that is set to write CRLF, as Windows has it, has the bytes that were committed.
 func TestCloneWithCRLF(t *testing.T) {
 	from, _ := repository(t)
 	clone := filepath.Join(t.TempDir(), "clone")
@@ -137,7 +137,8 @@ func TestBuildWithoutCgo(t *testing.T) {
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
-	require.Regexp(t, `^\S*nocgo\.go:\S+ package cgo_is_needed/install_gcc\S+ is not in std \(.*\)\n$`, string(out))
+	require.Regexp(t, `^\S*nocgo\.go:\S+ package cgo_is_needed/install_gcc\S+ is not in std .*\n$`,
+		string(out))
 }
 
 // The README asks for the version of Go that go.mod asks for.
@@ -166,7 +167,8 @@ func TestPacksCache(t *testing.T) {
 	}
 	run := filepath.Join(pack, "run.sh")
 	for named, used := range map[string]string{
-		"": filepath.Join(pack, "cache"), own: own, filepath.Join(pack, "cache"): filepath.Join(pack, "cache"),
+		"": filepath.Join(pack, "cache"), filepath.Join(pack, "cache"): filepath.Join(pack, "cache"),
+		own: own,
 	} {
 		said := tells(t, filepath.Dir(own), "env", "EBSSC_CACHE="+named, run, "table")
 		require.Equal(t, used+" plugin run table", said)
@@ -179,8 +181,9 @@ func TestPackFails(t *testing.T) {
 	script, err := os.ReadFile("../../experiments/offline/pack.sh")
 	require.NoError(t, err)
 	for name, text := range map[string]string{
-		"experiments/offline/pack.sh": string(script), "experiments/offline/run.sh": "#!/bin/sh\nexit $RUN\n",
-		"build.sh": "#!/bin/sh\nexit $BUILD\n",
+		"experiments/offline/pack.sh": string(script),
+		"experiments/offline/run.sh":  "#!/bin/sh\nexit $RUN\n",
+		"build.sh":                    "#!/bin/sh\nexit $BUILD\n",
 	} {
 		path := filepath.Join(project, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))

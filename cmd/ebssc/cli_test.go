@@ -139,7 +139,9 @@ func TestLists(t *testing.T) {
 
 // Each command has its help, also the one that cobra adds.
 func TestHelp(t *testing.T) {
-	for _, words := range []string{"completion", "completion bash", "help", "run", "run table", "data fetch", "classify"} {
+	for _, words := range []string{
+		"completion", "completion bash", "help", "run", "run table", "data fetch", "classify",
+	} {
 		status, stdout, stderr := call(append([]string{"help"}, strings.Fields(words)...)...)
 		require.Zero(t, status, "%s: %s", words, stderr)
 		require.Contains(t, stdout, "Usage:", words)
@@ -165,7 +167,8 @@ func TestWarnOfMemory(t *testing.T) {
 	warnOfMemory(&out, experiments.Profile{Name: "small", Memory: 1.0 / (1 << 20)}, 2)
 	require.Empty(t, out.String())
 	warnOfMemory(&out, experiments.Profile{Name: "large", Memory: 1 << 20}, 1)
-	require.Regexp(t, `^warning: memory: \d+\.\d GiB; profile large needs up to 1048576.0 GiB; close .*\n$`, out.String())
+	require.Regexp(t, `^warning: memory: \d+\.\d GiB; profile large needs up to 1048576.0 GiB; .*\n$`,
+		out.String())
 	out.Reset()
 	warnOfMemory(&out, experiments.Profile{Name: "large", Memory: 1 << 20}, 2)
 	require.Contains(t, out.String(), "profile large with 2 jobs needs up to 2097152.0 GiB")
@@ -173,7 +176,8 @@ func TestWarnOfMemory(t *testing.T) {
 
 // doctor says where records cannot name the commit, and what to do.
 func TestDiagnoseProgram(t *testing.T) {
-	require.Equal(t, device.Finding{What: "program", Status: device.OK, Detail: "commit 0123456789ab"}, diagnoseProgram("0123456789ab"))
+	known := device.Finding{What: "program", Status: device.OK, Detail: "commit 0123456789ab"}
+	require.Equal(t, known, diagnoseProgram("0123456789ab"))
 	unknown := diagnoseProgram("unknown")
 	require.Equal(t, device.Warn, unknown.Status)
 	require.Contains(t, unknown.Do, "./build.sh")

@@ -47,7 +47,8 @@ func doctorCommand() *cobra.Command {
 				return err
 			}
 			found := []device.Finding{device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder),
-				device.CheckMemory("profile "+name, uint64(profile.Memory*gib)), diagnoseProgram(record.Commit())}
+				device.CheckMemory("profile "+name, uint64(profile.Memory*gib)),
+				diagnoseProgram(record.Commit())}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, finding := range found {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
@@ -72,7 +73,8 @@ const gib = 1 << 30
 func diagnoseProgram(commit string) device.Finding {
 	f := device.Finding{What: "program", Status: device.OK, Detail: "commit " + commit}
 	if commit == "unknown" {
-		f.Status, f.Do = device.Warn, "for records that name their commit build by ./build.sh, which says why it is unknown"
+		f.Status = device.Warn
+		f.Do = "for records that name their commit build by ./build.sh, which says why it is unknown"
 	}
 	return f
 }

@@ -239,7 +239,9 @@ var stubs = map[string]string{
 	"go": `case $1$2 in
 envGOVERSION) echo ${GO:-go99.0} ;;
 envCC) echo ${COMPILER:-true} ;;
-build*) [ "$GOWORK$CGO_ENABLED" = off1 ] && mkdir -p bin; printf '#!/bin/sh\npwd\necho "$@"\n' >bin/ebssc; chmod +x bin/ebssc ;;
+build*)
+  [ "$GOWORK$CGO_ENABLED" = off1 ] && mkdir -p bin
+  printf '#!/bin/sh\npwd\necho "$@"\n' >bin/ebssc; chmod +x bin/ebssc ;;
 esac`,
 	"python3": `exit ${PIP:-0}`,
 }
@@ -266,10 +268,12 @@ func TestRunAll(t *testing.T) {
 	for _, path := range []string{script, link} {
 		out, err := run(path)
 		require.NoError(t, err, out)
-		require.Regexp(t, `^build\.sh: records will name the commit "unknown": .*\n`+project+"\nrun all --results out\n$", out, path)
+		require.Regexp(t, `^build\.sh: records will name the commit "unknown": .*\n`+project+
+			"\nrun all --results out\n$", out, path)
 	}
 	for missing, says := range map[string]string{
-		"GO=go1.20": "build.sh: found go1.20", "COMPILER=nocc": "build.sh: .*nocc", "PIP=1": "run_all.sh: .*pip",
+		"GO=go1.20": "build.sh: found go1.20", "COMPILER=nocc": "build.sh: .*nocc",
+		"PIP=1":       "run_all.sh: .*pip",
 		"GO=go1.26.4": "build.sh: found go1.26.4; install go1.26.5 or newer",
 	} {
 		out, err := run(script, missing)

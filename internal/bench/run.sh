@@ -17,7 +17,8 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 if [[ ! -x $venv/bin/python ]] || ! "$venv/bin/python" -c 'import jax, torch' 2>/dev/null; then
   python3 -m venv "$venv"
-  "$venv/bin/python" -E internal/cache/runpip.py install --quiet --disable-pip-version-check -r "$peers/requirements.txt" >&2
+  "$venv/bin/python" -E internal/cache/runpip.py install --quiet --disable-pip-version-check \
+    -r "$peers/requirements.txt" >&2
 fi
 go test -c -o "$tmp/step" ./internal/bench
 step() { (cd internal/bench && "$tmp/step" -test.run '^$' "$@"); }

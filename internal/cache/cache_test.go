@@ -95,7 +95,7 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, other, explain(other))
 	full := explain(&fs.PathError{Op: "write", Path: "/file", Err: syscall.ENOSPC})
 	requireOneLine(t, full, "/file", "no space left", "free some room", EnvVar)
-	for _, refused := range []error{syscall.ENOTSUP, syscall.ENOSYS, syscall.ENOLCK, syscall.EINVAL} { // of flock and fsync
+	for _, refused := range []error{syscall.ENOTSUP, syscall.ENOSYS, syscall.ENOLCK, syscall.EINVAL} {
 		flockless := explain(fmt.Errorf("waiting for the lock /lock: %w", refused))
 		requireOneLine(t, flockless, "/lock", "which its disk refuses", "another disk", EnvVar)
 		require.ErrorIs(t, flockless, ErrUnusable)
@@ -193,8 +193,8 @@ func TestLocateInUserNamespace(t *testing.T) {
 	require.Contains(t, located(t, "/usr", inside), "another user can change /usr")
 }
 
-// A folder of a group that is one of the user's, but not the first, is taken with a warning; that of
-// another group is refused.
+// A folder of one of the user's groups, but not the first, is taken with a warning; that of another
+// group is refused.
 func TestLocateInGroupFolder(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become a user with other groups")
@@ -202,12 +202,15 @@ func TestLocateInGroupFolder(t *testing.T) {
 	project := passable(t)
 	dir := filepath.Join(project, "cache")
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	require.NoError(t, errors.Join(os.Chown(project, 0, 500), os.Chmod(project, 0o775|fs.ModeSetgid), os.Chown(dir, 12345, 500)))
+	require.NoError(t, errors.Join(os.Chown(project, 0, 500), os.Chown(dir, 12345, 500)))
+	require.NoError(t, os.Chmod(project, 0o775|fs.ModeSetgid))
 	as := func(groups ...uint32) string {
-		return located(t, dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345, Groups: groups}})
+		user := &syscall.Credential{Uid: 12345, Gid: 12345, Groups: groups}
+		return located(t, dir, &syscall.SysProcAttr{Credential: user})
 	}
 	warned := as(500, 501)
-	require.Regexp(t, "^warning: the members of group 500 can change "+project+",.*\n"+dir+" <nil>\n$", warned)
+	require.Regexp(t, "^warning: the members of group 500 can change "+project+",.*\n"+dir+" <nil>\n$",
+		warned)
 	require.Contains(t, as(501), "another user can change "+project)
 }
 

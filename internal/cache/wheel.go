@@ -84,9 +84,9 @@ func (f WheelFile) install(ctx context.Context, file string) error {
 	return errors.Join(opened.Chmod(0o644), opened.Close(), os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.Rename(unpacked, file))
 }
 
-// Python returns the command line that runs code with the python3 on the PATH. Python finds modules where it is installed and where
-// PYTHONPATH says, but not in the current folder, whose files may be anybody's. Python's other variables do not count: PYTHONHOME may
-// be that of another Python.
+// Python returns the command line that runs code with the python3 on the PATH. Python finds modules
+// where it is installed and where PYTHONPATH says, but not in the current folder, whose files may
+// be anybody's. Python's other variables do not count: PYTHONHOME may be that of another Python.
 func Python(code string, args ...string) []string {
 	const path = "import os, sys\n" +
 		"path = os.environ.get('PYTHONPATH', '').split(os.pathsep) + sys.path\n" +
@@ -122,11 +122,13 @@ func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
 	}
 	advice := "check the network, the proxy and pip's configuration, and that python3 -m pip works"
 	// pip warns before each time that it tries a connection again, and says the same in the end.
-	if found := stderr.String(); strings.Contains(found, "No matching distribution") && !strings.Contains(found, "Retrying") {
-		advice = "the index has none for this system: the wheel takes glibc, which Alpine Linux has not (musl), and pip 20.3 or newer " +
-			"(python3 -m pip install --upgrade pip), and must be in the index that pip is configured for"
+	found := stderr.String()
+	if strings.Contains(found, "No matching distribution") && !strings.Contains(found, "Retrying") {
+		advice = "the index has none for this system: the wheel takes glibc, which Alpine Linux " +
+			"has not (musl), and pip 20.3 or newer (python3 -m pip install --upgrade pip), and " +
+			"must be in the index that pip is configured for"
 	}
-	return fmt.Errorf("pip: %s; %s", cmp.Or(lastError(stderr.String()), err.Error()), advice)
+	return fmt.Errorf("pip: %s; %s", cmp.Or(lastError(found), err.Error()), advice)
 }
 
 // lastError returns the last error in what pip wrote to standard error, other than the heading of a list, or else the last line.

@@ -88,7 +88,7 @@ func (m machine) open(ctx context.Context, spec string, devices int) (compute.Ba
 		prepareCUDA(c)
 	}
 	opened, err := c.start(devices)
-	if err != nil && c.Why == foundCUDA { // its driver is too old for the plugin, or CUDA_VISIBLE_DEVICES hides it
+	if err != nil && c.Why == foundCUDA { // an old driver, or CUDA_VISIBLE_DEVICES hides it
 		warning := cpuInstead(err)
 		if opened, c, err = m.open(ctx, "cpu", devices); err == nil {
 			c.Why, c.Warning = "a GPU found that does not start", warning

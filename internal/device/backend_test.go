@@ -378,7 +378,8 @@ func TestCheckMemory(t *testing.T) {
 }
 
 // What control groups allow is the smallest limit less what is used, over a group and those above
-// it, of both versions, also where a container shows a group at the root. The page cache is not used.
+// it, of both versions, also where a container shows a group at the root. The page cache counts as
+// unused.
 func TestAllowed(t *testing.T) {
 	const gib, none = 1 << 30, uint64(math.MaxUint64)
 	for name, test := range map[string]struct {
@@ -387,7 +388,9 @@ func TestAllowed(t *testing.T) {
 		want   uint64
 	}{
 		"no groups": {"", nil, none},
-		"no limit":  {"0::/job\n", map[string]string{"job/memory.max": "max\n", "job/memory.current": "5\n"}, none},
+		"no limit": {"0::/job\n", map[string]string{
+			"job/memory.max": "max\n", "job/memory.current": "5\n",
+		}, none},
 		"in use": {"0::/job\n", map[string]string{
 			"job/memory.max": "4294967296\n", "job/memory.current": "3221225472\n",
 			"job/memory.stat": "anon 5\ninactive_file 1073741824\n",
@@ -395,12 +398,16 @@ func TestAllowed(t *testing.T) {
 		"above": {"0::/job/step\n", map[string]string{
 			"job/memory.max": "1073741824\n", "job/step/memory.max": "4294967296\n",
 		}, gib},
-		"more in use than allowed": {"0::/\n", map[string]string{"memory.max": "1\n", "memory.current": "2\n"}, 0},
-		"a container":              {"0::/outer/path\n", map[string]string{"memory.max": "1073741824\n"}, gib},
-		"a namespace":              {"0::/../job\n", map[string]string{"job/memory.max": "1073741824\n"}, gib},
+		"more in use than allowed": {"0::/\n", map[string]string{
+			"memory.max": "1\n", "memory.current": "2\n",
+		}, 0},
+		"a container": {"0::/outer/path\n", map[string]string{"memory.max": "1073741824\n"}, gib},
+		"a namespace": {"0::/../job\n", map[string]string{"job/memory.max": "1073741824\n"}, gib},
 		"version 1": {"5:cpu:/\n4:hugetlb,memory:/job\n0::/\n", map[string]string{
-			"memory/job/memory.limit_in_bytes": "2147483648\n", "memory/memory.limit_in_bytes": "9223372036854771712\n",
-			"memory/job/memory.usage_in_bytes": "1610612736\n", "memory/job/memory.stat": "total_inactive_file 536870912\n",
+			"memory/memory.limit_in_bytes":     "9223372036854771712\n",
+			"memory/job/memory.limit_in_bytes": "2147483648\n",
+			"memory/job/memory.usage_in_bytes": "1610612736\n",
+			"memory/job/memory.stat":           "total_inactive_file 536870912\n",
 		}, gib},
 	} {
 		mount := t.TempDir()

@@ -52,8 +52,9 @@ func Diagnose(ctx context.Context) Finding {
 	return f
 }
 
-// CheckMemory compares the memory that programs can still allocate without swapping, and within the limits of this process's container, with the
-// bytes that who needs, the subject of a sentence: "profile paper". Like [Diagnose] it never fails.
+// CheckMemory compares the memory that programs can still allocate without swapping, and within the
+// limits of this process's container, with the bytes that who needs, the subject of a sentence:
+// "profile paper". Like [Diagnose] it never fails.
 func CheckMemory(who string, needed uint64) Finding {
 	const gib = 1 << 30
 	f := Finding{What: "memory", Status: OK}
@@ -70,17 +71,19 @@ func CheckMemory(who string, needed uint64) Finding {
 	return f
 }
 
-// allowed is how many bytes the control groups of this process let it allocate yet: what is unused of the smallest limit. The
-// page cache counts as unused, which the kernel gives up first. groups is the text of /proc/self/cgroup, and mount where groups
-// of both versions are. In a container they may lie at the root, by another path than the text has.
+// allowed is how many bytes the control groups of this process let it allocate yet: what is unused
+// of the smallest limit. The page cache counts as unused, which the kernel gives up first. groups
+// is the text of /proc/self/cgroup, and mount where groups of both versions are. In a container they
+// may lie at the root, by another path than the text has.
 func allowed(mount, groups string) uint64 {
 	free := uint64(math.MaxUint64)
 	for line := range strings.Lines(groups) {
-		fields := append(strings.SplitN(strings.TrimSpace(line), ":", 3), "", "") // number, controllers, path
+		// Number, controllers, path.
+		fields := append(strings.SplitN(strings.TrimSpace(line), ":", 3), "", "")
 		root, most, used, cached := mount, "memory.max", "memory.current", "inactive_file"
 		if slices.Contains(strings.Split(fields[1], ","), "memory") {
-			root, most, used = filepath.Join(mount, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"
-			cached = "total_inactive_file"
+			root, cached = filepath.Join(mount, "memory"), "total_inactive_file"
+			most, used = "memory.limit_in_bytes", "memory.usage_in_bytes"
 		} else if fields[1] != "" {
 			continue
 		}

@@ -54,7 +54,8 @@ func checkFlags(ctx context.Context, c Choice) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("%s has %q, which this XLA does not know or cannot read: take it out, or unset %[1]s", xlaFlags, refused)
+	return fmt.Errorf("%s has %q, which this XLA does not know or cannot read: "+
+		"take it out, or unset %[1]s", xlaFlags, refused)
 }
 
 // accepts reports whether a process with these flags lives through the start of the backend.

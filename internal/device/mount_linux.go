@@ -1,6 +1,7 @@
 package device
 
 import (
+	"errors"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -10,7 +11,8 @@ import (
 func noexec(path string) (mount string) {
 	var disk unix.Statfs_t
 	var on, above unix.Stat_t
-	if unix.Statfs(path, &disk) != nil || disk.Flags&unix.ST_NOEXEC == 0 || unix.Stat(path, &on) != nil {
+	err := errors.Join(unix.Statfs(path, &disk), unix.Stat(path, &on))
+	if err != nil || disk.Flags&unix.ST_NOEXEC == 0 {
 		return ""
 	}
 	for mount = path; mount != "/"; mount = filepath.Dir(mount) {

@@ -53,7 +53,8 @@ func Write(path string, content []byte) error {
 func explain(err error) error {
 	failed := (*fs.PathError)(nil)
 	if errors.As(err, &failed) && failed.Op == "sync" {
-		return fmt.Errorf("%w: its disk refuses to make files safe (fsync); take a folder on another disk", err)
+		return fmt.Errorf("%w: its disk refuses to make files safe (fsync); "+
+			"take a folder on another disk", err)
 	}
 	return err
 }

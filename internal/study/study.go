@@ -412,9 +412,11 @@ func Versions() string {
 	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s", o.Commit, o.Go, o.GoMLX, o.System)
 }
 
-// origin names the program and the computer for records, and an XLA plugin by its file and the start of its SHA-256.
+// origin names the program and the computer for records, and an XLA plugin by its file and the
+// start of its SHA-256.
 func origin(choice device.Choice, devices int) record.Origin {
-	o := record.Origin{Commit: record.Commit(), Go: runtime.Version(), GoMLX: "unknown", Backend: choice.Name, Devices: devices,
+	o := record.Origin{Commit: record.Commit(),
+		Go: runtime.Version(), GoMLX: "unknown", Backend: choice.Name, Devices: devices,
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(), GPU: choice.GPU()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {

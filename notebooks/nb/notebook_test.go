@@ -100,7 +100,8 @@ func TestEnvironmentIsOnesOwn(t *testing.T) {
 
 // scripts copies the notebooks' scripts into a new project in which stubs stand for what they build
 // and install: they write what they are called with. It returns the folder, and how to call one.
-func scripts(t *testing.T) (project string, call func(script string, environment ...string) (string, error)) {
+func scripts(t *testing.T) (
+	project string, call func(script string, environment ...string) (string, error)) {
 	project = t.TempDir()
 	cache, tools := filepath.Join(t.TempDir(), "cache"), t.TempDir()
 	requirements, err := os.ReadFile("../requirements.txt")
@@ -171,6 +172,6 @@ func TestScriptsOnNoexec(t *testing.T) {
 	for _, variable := range []string{"TMPDIR", "EBSSC_CACHE"} {
 		said, err := call("run.sh", variable+"="+disk)
 		require.Error(t, err)
-		require.Contains(t, said, "("+disk+") mounted noexec? Set "+variable+" to")
+		require.Contains(t, said, "("+disk+") mounted noexec? Set "+variable+" to one")
 	}
 }
