@@ -11,7 +11,8 @@ die() {
 }
 
 command -v python3 >/dev/null || die "python3 is not on the PATH; install Python 3 with pip"
-python3 -m pip --version >/dev/null 2>&1 || die "python3 has no pip; install it (on Debian and Ubuntu: apt-get install python3-pip)"
+env -u PYTHONHOME python3 -m pip --version >/dev/null 2>&1 ||
+  die "python3 has no pip; install it (on Debian and Ubuntu: apt-get install python3-pip)"
 
 ./build.sh
 exec bin/ebssc run all "$@"
