@@ -3,7 +3,6 @@ module ebsscgo
 go 1.26.5
 
 require (
-	github.com/KimMachineGun/automemlimit v0.7.5
 	github.com/fsnotify/fsnotify v1.8.0 // indirect
 	github.com/gofrs/flock v0.13.1
 	github.com/gomlx/compute v0.1.3
@@ -69,7 +68,6 @@ require (
 	github.com/lufia/plan9stats v0.0.0-20211012122336-39d0f177ccd0 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
-	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/power-devops/perfstat v0.0.0-20240221224432-82ca36839d55 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect

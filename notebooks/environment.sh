@@ -36,16 +36,29 @@ own() {
 }
 own "$environment"
 
-command -v go >/dev/null || die "go is not on the PATH; install $(sed -n 's/^go /go/p' "$root/go.mod") or newer"
-# Go 1.21 and newer fetch the version that go.mod asks for by themselves, and fail here if they cannot.
-(cd "$root" && go env GOVERSION >/dev/null) || die "this project needs $(sed -n 's/^go /go/p' "$root/go.mod") or newer"
-read -r -a compiler <<<"$(go env CC)" # may carry flags: CC="gcc -m64"
-command -v "${compiler[0]}" >/dev/null || die "no C compiler (${compiler[0]}), which cgo needs; install gcc or clang, or set CC"
+# runs ends unless a program in a folder, which a variable moves, can be executed.
+runs() {
+  local program disk
+  program=$(mktemp "$1/runs.XXXXXX") || die "no file can be made in $1; set $2 to another folder"
+  printf '#!/bin/sh\n' >"$program"
+  chmod 700 "$program"
+  if ! "$program" 2>/dev/null; then
+    rm -f "$program"
+    disk=$(df -P "$1" | awk 'END { print $NF }')
+    die "no program runs in $1: is its disk ($disk) mounted noexec? Set $2 to one on another disk"
+  fi
+  rm -f "$program"
+}
+runs "$environment" EBSSC_CACHE
+runs "${TMPDIR:-/tmp}" TMPDIR # of cells
+
+# PYTHONHOME may be that of another Python.
+unset PYTHONPATH PYTHONHOME JUPYTER_PATH JUPYTER_CONFIG_PATH
+export GOWORK=auto # `go env -w` may have another value
 command -v python3 >/dev/null || die "python3 is not on the PATH; install Python 3.11 or newer, with pip and venv"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "found $(python3 --version); install Python 3.11 or newer"
 python3 -c 'import ensurepip, venv' 2>/dev/null || die "python3 has no venv; install it (on Debian and Ubuntu: apt-get install python3-venv)"
 
-unset PYTHONPATH PYTHONHOME JUPYTER_PATH JUPYTER_CONFIG_PATH GOWORK
 export PYTHONNOUSERSITE=1 CGO_ENABLED=1
 export JUPYTER_DATA_DIR=$root/bin/jupyter JUPYTER_CONFIG_DIR=$root/bin/jupyter/config JUPYTER_RUNTIME_DIR=$root/bin/jupyter/runtime
 export IPYTHONDIR=$root/bin/jupyter/ipython PATH=$root/bin:$PATH
@@ -54,21 +67,21 @@ mkdir -p "$cache/locks"
 [[ -O $cache && -z $(find "$cache" -maxdepth 0 -perm -o+w) ]] || die "another user can change $cache; set EBSSC_CACHE to a folder of your own"
 exec 9>"$cache/locks/notebooks.lock"
 if command -v flock >/dev/null; then flock 9; fi
+echo "building the kernel (the first time takes a minute) …"
+"$root/build.sh" -o bin/ github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./cmd/ebssc ||
+  die "the kernel could not be built; see above"
+(cd "$root" && GOWORK=off go build ./notebooks/nb) || # so that cells start quickly
+  die "the cells' package could not be built; see above"
 if [[ ! -O $environment/complete ]] || ! "$python" -c "import jupyterlab" 2>/dev/null; then # it breaks when its Python is upgraded
   echo "installing $(paste -s -d ' ' "$folder/requirements.txt") in $environment, once …"
   python3 -m venv --clear "$environment" || # What is there was interrupted, or is broken.
     die "no virtual environment could be made in $environment"
-  "$python" -m pip install --quiet --no-input --disable-pip-version-check --no-cache-dir -r "$folder/requirements.txt" ||
+  "$python" -E "$root/internal/cache/runpip.py" install --quiet --no-input \
+    --disable-pip-version-check --no-cache-dir -r "$folder/requirements.txt" ||
     die "pip could not install JupyterLab; see above"
   touch "$environment/complete"
 fi
 
-echo "building the kernel (the first time takes a minute) …"
-(
-  cd "$root"
-  go build -o bin/ github.com/janpfeifer/gonb golang.org/x/tools/cmd/goimports ./cmd/ebssc
-  go build ./notebooks/nb # so that cells start quickly
-) || die "the kernel could not be built; see above"
 # Here rather than in cells, which then do not print where downloads come from.
 status=0
 "$root/bin/ebssc" data fetch || status=$?

@@ -15,6 +15,7 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 )
@@ -83,7 +84,9 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"report --results " + empty, "no runs are recorded in " + empty},
 		{"runs --results " + made + " --profile paper", "no runs are recorded at profile paper"},
 		{"runs none --results " + made, "no such runs are recorded at profile quick"},
-		{"compare " + made, "accepts 2 arg(s)"},
+		{"compare " + made, "accepts 2 arg(s), received 1; usage: ebssc compare "},
+		{"classify", "usage: ebssc classify PICTURE…"},
+		{"doctor cifar", "usage: ebssc doctor"},
 		{"compare " + made + " " + made, "no folder of a profile's results"},
 		{"compare " + made + "/quick " + made + "/weekend", made + "/weekend is no folder of a profile's results"},
 		{"decode --results " + empty, "to train one: ebssc run table --results " + empty},
@@ -131,6 +134,52 @@ func TestLists(t *testing.T) {
 	require.Contains(t, stdout, "batch_size=128 ")
 	_, stdout, _ = call("runs", id, "--results", results)
 	require.Equal(t, recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{}).Command+"\n", stdout)
+}
+
+// Each command has its help, also the one that cobra adds.
+func TestHelp(t *testing.T) {
+	for _, words := range []string{
+		"completion", "completion bash", "help", "run", "run table", "data fetch", "classify",
+	} {
+		status, stdout, stderr := call(append([]string{"help"}, strings.Fields(words)...)...)
+		require.Zero(t, status, "%s: %s", words, stderr)
+		require.Contains(t, stdout, "Usage:", words)
+	}
+}
+
+// A terminal that knows no commands, as in an editor, gets lines, as a file does.
+func TestIsTerminal(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no terminal can be had here: ", err)
+	}
+	defer terminal.Close()
+	t.Setenv("TERM", "xterm")
+	require.True(t, isTerminal(terminal))
+	t.Setenv("TERM", "dumb")
+	require.False(t, isTerminal(terminal))
+}
+
+// Too little memory for all jobs is said before anything is trained.
+func TestWarnOfMemory(t *testing.T) {
+	var out bytes.Buffer
+	warnOfMemory(&out, experiments.Profile{Name: "small", Memory: 1.0 / (1 << 20)}, 2)
+	require.Empty(t, out.String())
+	warnOfMemory(&out, experiments.Profile{Name: "large", Memory: 1 << 20}, 1)
+	require.Regexp(t, `^warning: memory: \d+\.\d GiB; profile large needs up to 1048576.0 GiB; .*\n$`,
+		out.String())
+	out.Reset()
+	warnOfMemory(&out, experiments.Profile{Name: "large", Memory: 1 << 20}, 2)
+	require.Contains(t, out.String(), "profile large with 2 jobs needs up to 2097152.0 GiB")
+}
+
+// doctor says where records cannot name the commit, and what to do.
+func TestDiagnoseProgram(t *testing.T) {
+	known := device.Finding{What: "program", Status: device.OK, Detail: "commit 0123456789ab"}
+	require.Equal(t, known, diagnoseProgram("0123456789ab"))
+	unknown := diagnoseProgram("unknown")
+	require.Equal(t, device.Warn, unknown.Status)
+	require.Contains(t, unknown.Do, "./build.sh")
 }
 
 // The most probable class comes first: by scores 1 and 3, which are energies times 10.

@@ -10,6 +10,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/record"
 )
 
 func dataCommand() *cobra.Command {
@@ -45,9 +46,9 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			const gib = 1 << 30
 			found := []device.Finding{device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder),
-				device.CheckMemory("profile "+name, uint64(profile.Memory*gib))}
+				device.CheckMemory("profile "+name, uint64(profile.Memory*gib)),
+				diagnoseProgram(record.Commit())}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, finding := range found {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
@@ -64,6 +65,18 @@ func doctorCommand() *cobra.Command {
 	profileFlag(cmd, &name)
 	dataFlag(cmd, &folder)
 	return cmd
+}
+
+const gib = 1 << 30
+
+// diagnoseProgram says whether records can name the program's commit.
+func diagnoseProgram(commit string) device.Finding {
+	f := device.Finding{What: "program", Status: device.OK, Detail: "commit " + commit}
+	if commit == "unknown" {
+		f.Status = device.Warn
+		f.Do = "for records that name their commit build by ./build.sh, which says why it is unknown"
+	}
+	return f
 }
 
 // diagnose says where a data set is, see [dataset.Local], and what to do if it is missing.

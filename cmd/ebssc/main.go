@@ -119,7 +119,7 @@ func command() *cobra.Command {
 	})
 	root.SetHelpCommand(&cobra.Command{Use: "help [command]", Short: "Help about any command", RunE: func(_ *cobra.Command, args []string) error {
 		cmd, rest, err := root.Find(args)
-		if err == nil && cmd.HasSubCommands() {
+		if err == nil && cmd.HasSubCommands() && cmd.RunE != nil { // cobra's own "completion" has none
 			return cmd.RunE(cmd, rest) // which knows no other words
 		}
 		return errors.Join(err, cmd.Help())
@@ -140,6 +140,16 @@ func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 			hint = fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 		}
 		return fmt.Errorf("unknown command %q for %s%s (%[2]s --help lists all)", args[0], cmd.CommandPath(), hint)
+	}
+	for _, sub := range subcommands {
+		if count := sub.Args; count != nil {
+			sub.Args = func(cmd *cobra.Command, args []string) error {
+				if err := count(cmd, args); err != nil {
+					return fmt.Errorf("%w; usage: %s", err, cmd.UseLine()) // it knows how many, and not of what
+				}
+				return nil
+			}
+		}
 	}
 	cmd.AddCommand(subcommands...)
 	return cmd

@@ -16,6 +16,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/report"
 )
@@ -89,7 +90,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 
 // run trains the experiments that only names, or all, and prints their tables and where all of it stands.
 func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []string, studies experiments.Suite) (err error) {
-	o.Out, o.Terminal = stdout, term.IsTerminal(int(os.Stdout.Fd()))
+	o.Out, o.Terminal = stdout, isTerminal(os.Stdout)
 	for _, name := range only {
 		owner, _, err := catalogue.All.Experiment(name)
 		if _, other := studies.Study(owner.Name); err == nil && other != nil {
@@ -102,6 +103,9 @@ func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []strin
 	if profile, err := experiments.FindProfile(o.Profile); err == nil && len(only) == 0 && len(studies) > 1 {
 		studies = studies.ForProfile(profile)
 	}
+	if profile, err := experiments.FindProfile(o.Profile); err == nil {
+		warnOfMemory(stdout, profile, max(1, o.Jobs))
+	}
 	reports, diverged, err := pipeline.Run(ctx, o, studies)
 	for _, folder := range slices.Sorted(maps.Keys(reports)) {
 		p := reports[folder]
@@ -113,4 +117,22 @@ func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []strin
 		fmt.Fprintf(stdout, "\nall of it: %s\n", filepath.Join(p.Folder, report.File))
 	}
 	return errors.Join(diverged, err)
+}
+
+// isTerminal reports whether a file is a terminal that a progress bar can be drawn on.
+func isTerminal(file *os.File) bool {
+	return term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// warnOfMemory says so if the memory may not be enough for that many runs at a time: the kernel
+// kills a program that takes more, without a word.
+func warnOfMemory(stdout io.Writer, profile experiments.Profile, jobs int) {
+	who := "profile " + profile.Name
+	if jobs > 1 {
+		who = fmt.Sprintf("%s with %d jobs", who, jobs)
+	}
+	memory := device.CheckMemory(who, uint64(profile.Memory*float64(jobs)*gib))
+	if memory.Status != device.OK {
+		fmt.Fprintf(stdout, "warning: memory: %s; %s\n", memory.Detail, memory.Do)
+	}
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Tests the files in this folder as far as one machine goes: slurm.sh under a slurmctld and two slurmd of its own, with ten runs
-# of which four are stopped, each in another way, and kubernetes.yaml against the API's schema and by its command. The reports of
-# the merged records must be those of one process that trains the same runs. Five minutes on two cores, 8 GB of memory.
+# Tests the files in this folder as far as one machine goes: slurm.sh under a slurmctld and two
+# slurmd of its own, with ten runs of which four are stopped, each in another way, and two submitted
+# again, and kubernetes.yaml against the API's schema and by its command. The reports of the merged
+# records must be those of one process that trains the same runs. Six minutes on two cores, 8 GB of
+# memory.
 #
 #   experiments/cluster/test.sh [--data FOLDER]     # CIFAR-10 (or $EBSSC_DATA), else downloaded
 #
@@ -133,6 +135,11 @@ CONF
 
 nodes_are_idle() { [[ $(sinfo -h -o '%D %t' 2>/dev/null) == '2 idle' ]]; }
 
+# submit queues the tasks of an array, of so many shards.
+submit() {
+  sbatch --parsable --array="$1" --cpus-per-task=1 --mem=3000 "$here/slurm.sh" "$2" "${choice[@]}"
+}
+
 # profile is the only folder of a profile in a folder of results: smoke, or with the official CIFAR-10 smoke-cifar10.
 profile() { find "$1" -maxdepth 1 -name 'smoke*' 2>/dev/null; }
 
@@ -233,7 +240,7 @@ say "serial: one process, one run after the other, at the same time as what foll
 serial=$!
 
 start_slurm
-job=$(sbatch --parsable --array="1-$RUNS" --cpus-per-task=1 --mem=3000 "$here/slurm.sh" "${choice[@]}")
+job=$(submit "1-$RUNS" "$RUNS")
 say "Slurm: array $job on two nodes"
 
 eventually 900 in_training 2
@@ -247,13 +254,13 @@ eventually 30 is 4 FAILED 0
 [[ $(shown 4 ExitCode) == 137:0 ]] || die "task 4 ended with $(shown 4 ExitCode), not 137:0"
 scontrol requeue "${job}_4"
 
-eventually 900 in_training 7
-scancel --signal=TERM "$(shown 7 JobId).0"
-say "task 7: SIGTERM after epoch $(epochs 7) of $EPOCHS, as before the time limit"
-
 eventually 900 in_training 9
 scancel "${job}_9"
 say "task 9: cancelled after epoch $(epochs 9) of $EPOCHS"
+
+eventually 900 in_training "$RUNS" # the last task, whose SLURM_JOB_ID is that of the array
+scancel --signal=TERM "$(shown "$RUNS" JobId).0"
+say "task $RUNS: SIGTERM after epoch $(epochs "$RUNS") of $EPOCHS, as before the time limit"
 
 eventually 1800 ended
 is 9 CANCELLED 0 || die "task 9 was cancelled, and is $(shown 9 JobState)"
@@ -261,11 +268,36 @@ scontrol requeue "${job}_9"
 eventually 900 is 9 COMPLETED 1
 for ((task = 1; task <= RUNS; task++)); do
   restarts=0
-  [[ $task =~ ^(2|4|7|9)$ ]] && restarts=1
+  [[ $task =~ ^(2|4|9|$RUNS)$ ]] && restarts=1
   is "$task" COMPLETED "$restarts" || die "task $task is $(shown "$task" JobState), restarted $(shown "$task" Restarts) times, not $restarts"
   (($(epochs "$task") <= EPOCHS)) || die "task $task trained $(epochs "$task") epochs: its run has $EPOCHS, and did not go on from its checkpoint"
 done
-say "Slurm: all completed; tasks 2, 4, 7 and 9 were started twice, each other once; no epoch was finished twice"
+say "Slurm: all completed; tasks 2, 4, 9 and $RUNS were started twice, each other once;" \
+  "no epoch was finished twice"
+
+# Two tasks are submitted again, after one of them lost its record. A task that is no shard, and one
+# that is not told their number, end in a line.
+requires_records results "$RUNS"
+whole=$job
+lost=$(sed -n '/: compiling /{s/.*: compiling //p;q}' "$(log 3)")
+mv "$(profile results)/runs/$lost.json" "$tmp"
+job=$(submit 3,7 "$RUNS")
+for task in 3 7; do
+  eventually 900 is "$task" COMPLETED 0
+done
+requires_records results "$RUNS"
+grep -q ': epoch ' "$(log 3)" || die "shard 3 should have trained its run again: $(log 3)"
+! grep -q ': epoch ' "$(log 7)" || die "shard 7 should have trained nothing again: $(log 7)"
+job=$(submit "$((RUNS + 1))" "$RUNS")
+eventually 60 is "$((RUNS + 1))" FAILED 0
+grep -q "^slurm.sh: task $((RUNS + 1)) is no shard of $RUNS: " "$(log "$((RUNS + 1))")" ||
+  die "which task is wrong should be said"
+job=$(sbatch --parsable --array=1 --cpus-per-task=1 --mem=3000 "$here/slurm.sh" "${choice[@]}")
+eventually 60 is 1 FAILED 0
+grep -q '^slurm.sh: name the number of shards' "$(log 1)" ||
+  die "that the number of shards is missing should be said"
+job=$whole
+say "Slurm: --array=3,7 ran shards 3 and 7 of $RUNS again; other tasks ended in a line"
 
 wait "$serial" || die "the serial runs failed"
 serial=
@@ -276,7 +308,8 @@ say "merged: tables, claims, curves and figures are those of the serial runs, by
 
 say "Kubernetes: kubernetes.yaml against the API's schema"
 python3 -m venv "$tmp/venv"
-"$tmp/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input "$VALIDATOR"
+"$tmp/venv/bin/python" -E "$here/../../internal/cache/runpip.py" install \
+  --quiet --disable-pip-version-check --no-input "$VALIDATOR"
 for version in "$OLDEST_KUBERNETES" "${VALIDATOR##*==}"; do
   "$tmp/venv/bin/kubernetes-validate" --strict --kubernetes-version "$version" "$here/kubernetes.yaml" | sed 's/^/    /'
 done

@@ -13,13 +13,15 @@ die() {
 data=${3:+$(realpath -e "$3")}
 mkdir -p "$1"
 pack=$(realpath "$1")
+trap 'rm -rf "$pack"' EXIT # half a pack would be in the way of the next try
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.."
 
-CGO_ENABLED=1 go build -buildvcs=auto -o "$pack/ebssc" ./cmd/ebssc
+./build.sh -o "$pack/ebssc" ./cmd/ebssc
 cp experiments/offline/run.sh "$pack/run.sh"
 if [[ -n $data ]]; then
   cp -rL "$data" "$pack/data"
 fi
 # A shard without runs trains nothing, but installs the plugin and finds or downloads the data, into the pack's cache.
-env -u EBSSC_DATA "$pack/run.sh" all --profile smoke --backend cpu --shard 9999/9999
+env -u EBSSC_DATA -u EBSSC_CACHE "$pack/run.sh" all --profile smoke --backend cpu --shard 9999/9999
+trap - EXIT
 du -sh "$pack"

@@ -1,9 +1,19 @@
 #!/usr/bin/env bash
-# `ebssc run` with the data, the cache and the results of the folder that this script is in. With MINUTES set it stops after so
-# many minutes with exit status 143; the same command goes on from there.
+# `ebssc run` with the data, the cache and the results of the folder that this script is in. With
+# MINUTES set it stops after so many minutes with exit status 143; the same command goes on from
+# there. With EBSSC_CACHE set the cache is copied there, once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
-export EBSSC_CACHE=$PWD/cache
+if [[ ${EBSSC_CACHE:-} == /* && ! $EBSSC_CACHE -ef cache ]]; then
+  # The program takes no cache that another user can change, as a pack that a colleague made.
+  mkdir -p "$EBSSC_CACHE/locks"
+  exec 9>"$EBSSC_CACHE/locks/pack.lock"
+  flock 9
+  cp -Ru cache/. "$EBSSC_CACHE"
+  exec 9>&-
+else
+  export EBSSC_CACHE=$PWD/cache
+fi
 if [[ -d data ]]; then
   export EBSSC_DATA=$PWD/data
 fi

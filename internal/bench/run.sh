@@ -17,7 +17,8 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 if [[ ! -x $venv/bin/python ]] || ! "$venv/bin/python" -c 'import jax, torch' 2>/dev/null; then
   python3 -m venv "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$peers/requirements.txt" >&2
+  "$venv/bin/python" -E internal/cache/runpip.py install --quiet --disable-pip-version-check \
+    -r "$peers/requirements.txt" >&2
 fi
 go test -c -o "$tmp/step" ./internal/bench
 step() { (cd internal/bench && "$tmp/step" -test.run '^$' "$@"); }
@@ -30,7 +31,10 @@ if [[ $features == *_bf16* ]]; then
   programs=(ebssc ebssc-bf16 torch torch-bf16 jax)
 fi
 echo "$file" >&2
-commit=$(git rev-parse --short HEAD)
+commit=unknown
+if [[ $(git rev-parse --show-toplevel 2>/dev/null) -ef . ]]; then # not that of a repository around this folder
+  commit=$(git rev-parse --short HEAD)
+fi
 if [[ ! -e $file ]]; then
   printf '%s\n' "date: $(date -u +%FT%TZ)" "commit: $commit" "cpu: $processor, $(nproc) cores" "cpu-features: $features" \
     "peers: $(grep -E '^(jax|torch)=' $peers/requirements.txt | xargs)" '' > "$file"

@@ -10,6 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,7 +50,8 @@ func Locate() (dir string, err error) {
 
 // trust returns a path without symbolic links, and refuses one at which another user can change or exchange what lies there: it and the folders
 // above must belong to this user or root, and nobody else may write to them. Above, a folder like /tmp will do, where all keep their own files
-// ("sticky"). The user's own group may write; it is often the user alone.
+// ("sticky"). The user's groups may write; the first is often the user alone, of the members of
+// another one the user is warned, as is root of who owns root's home.
 func trust(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,17 +60,76 @@ func trust(path string) (string, error) {
 	}
 	var stat unix.Stat_t
 	for part, child := real, ""; err == nil && part != child; part, child = filepath.Dir(part), part {
-		err = unix.Lstat(part, &stat)
-		written := stat.Mode&unix.S_IWOTH != 0 || stat.Mode&unix.S_IWGRP != 0 && int(stat.Gid) != os.Getegid()
+		if err = unix.Lstat(part, &stat); err != nil {
+			break
+		}
+		group := stat.Mode&unix.S_IWGRP != 0 && int(stat.Gid) != os.Getegid()
+		shared := group && isMember(stat.Gid)
+		written := stat.Mode&unix.S_IWOTH != 0 || group && !shared
 		sticky := child != "" && stat.Mode&unix.S_ISVTX != 0
-		if err == nil && (written && !sticky || stat.Uid != 0 && int(stat.Uid) != os.Geteuid()) {
+		own := stat.Uid == 0 || int(stat.Uid) == os.Geteuid() || child != "" && unmapped(stat.Uid)
+		switch {
+		case written && !sticky || !own && !mountedHome(stat.Uid):
 			err = fmt.Errorf("another user can change %s", part)
+		case !own:
+			warn("user %d can change %s", stat.Uid, part)
+		case shared && !sticky:
+			warn("the members of group %d can change %s", stat.Gid, part)
 		}
 	}
 	if err != nil {
 		return "", elsewhere(fmt.Errorf("%s: %w", path, err))
 	}
 	return real, nil
+}
+
+var warned sync.Once
+
+// warn writes the first warning of this process.
+func warn(format string, values ...any) {
+	warned.Do(func() {
+		format = "warning: " + format + ", in which this program keeps what it runs\n"
+		fmt.Fprintf(os.Stderr, format, values...)
+	})
+}
+
+// mountedHome reports whether this is root with the home of that owner: in a container in which the
+// home of who started it is mounted.
+func mountedHome(owner uint32) bool {
+	var home unix.Stat_t
+	return os.Geteuid() == 0 && unix.Stat(os.Getenv("HOME"), &home) == nil && home.Uid == owner
+}
+
+// isMember reports whether a group is one of this user's. Those that a user namespace leaves out
+// look alike.
+func isMember(group uint32) bool {
+	groups, err := os.Getgroups()
+	return err == nil && slices.Contains(groups, int(group)) &&
+		!outside("/proc/self/gid_map", "/proc/sys/kernel/overflowgid", group)
+}
+
+// unmapped reports whether an owner is one that this process's user namespace leaves out, as that
+// of Apptainer does with root: then root's folders seem to be nobody's. They are taken above a
+// folder of this user's own, whose place this user has chosen.
+func unmapped(owner uint32) bool {
+	return outside("/proc/self/uid_map", "/proc/sys/kernel/overflowuid", owner)
+}
+
+// outside reports whether an ID is the one that the kernel shows for all that have none here.
+func outside(mapFile, overflowFile string, id uint32) bool {
+	overflow, err := os.ReadFile(overflowFile)
+	ranges, missing := os.ReadFile(mapFile)
+	if err != nil || missing != nil || strings.TrimSpace(string(overflow)) != fmt.Sprint(id) {
+		return false
+	}
+	for line := range strings.Lines(string(ranges)) {
+		var first, there, count uint32
+		_, err := fmt.Sscan(line, &first, &there, &count)
+		if err != nil || id >= first && id-first < count {
+			return false // it is an ID like others
+		}
+	}
+	return true
 }
 
 // explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable], if the disk is full or cannot
@@ -77,6 +140,10 @@ func explain(err error) error {
 		return err // explained already
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("%w: %w; free some room, or set %s to a folder on another disk", ErrUnusable, err, EnvVar)
+	case errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.ENOSYS),
+		errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.EINVAL): // of flock and fsync
+		return fmt.Errorf("%w: %w, which its disk refuses, as some network disks do; "+
+			"set %s to a folder on another disk", ErrUnusable, err, EnvVar)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return elsewhere(err)
 	}

@@ -3,8 +3,10 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -93,6 +95,11 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, other, explain(other))
 	full := explain(&fs.PathError{Op: "write", Path: "/file", Err: syscall.ENOSPC})
 	requireOneLine(t, full, "/file", "no space left", "free some room", EnvVar)
+	for _, refused := range []error{syscall.ENOTSUP, syscall.ENOSYS, syscall.ENOLCK, syscall.EINVAL} {
+		flockless := explain(fmt.Errorf("waiting for the lock /lock: %w", refused))
+		requireOneLine(t, flockless, "/lock", "which its disk refuses", "another disk", EnvVar)
+		require.ErrorIs(t, flockless, ErrUnusable)
+	}
 	require.Equal(t, full, explain(full), "once")
 }
 
@@ -133,6 +140,91 @@ func TestOthersFiles(t *testing.T) {
 	require.NoError(t, os.Chmod(above, 0o777|os.ModeSticky))
 	t.Setenv(EnvVar, filepath.Join(above, "new"))
 	requireOneLine(t, load(), "make "+filepath.Join(above, "new")+" first", "set "+EnvVar)
+}
+
+// locateEnv makes this test's program print what Locate returns, and end.
+const locateEnv = "TEST_LOCATE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(locateEnv) != "" {
+		dir, err := Locate()
+		fmt.Println(dir, err)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// passable is a new folder that every user may pass.
+func passable(t *testing.T) string {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	return dir
+}
+
+// located is what this test's program prints where it is another user, in another user namespace.
+func located(t *testing.T, dir string, attributes *syscall.SysProcAttr) string {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), locateEnv+"=1", EnvVar+"="+dir)
+	cmd.SysProcAttr = attributes
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skipf("no user namespace, and no other user, can be had here: %v", err)
+	}
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// In a user namespace without root, as Apptainer makes it, root's folders seem to be nobody's. The
+// cache folder below them must still be the user's.
+func TestLocateInUserNamespace(t *testing.T) {
+	dir, user := passable(t), os.Geteuid()
+	if user == 0 {
+		user = 12345
+		require.NoError(t, os.Chown(dir, user, user))
+	}
+	inside := &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: user, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: user, Size: 1}},
+		Credential:  &syscall.Credential{Uid: 1000, Gid: 1000, NoSetGroups: true},
+	}
+	require.Equal(t, dir+" <nil>\n", located(t, dir, inside))
+	require.Contains(t, located(t, "/usr", inside), "another user can change /usr")
+}
+
+// A folder of one of the user's groups, but not the first, is taken with a warning; that of another
+// group is refused.
+func TestLocateInGroupFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become a user with other groups")
+	}
+	project := passable(t)
+	dir := filepath.Join(project, "cache")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, errors.Join(os.Chown(project, 0, 500), os.Chown(dir, 12345, 500)))
+	require.NoError(t, os.Chmod(project, 0o775|fs.ModeSetgid))
+	as := func(groups ...uint32) string {
+		user := &syscall.Credential{Uid: 12345, Gid: 12345, Groups: groups}
+		return located(t, dir, &syscall.SysProcAttr{Credential: user})
+	}
+	warned := as(500, 501)
+	require.Regexp(t, "^warning: the members of group 500 can change "+project+",.*\n"+dir+" <nil>\n$",
+		warned)
+	require.Contains(t, as(501), "another user can change "+project)
+}
+
+// Root in a container may use the home that is mounted there, whose owner can change it.
+func TestLocateInMountedHome(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be in another user's home")
+	}
+	home, other := t.TempDir(), t.TempDir()
+	require.NoError(t, errors.Join(os.Chown(home, 12345, 12345), os.Chown(other, 12346, 12346)))
+	t.Setenv("HOME", home)
+	warned := located(t, filepath.Join(home, "cache"), nil)
+	require.Regexp(t, "^warning: user 12345 can change "+home+",.*\n"+home+"/cache <nil>\n$", warned)
+	require.Contains(t, located(t, other, nil), "another user can change "+other)
 }
 
 // Of several at once one makes what is missing; others wait for it, but not for what has another name.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	_ "embed" // of runpip.py
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -83,14 +84,18 @@ func (f WheelFile) install(ctx context.Context, file string) error {
 	return errors.Join(opened.Chmod(0o644), opened.Close(), os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.Rename(unpacked, file))
 }
 
-// Python returns the command line that runs code with the python3 on the PATH. Python finds modules where it is installed and where
-// the environment says, but not in the current folder, whose files may be anybody's.
+// Python returns the command line that runs code with the python3 on the PATH. Python finds modules
+// where it is installed and where PYTHONPATH says, but not in the current folder, whose files may
+// be anybody's. Python's other variables do not count: PYTHONHOME may be that of another Python.
 func Python(code string, args ...string) []string {
-	const skipCurrentFolder = "import sys; sys.path[:] = [folder for folder in sys.path if folder]\n"
-	return append([]string{"python3", "-c", skipCurrentFolder + code}, args...)
+	const path = "import os, sys\n" +
+		"path = os.environ.get('PYTHONPATH', '').split(os.pathsep) + sys.path\n" +
+		"sys.path[:] = [folder for folder in path if folder]\n"
+	return append([]string{"python3", "-E", "-c", path + code}, args...)
 }
 
-const runPip = `import runpy; runpy.run_module("pip", run_name="__main__", alter_sys=True)`
+//go:embed runpip.py
+var runPip string
 
 // pip verifies the wheel of f by its SHA-256, and unpacks it in target.
 func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
@@ -103,8 +108,8 @@ func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
 	args := Python(runPip, "install", "--quiet", "--no-input", "--no-cache-dir", "--disable-pip-version-check", "--ignore-requires-python",
 		"--no-compile", "--no-deps", "--require-hashes", "--only-binary=:all:", "-r", requirements, "--target", target)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	// pip downloads to TMPDIR first: in the cache folder there is as much space as for the result. No setting of the user's may add another place.
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "PIP_USER=0")
+	// pip downloads to TMPDIR first: in the cache folder there is as much space as for the result.
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
 	cmd.WaitDelay = 5 * time.Second // when ctx ends, for processes that pip started
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -115,8 +120,15 @@ func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
 	if strings.Contains(stderr.String(), "[Errno 28]") {
 		return syscall.ENOSPC // explain knows what to do
 	}
-	return fmt.Errorf("pip: %s; check the network, the proxy and pip's configuration, and that python3 -m pip works",
-		cmp.Or(lastError(stderr.String()), err.Error()))
+	advice := "check the network, the proxy and pip's configuration, and that python3 -m pip works"
+	// pip warns before each time that it tries a connection again, and says the same in the end.
+	found := stderr.String()
+	if strings.Contains(found, "No matching distribution") && !strings.Contains(found, "Retrying") {
+		advice = "the index has none for this system: the wheel takes glibc, which Alpine Linux " +
+			"has not (musl), and pip 20.3 or newer (python3 -m pip install --upgrade pip), and " +
+			"must be in the index that pip is configured for"
+	}
+	return fmt.Errorf("pip: %s; %s", cmp.Or(lastError(found), err.Error()), advice)
 }
 
 // lastError returns the last error in what pip wrote to standard error, other than the heading of a list, or else the last line.

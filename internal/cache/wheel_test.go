@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -96,8 +97,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 	require.ErrorIs(t, err, ErrMissing)
 	requireNothing(t)
 
-	// Python does not run files of the current folder, and does not install for the user, whatever the settings.
-	t.Setenv("PIP_USER", "1")
+	// Python does not run files of the current folder.
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("pip.py", []byte("raise SystemExit('executed')"), 0o644))
 	path := fetch(t, f)
@@ -114,6 +114,69 @@ func TestFetchInstallsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, path, installed.Name())
 	require.NoError(t, installed.Close())
+}
+
+// Of pip's settings those count that say where wheels are, and no others, from files as from the
+// environment; of Python's, where modules are.
+func TestFetchWhateverTheSettings(t *testing.T) {
+	elsewhere := t.TempDir()
+	requirements := filepath.Join(elsewhere, "requirements.txt")
+	require.NoError(t, os.WriteFile(requirements, []byte("ebssctest==9.9\n"), 0o644))
+	settings := map[string]string{
+		"user": "true", "target": elsewhere, "root": elsewhere, "prefix": elsewhere, "dry-run": "true",
+		"require-virtualenv": "true", "constraint": requirements, "requirement": requirements,
+		"no-binary": ":all:", "platform": "win32", "python-version": "2.7",
+		"report": elsewhere + "/report", "quiet": "2", "global": "true",
+	}
+	t.Run("environment", func(t *testing.T) {
+		f := offline(t)
+		for name, value := range settings {
+			t.Setenv("PIP_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_")), value)
+		}
+		t.Setenv("PIP_PYTHON", "/no/such/python")
+		t.Setenv("PYTHONHOME", elsewhere)
+		fetch(t, f)
+	})
+	t.Run("file", func(t *testing.T) {
+		f := offline(t)
+		text := "[install]\nno-index = true\nfind-links =\n  " + os.Getenv("PIP_FIND_LINKS") +
+			"\n[global]\n"
+		for name, value := range settings {
+			text += name + " = " + value + "\n"
+		}
+		config := filepath.Join(t.TempDir(), "pip.conf")
+		require.NoError(t, os.WriteFile(config, []byte(text), 0o644))
+		t.Setenv("PIP_CONFIG_FILE", config)
+		t.Setenv("PIP_FIND_LINKS", "")
+		t.Setenv("PIP_NO_INDEX", "")
+		fetch(t, f)
+	})
+	left, err := os.ReadDir(elsewhere)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+}
+
+// The notebooks' scripts install into a virtual environment, whatever the settings.
+func TestRunPipInAVirtualEnvironment(t *testing.T) {
+	offline(t)
+	venv, elsewhere := filepath.Join(t.TempDir(), "venv"), t.TempDir()
+	out, err := exec.Command("python3", "-m", "venv", venv).CombinedOutput()
+	if err != nil {
+		t.Skipf("python3 has no venv: %s", out)
+	}
+	for _, name := range []string{"USER", "DRY_RUN"} {
+		t.Setenv("PIP_"+name, "1")
+	}
+	for _, name := range []string{"TARGET", "PREFIX", "ROOT"} {
+		t.Setenv("PIP_"+name, elsewhere)
+	}
+	cmd := exec.Command(filepath.Join(venv, "bin", "python"), "-E", "runpip.py", "install", "--quiet",
+		"--ignore-requires-python", "ebssctest==1.0")
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	found, err := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages", "ebssctest"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
 }
 
 // A file in the cache is verified each time: other bytes, of the same size too, are never returned.
@@ -146,7 +209,13 @@ func TestFetchErrors(t *testing.T) {
 			f.MemberSHA256 = strings.Repeat("0", 64)
 		},
 		"has no ebssctest/other.so": func(_ *testing.T, f *WheelFile) { f.Member = "ebssctest/other.so" },
-		"No matching distribution found for ebssctest==2.0; check the network": func(_ *testing.T, f *WheelFile) { f.Requirement = "ebssctest==2.0" },
+		"found for ebssctest==2.0; the index has none for this system": func(_ *testing.T, f *WheelFile) {
+			f.Requirement = "ebssctest==2.0"
+		},
+		"distribution found for ebssctest; check the network": func(t *testing.T, _ *WheelFile) {
+			fakePython(t, "echo 'WARNING: Retrying (Retry(total=0)) after connection broken' >&2\n"+
+				"echo 'ERROR: No matching distribution found for ebssctest' >&2\nexit 1\n")
+		},
 		"DO NOT MATCH THE HASHES":              func(_ *testing.T, f *WheelFile) { f.WheelSHA256 = strings.Repeat("0", 64) },
 		`"python3": executable file not found`: func(t *testing.T, _ *WheelFile) { t.Setenv("PATH", t.TempDir()) },
 		"pip: ImportError: No module named pip; check": func(t *testing.T, _ *WheelFile) {

@@ -81,10 +81,20 @@ func (m machine) open(ctx context.Context, spec string, devices int) (compute.Ba
 	if err != nil {
 		return nil, c, err
 	}
+	if err := checkFlags(ctx, c); err != nil {
+		return nil, Choice{}, err
+	}
 	if c.CUDA() {
 		prepareCUDA(c)
 	}
 	opened, err := c.start(devices)
+	if err != nil && c.Why == foundCUDA { // an old driver, or CUDA_VISIBLE_DEVICES hides it
+		warning := cpuInstead(err)
+		if opened, c, err = m.open(ctx, "cpu", devices); err == nil {
+			c.Why, c.Warning = "a GPU found that does not start", warning
+		}
+		return opened, c, err
+	}
 	if err == nil && c.Name == nameXLA && strings.Contains(strings.ToUpper(opened.DeviceDescription(0)), "CPU") {
 		opened.Finalize()
 		c.Name = nameCPU
@@ -92,7 +102,12 @@ func (m machine) open(ctx context.Context, spec string, devices int) (compute.Ba
 	}
 	if err != nil {
 		hint := "choose another with --backend (cpu, go), or see ebssc doctor"
-		if c.CUDA() {
+		switch {
+		case errors.Is(err, errNoexec) && c.file != nil:
+			hint = fmt.Sprintf("set %s to a folder on another disk", cache.EnvVar)
+		case errors.Is(err, errNoexec):
+			hint = "move it to another disk"
+		case c.CUDA():
 			hint += "; if a library of NVIDIA's is missing, " + installCUDA
 		}
 		return nil, Choice{}, fmt.Errorf("backend %q does not start: %w; %s", c.Config, err, hint)
@@ -105,9 +120,14 @@ func (m machine) open(ctx context.Context, spec string, devices int) (compute.Ba
 	return opened, c, nil
 }
 
+var errNoexec = errors.New("no library can be loaded from a disk that is mounted noexec")
+
 // start starts the backend. For one device the CPU plugin's own default, four, is left as it is. GoMLX panics if it does not know a
 // backend, and go-xla if it cannot load a plugin: that is an error, too.
 func (c Choice) start(devices int) (opened compute.Backend, err error) {
+	if mount := noexec(c.Plugin); mount != "" {
+		return nil, fmt.Errorf("%w: that at %s is mounted so", errNoexec, mount)
+	}
 	panicked := exceptions.TryCatch[error](func() {
 		if c.Name != nameCPU {
 			opened, err = compute.NewWithConfig(c.Config)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,6 +162,68 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// A flag that XLA refuses is named in a line, before anything starts; XLA itself would end the
+// process. Flags that it knows do no harm.
+func TestXLAFlags(t *testing.T) {
+	for flags, refused := range map[string]string{
+		"--xla_cpu_enable_fast_math=false":               "",
+		"--xla_cpu_enable_fast_math=false --xla_bogus=1": "--xla_bogus=1",
+		"--xla_cpu_multi_thread_eigen=maybe":             "--xla_cpu_multi_thread_eigen=maybe",
+		"/no/such/file":                                  "/no/such/file",
+	} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "TEST_OPEN=cpu", xlaFlags+"="+flags)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		want := "<nil>\n"
+		if refused != "" {
+			want = fmt.Sprintf("XLA_FLAGS has %q, which this XLA does not know or cannot read: "+
+				"take it out, or unset XLA_FLAGS\n", refused)
+		}
+		require.Equal(t, want, string(out))
+	}
+}
+
+// A GPU that is found and does not start, as under an old driver, leaves the CPU, with a warning.
+// Who asks for it gets an error.
+func TestOpenWithoutUsableGPU(t *testing.T) {
+	m := fake{gpu: true, cuda: wheelCUDA}.machine(t) // an empty file
+	m.cpuPlugin = thisMachine(cache.Fetch).cpuPlugin
+	opened, choice, err := m.open(t.Context(), "", 1)
+	require.NoError(t, err)
+	opened.Finalize()
+	require.Equal(t, nameCPU, choice.Name)
+	require.Contains(t, choice.Warning, "the CPU will compute although there is a GPU: ")
+	require.NotContains(t, choice.Warning, "\n")
+	for _, spec := range []string{"cuda", "xla:" + wheelCUDA} {
+		_, _, err = m.open(t.Context(), spec, 1)
+		require.ErrorContains(t, err, "does not start", spec)
+	}
+}
+
+// A plugin on a disk that is mounted noexec is an error that names the mount and the variable.
+func TestOpenFromNoexec(t *testing.T) {
+	disk := cachetest.Disk(t, 256)
+	folder := filepath.Join(disk, "wheels")
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	plugin := filepath.Join(folder, "libpjrt_cpu.so")
+	out, err := exec.Command("cc", "-shared", "-o", plugin, "-x", "c", os.DevNull).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Empty(t, noexec(plugin))
+	require.NoError(t, exec.Command("mount", "-o", "remount,noexec", disk).Run())
+	file, err := os.Open(plugin)
+	require.NoError(t, err)
+	defer file.Close()
+	m := fake{}.machine(t)
+	m.cpuPlugin = func(context.Context) (*os.File, error) { return file, nil }
+	_, _, err = m.open(t.Context(), "", 1)
+	require.ErrorContains(t, err, "mounted noexec: that at "+disk+" is mounted so; set "+cache.EnvVar)
+	require.NotContains(t, err.Error(), "\n")
+	require.NotContains(t, err.Error(), "--backend")
+	_, _, err = m.open(t.Context(), "xla:"+plugin, 1)
+	require.ErrorContains(t, err, "that at "+disk+" is mounted so; move it to another disk")
+}
+
 func TestFindCUDAPlugin(t *testing.T) {
 	packages := t.TempDir()
 	t.Setenv("PYTHONPATH", packages)
@@ -312,6 +375,49 @@ func TestCheckMemory(t *testing.T) {
 	require.Equal(t, Warn, short.Status)
 	require.Contains(t, short.Detail, "profile paper needs up to")
 	require.NotEmpty(t, short.Do)
+}
+
+// What control groups allow is the smallest limit less what is used, over a group and those above
+// it, of both versions, also where a container shows a group at the root. The page cache counts as
+// unused.
+func TestAllowed(t *testing.T) {
+	const gib, none = 1 << 30, uint64(math.MaxUint64)
+	for name, test := range map[string]struct {
+		groups string
+		files  map[string]string
+		want   uint64
+	}{
+		"no groups": {"", nil, none},
+		"no limit": {"0::/job\n", map[string]string{
+			"job/memory.max": "max\n", "job/memory.current": "5\n",
+		}, none},
+		"in use": {"0::/job\n", map[string]string{
+			"job/memory.max": "4294967296\n", "job/memory.current": "3221225472\n",
+			"job/memory.stat": "anon 5\ninactive_file 1073741824\n",
+		}, 2 * gib},
+		"above": {"0::/job/step\n", map[string]string{
+			"job/memory.max": "1073741824\n", "job/step/memory.max": "4294967296\n",
+		}, gib},
+		"more in use than allowed": {"0::/\n", map[string]string{
+			"memory.max": "1\n", "memory.current": "2\n",
+		}, 0},
+		"a container": {"0::/outer/path\n", map[string]string{"memory.max": "1073741824\n"}, gib},
+		"a namespace": {"0::/../job\n", map[string]string{"job/memory.max": "1073741824\n"}, gib},
+		"version 1": {"5:cpu:/\n4:hugetlb,memory:/job\n0::/\n", map[string]string{
+			"memory/memory.limit_in_bytes":     "9223372036854771712\n",
+			"memory/job/memory.limit_in_bytes": "2147483648\n",
+			"memory/job/memory.usage_in_bytes": "1610612736\n",
+			"memory/job/memory.stat":           "total_inactive_file 536870912\n",
+		}, gib},
+	} {
+		mount := t.TempDir()
+		for file, text := range test.files {
+			path := filepath.Join(mount, file)
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+		require.Equal(t, test.want, allowed(mount, test.groups), name)
+	}
 }
 
 // Without instructions for bfloat16, oneDNN's rewriter or a CPU plugin, bfloat16 is refused, and XLA's flags stay.

@@ -5,8 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"ebsscgo/internal/cache"
@@ -47,8 +52,9 @@ func Diagnose(ctx context.Context) Finding {
 	return f
 }
 
-// CheckMemory compares the memory that programs can still allocate without swapping, at most the limit of this process's container, with the bytes
-// that who needs, the subject of a sentence: "profile paper". Like [Diagnose] it never fails.
+// CheckMemory compares the memory that programs can still allocate without swapping, and within the
+// limits of this process's container, with the bytes that who needs, the subject of a sentence:
+// "profile paper". Like [Diagnose] it never fails.
 func CheckMemory(who string, needed uint64) Finding {
 	const gib = 1 << 30
 	f := Finding{What: "memory", Status: OK}
@@ -56,13 +62,51 @@ func CheckMemory(who string, needed uint64) Finding {
 	if err != nil {
 		return Finding{f.What, Warn, OneLine(err), ""}
 	}
-	free := memory.Available
-	if limit, err := memlimit.FromCgroup(); err == nil { // an error means that there is no limit, or no control groups
-		free = min(free, limit)
-	}
+	groups, _ := os.ReadFile("/proc/self/cgroup") // elsewhere than on Linux there are none
+	free := min(memory.Available, allowed("/sys/fs/cgroup", string(groups)))
 	f.Detail = fmt.Sprintf("%.1f GiB; %s needs up to %.1f GiB", float64(free)/gib, who, float64(needed)/gib)
 	if free < needed {
 		f.Status, f.Do = Warn, "close other programs, train fewer rows at once, or take a smaller profile"
 	}
 	return f
+}
+
+// allowed is how many bytes the control groups of this process let it allocate yet: what is unused
+// of the smallest limit. The page cache counts as unused, which the kernel gives up first. groups
+// is the text of /proc/self/cgroup, and mount where groups of both versions are. In a container they
+// may lie at the root, by another path than the text has.
+func allowed(mount, groups string) uint64 {
+	free := uint64(math.MaxUint64)
+	for line := range strings.Lines(groups) {
+		// Number, controllers, path.
+		fields := append(strings.SplitN(strings.TrimSpace(line), ":", 3), "", "")
+		root, most, used, cached := mount, "memory.max", "memory.current", "inactive_file"
+		if slices.Contains(strings.Split(fields[1], ","), "memory") {
+			root, cached = filepath.Join(mount, "memory"), "total_inactive_file"
+			most, used = "memory.limit_in_bytes", "memory.usage_in_bytes"
+		} else if fields[1] != "" {
+			continue
+		}
+		folder := filepath.Join(root, filepath.Clean("/"+fields[2]))
+		for ; len(folder) >= len(root); folder = filepath.Dir(folder) {
+			number := func(file, name string) (value uint64, err error) {
+				text, err := os.ReadFile(filepath.Join(folder, file))
+				for line := range strings.Lines(string(text)) {
+					if digits, ok := strings.CutPrefix(line, name); ok {
+						return strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
+					}
+				}
+				return 0, cmp.Or(err, errors.New("no such line"))
+			}
+			limit, err := number(most, "")
+			if err != nil {
+				continue // there is no limit, or no group
+			}
+			taken, _ := number(used, "")
+			cache, _ := number("memory.stat", cached+" ")
+			taken -= min(taken, cache)
+			free = min(free, limit-min(limit, taken))
+		}
+	}
+	return free
 }

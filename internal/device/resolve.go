@@ -26,6 +26,13 @@ type machine struct {
 	cpuPlugin  func(context.Context) (*os.File, error)
 }
 
+// foundCUDA is why CUDA is chosen that nobody asked for.
+const foundCUDA = "a GPU and its plugin found"
+
+func cpuInstead(err error) string {
+	return "the CPU will compute although there is a GPU: " + OneLine(err)
+}
+
 // Resolve chooses the backend, and installs the CPU plugin if that is needed and missing.
 //
 // spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as "xla:/path/plugin.so" or
@@ -44,10 +51,10 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 		spec, why = "cpu", "no NVIDIA GPU"
 		if m.gpu(ctx) {
 			choice, err := m.named(ctx, "cuda")
-			if choice.Why = "a GPU and its plugin found"; err == nil {
+			if choice.Why = foundCUDA; err == nil {
 				return choice, nil
 			}
-			why, warning = "a GPU found, but no plugin for it", fmt.Sprintf("the CPU will compute although there is a GPU: %v", err)
+			why, warning = "a GPU found, but no plugin for it", cpuInstead(err)
 		}
 	}
 	choice, err := m.named(ctx, spec)

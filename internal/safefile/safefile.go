@@ -45,7 +45,18 @@ func Read(path string, most int64) ([]byte, error) {
 // Write replaces a file, whose folder has to exist. Others may read it if the umask lets them.
 func Write(path string, content []byte) error {
 	// Not in $TMPDIR, where RemoveUnfinished would not find it after a kill.
-	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
+	return explain(renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path))))
+}
+
+// explain adds what to do to the error of a disk that cannot say when a file is safe on it (fsync),
+// as some network disks cannot.
+func explain(err error) error {
+	failed := (*fs.PathError)(nil)
+	if errors.As(err, &failed) && failed.Op == "sync" {
+		return fmt.Errorf("%w: its disk refuses to make files safe (fsync); "+
+			"take a folder on another disk", err)
+	}
+	return err
 }
 
 // Sum is the SHA-256 of a file's content in lower-case hexadecimal.

@@ -1,6 +1,7 @@
 package safefile
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,4 +31,15 @@ func TestRead(t *testing.T) {
 	}
 	_, err = Read(strings.Repeat("x", 300), 5)
 	require.ErrorIs(t, err, syscall.ENAMETOOLONG)
+}
+
+// A disk that refuses fsync cannot be had here: this is the error that os.File.Sync makes of it.
+func TestExplain(t *testing.T) {
+	sync := &fs.PathError{Op: "sync", Path: "/disk/.file1", Err: syscall.EINVAL}
+	require.ErrorContains(t, explain(sync), "sync /disk/.file1: invalid argument: its disk refuses")
+	require.ErrorContains(t, explain(sync), "take a folder on another disk")
+	require.ErrorIs(t, explain(sync), syscall.EINVAL)
+	other := &fs.PathError{Op: "write", Path: "/disk/.file1", Err: syscall.EINVAL}
+	require.Equal(t, other, explain(other))
+	require.NoError(t, explain(nil))
 }

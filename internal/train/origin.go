@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -22,25 +21,17 @@ func Versions() string {
 	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s", o.Commit, o.Go, o.GoMLX, o.System)
 }
 
-// OriginOf names the program and the computer for records: the git commit that the program was built
-// from, with "+changes" if its folder differed from it, "unknown" where the go command wrote none
-// into the program; and an XLA plugin by its file and the start of its SHA-256.
+// OriginOf names the program and the computer for records, and an XLA plugin by its file and the start
+// of its SHA-256.
 func OriginOf(choice device.Choice, devices int) record.Origin {
-	o := record.Origin{Go: runtime.Version(), GoMLX: "unknown", Backend: choice.Name, Devices: devices,
+	o := record.Origin{Commit: record.Commit(), Go: runtime.Version(), GoMLX: "unknown", Backend: choice.Name, Devices: devices,
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(), GPU: choice.GPU()}
-	settings := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			settings[setting.Key] = setting.Value
-		}
 		for _, dependency := range info.Deps {
 			if dependency.Path == "github.com/gomlx/gomlx" {
 				o.GoMLX = dependency.Version
 			}
 		}
-	}
-	if o.Commit = fmt.Sprintf("%.12s", cmp.Or(settings["vcs.revision"], "unknown")); settings["vcs.modified"] == "true" {
-		o.Commit += "+changes"
 	}
 	if choice.Plugin != "" {
 		o.Plugin = filepath.Base(choice.Plugin)

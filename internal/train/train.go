@@ -129,7 +129,11 @@ func (s *trainingRun) takeSteps() (err error) {
 	}
 	loop := s.loop(trainingGraph(s.run))
 	defer loop.Trainer.ResetComputationGraphs()
-	loop.OnStep("epoch", 0, s.onStep)
+	var stopped error // what GoMLX wraps in words of its own
+	loop.OnStep("epoch", 0, func(loop *train.Loop, metrics []*tensors.Tensor) error {
+		stopped = s.onStep(loop, metrics)
+		return stopped
+	})
 	if s.runner.Terminal {
 		commandline.AttachProgressBar(loop, func() (name, value string) {
 			return fmt.Sprintf("Epoch %d of %d", min(loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs), s.run.Epochs), s.pace(loop, loop.LoopStep)
@@ -141,7 +145,7 @@ func (s *trainingRun) takeSteps() (err error) {
 		return err
 	}
 	_, err = loop.RunToGlobalStep(batches, all)
-	return err
+	return cmp.Or(stopped, err)
 }
 
 func (s *trainingRun) say(format string, values ...any) {

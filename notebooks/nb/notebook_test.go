@@ -1,9 +1,11 @@
 package nb
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -13,6 +15,7 @@ import (
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/cache/cachetest"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/record"
@@ -93,4 +96,82 @@ func TestEnvironmentIsOnesOwn(t *testing.T) {
 	output, err := command.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(output), "every user may write to "+open)
+}
+
+// scripts copies the notebooks' scripts into a new project in which stubs stand for what they build
+// and install: they write what they are called with. It returns the folder, and how to call one.
+func scripts(t *testing.T) (
+	project string, call func(script string, environment ...string) (string, error)) {
+	project = t.TempDir()
+	cache, tools := filepath.Join(t.TempDir(), "cache"), t.TempDir()
+	requirements, err := os.ReadFile("../requirements.txt")
+	require.NoError(t, err)
+	sum := exec.Command("cksum")
+	sum.Stdin = bytes.NewReader(requirements)
+	out, err := sum.Output()
+	require.NoError(t, err)
+	installed := filepath.Join(cache, "notebooks-"+strings.Fields(string(out))[0])
+	stub := func(script string) string { return "#!/bin/sh\n" + script + "\n" }
+	files := map[string]string{
+		filepath.Join(project, "notebooks", "requirements.txt"): string(requirements),
+		filepath.Join(project, "build.sh"):                      stub("exit ${BUILD:-0}"),
+		filepath.Join(project, "bin", "ebssc"):                  stub("exit 0"),
+		filepath.Join(project, "bin", "gonb"):                   stub("exit 0"),
+		filepath.Join(tools, "go"):                              stub("exit ${CELLS:-0}"),
+		filepath.Join(installed, "bin", "python"):               stub(`[ "$1" = - ] || echo "$@"`),
+		filepath.Join(installed, "complete"):                    "",
+	}
+	for _, name := range []string{"environment.sh", "start.sh", "run.sh"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		require.NoError(t, err)
+		files[filepath.Join(project, "notebooks", name)] = string(text)
+	}
+	for path, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
+	}
+	return project, func(script string, environment ...string) (string, error) {
+		words := strings.Fields(script)
+		cmd := exec.Command(filepath.Join(project, "notebooks", words[0]), words[1:]...)
+		path := tools + string(os.PathListSeparator) + os.Getenv("PATH")
+		cmd.Env = append(append(os.Environ(), "EBSSC_CACHE="+cache, "PATH="+path), environment...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+}
+
+// The scripts end where something could not be built, and go on where all could. Root is served on
+// this machine alone, and told at once where that is not meant.
+func TestScripts(t *testing.T) {
+	project, call := scripts(t)
+	said, err := call("start.sh --no-browser")
+	require.NoError(t, err, said)
+	require.Contains(t, said, "-m jupyterlab --notebook-dir="+project)
+	require.Equal(t, os.Geteuid() == 0, strings.Contains(said, "--allow-root --no-browser"), said)
+	for _, failing := range []string{"BUILD=1", "CELLS=1"} {
+		said, err := call("start.sh", failing)
+		require.Error(t, err, failing)
+		require.Regexp(t, `start\.sh: .* could not be built; see above\n$`, said)
+	}
+	if os.Geteuid() == 0 {
+		for _, ip := range []string{"--ip=0.0.0.0", "--ip 0.0.0.0", "--ServerApp.ip=0.0.0.0"} {
+			said, err = call("start.sh " + ip)
+			require.Error(t, err)
+			require.Regexp(t, `^start\.sh: JupyterLab does not serve root .* add --allow-root\n$`, said)
+		}
+		said, err = call("start.sh --ip=0.0.0.0 --allow-root")
+		require.NoError(t, err, said)
+	}
+}
+
+// A disk on which nothing can be executed is named, with the variable for another one.
+func TestScriptsOnNoexec(t *testing.T) {
+	_, call := scripts(t)
+	disk := cachetest.Disk(t, 256)
+	require.NoError(t, exec.Command("mount", "-o", "remount,noexec", disk).Run())
+	for _, variable := range []string{"TMPDIR", "EBSSC_CACHE"} {
+		said, err := call("run.sh", variable+"="+disk)
+		require.Error(t, err)
+		require.Contains(t, said, "("+disk+") mounted noexec? Set "+variable+" to one")
+	}
 }

@@ -1,0 +1,75 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// xlaFlags is the environment variable that XLA reads, and checkedChoice the one that makes a
+// program start a backend and end: the [Choice] in JSON.
+const xlaFlags, checkedChoice = "XLA_FLAGS", "EBSSC_CHECKED_CHOICE"
+
+func init() {
+	text := os.Getenv(checkedChoice)
+	if text == "" {
+		return
+	}
+	var c Choice
+	if json.Unmarshal([]byte(text), &c) == nil {
+		c.file = os.NewFile(3, c.Plugin)
+		c.start(1) // an error is none of the flags
+	}
+	os.Exit(0)
+}
+
+// accepted holds the plugins that have taken the flags: XLA reads them once.
+var accepted sync.Map
+
+// checkFlags returns an error if the plugin of a choice refuses a flag in XLA_FLAGS. XLA ends the
+// process then, with pages of its own, so another process tries: it costs half a second where the
+// variable is set, and nothing elsewhere.
+func checkFlags(ctx context.Context, c Choice) error {
+	flags := os.Getenv(xlaFlags)
+	if _, again := accepted.Load(c.Plugin); again || flags == "" || c.Plugin == "" {
+		return nil
+	}
+	if c.accepts(ctx, flags) || !c.accepts(ctx, "") {
+		accepted.Store(c.Plugin, true)
+		return ctx.Err()
+	}
+	refused := flags
+	for _, flag := range strings.Fields(flags) {
+		if !c.accepts(ctx, flag) {
+			refused = flag
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%s has %q, which this XLA does not know or cannot read: "+
+		"take it out, or unset %[1]s", xlaFlags, refused)
+}
+
+// accepts reports whether a process with these flags lives through the start of the backend.
+func (c Choice) accepts(ctx context.Context, flags string) bool {
+	text, err := json.Marshal(c)
+	program, missing := os.Executable()
+	if err != nil || missing != nil {
+		return true
+	}
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append(os.Environ(), checkedChoice+"="+string(text), xlaFlags+"="+flags)
+	cmd.WaitDelay = time.Second
+	if c.file != nil {
+		cmd.ExtraFiles = []*os.File{c.file}
+	}
+	return !errors.As(cmd.Run(), new(*exec.ExitError))
+}
