@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -85,7 +86,7 @@ func TestArchiveRefuses(t *testing.T) {
 		"a link":           {zip(tarred(entry{first, tar.TypeSymlink, 0})), "data_batch_1.bin: 0 bytes"},
 		"a short file":     {zip(tarred(entry{first, tar.TypeReg, cifarBytes - 1})), "30729999 bytes, not 30730000"},
 		"a long file":      {zip(tarred(entry{first, tar.TypeReg, cifarBytes + 9})), "30730001 bytes, not 30730000"},
-		"a bomb":           {zip(make([]byte, maxUnpacked+1)), "unpacks to more"},
+		"a bomb":           {zip(make([]byte, len(cifarFiles)*cifarBytes+1<<20+1)), "unpacks to more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -117,7 +118,7 @@ func FuzzArchive(f *testing.F) {
 			require.Empty(t, unzipped)
 		}
 		require.LessOrEqual(t, len(unzipped), size)
-		files, err := unpackCIFAR10(content, "archive")
+		files, err := unpack(content, "archive", cifarFiles, cifarBytes)
 		if err != nil {
 			requireOneLine(t, err)
 			return
@@ -293,10 +294,10 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	_, err := sources[experiments.MNIST].open(folder)
 	requireOneLine(t, err, folder, "image 1", "label 10")
 	require.NoError(t, os.Remove(wrong))
-	_, err = readMNIST(folder)
+	_, err = sources[experiments.MNIST].read(folder)
 	requireOneLine(t, err, folder, mnistNames[3], "no such file")
 	require.NoError(t, os.WriteFile(wrong+".gz", zip(make([]byte, mnistLimit+1)), 0o644)) // a bomb
-	_, err = readMNIST(folder)
+	_, err = sources[experiments.MNIST].read(folder)
 	requireOneLine(t, err, wrong, "more than 47040016 bytes", "download it again")
 	for _, length := range []int{0, 133, 220080334} { // the package's file could be changed after it was verified
 		_, err := decodeHub(make([]byte, length))
@@ -327,22 +328,33 @@ func writeDigits(t *testing.T) string {
 
 // digits are these files.
 func digits(t *testing.T) []dataFile {
-	files, err := readMNIST(writeDigits(t))
+	files, err := sources[experiments.MNIST].read(writeDigits(t))
 	require.NoError(t, err)
 	return files
 }
 
+// The four files are found below the names that their authors, gunzip -N and torchvision give them, zipped or not, with one fingerprint.
 func TestMNISTFolder(t *testing.T) {
-	zipped := t.TempDir()
-	for _, f := range digits(t) {
-		require.NoError(t, os.WriteFile(filepath.Join(zipped, f.name+".gz"), zip(f.bytes), 0o644))
-	}
-	for _, folder := range []string{writeDigits(t), zipped} {
-		set, err := sources[experiments.MNIST].open(folder)
-		require.NoError(t, err)
-		require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
-		require.Equal(t, digits(t)[0].bytes[16:], set.Train.Pixels)
-		require.Equal(t, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, set.Test.Labels)
+	for _, below := range []string{"", "raw", "MNIST/raw"} {
+		for _, zipped := range []bool{false, true} {
+			for _, infix := range []string{"-idx", ".idx"} {
+				folder := t.TempDir()
+				require.NoError(t, os.MkdirAll(filepath.Join(folder, below), 0o755))
+				for _, f := range digits(t) {
+					name, content := strings.Replace(f.name, "-idx", infix, 1), f.bytes
+					if zipped {
+						name, content = name+".gz", zip(content)
+					}
+					require.NoError(t, os.WriteFile(filepath.Join(folder, below, name), content, 0o644))
+				}
+				set, err := sources[experiments.MNIST].open(folder)
+				require.NoError(t, err)
+				require.NotNil(t, set, below+infix)
+				require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
+				require.Equal(t, digits(t)[0].bytes[16:], set.Train.Pixels)
+				require.Equal(t, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, set.Test.Labels)
+			}
+		}
 	}
 }
 

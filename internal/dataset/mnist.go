@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"ebsscgo/internal/cache"
@@ -22,7 +23,12 @@ const (
 // mnistNames are the files in official order: training images and labels, test images and labels.
 var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 
-func readMNIST(folder string) ([]dataFile, error) { return readFiles(folder, mnistNames, mnistLimit) }
+// mnistLayouts are the layouts of MNIST.
+var mnistLayouts = []layout{
+	{mnistNames[0] + "[.gz]", func(folder string) ([]dataFile, error) {
+		return readFirst([]string{folder, filepath.Join(folder, "raw"), filepath.Join(folder, "MNIST", "raw")}, mnistNames, mnistLimit)
+	}},
+}
 
 // decodeMNIST decodes two files: images, at least one, and their labels.
 func decodeMNIST(files []dataFile) (images Images, err error) {
