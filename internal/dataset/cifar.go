@@ -48,6 +48,8 @@ var cifarLayouts = []layout{
 	{cifarArchive, func(folder string) ([]dataFile, error) {
 		return readArchive(filepath.Join(folder, cifarArchive), cifarFiles, cifarBytes)
 	}},
+	{pythonFolders[0] + "/ or " + pythonArchive, readPython},
+	parquetLayout("Parquet files of uoft-cs/cifar10", cifarSide, 3, cifarOf),
 }
 
 // readArchive reads files of at most that many bytes from a gzipped tar. It returns nil without an error if that is missing.

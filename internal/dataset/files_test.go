@@ -48,8 +48,8 @@ func tarred(entries ...entry) []byte {
 	return tarred.Bytes()
 }
 
-// zip is a gzip file.
-func zip(content []byte) []byte {
+// gzipped is a gzip file.
+func gzipped(content []byte) []byte {
 	var zipped bytes.Buffer
 	w := must(gzip.NewWriterLevel(&zipped, gzip.BestSpeed))
 	must(w.Write(content))
@@ -66,7 +66,7 @@ func must[T any](value T, err error) T {
 }
 
 // officialArchive has what the official archive has, in black.
-var officialArchive = sync.OnceValue(func() []byte { return zip(tarred(officialEntries()...)) })
+var officialArchive = sync.OnceValue(func() []byte { return gzipped(tarred(officialEntries()...)) })
 
 // An archive that should not be is refused.
 func TestArchiveRefuses(t *testing.T) {
@@ -82,11 +82,11 @@ func TestArchiveRefuses(t *testing.T) {
 		"cut":              {packed[:len(packed)-4], "truncated"},
 		"a changed sum":    {changed(packed, len(packed)-6, packed[len(packed)-6]^1), "damaged"},
 		"a changed middle": {changed(packed, len(packed)/2, packed[len(packed)/2]^1), "damaged"},
-		"no tar":           {zip(make([]byte, 1000)), "unexpected EOF"},
-		"a link":           {zip(tarred(entry{first, tar.TypeSymlink, 0})), "data_batch_1.bin: 0 bytes"},
-		"a short file":     {zip(tarred(entry{first, tar.TypeReg, cifarBytes - 1})), "30729999 bytes, not 30730000"},
-		"a long file":      {zip(tarred(entry{first, tar.TypeReg, cifarBytes + 9})), "30730001 bytes, not 30730000"},
-		"a bomb":           {zip(make([]byte, len(cifarFiles)*cifarBytes+1<<20+1)), "unpacks to more"},
+		"no tar":           {gzipped(make([]byte, 1000)), "unexpected EOF"},
+		"a link":           {gzipped(tarred(entry{first, tar.TypeSymlink, 0})), "data_batch_1.bin: 0 bytes"},
+		"a short file":     {gzipped(tarred(entry{first, tar.TypeReg, cifarBytes - 1})), "30729999 bytes, not 30730000"},
+		"a long file":      {gzipped(tarred(entry{first, tar.TypeReg, cifarBytes + 9})), "30730001 bytes, not 30730000"},
+		"a bomb":           {gzipped(make([]byte, len(cifarFiles)*cifarBytes+1<<20+1)), "unpacks to more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -102,7 +102,7 @@ func TestArchiveRefuses(t *testing.T) {
 func FuzzArchive(f *testing.F) {
 	const size = 1000
 	for _, length := range []int{0, 1, size, size + 1, 1 << 20} {
-		zipped := zip(make([]byte, length))
+		zipped := gzipped(make([]byte, length))
 		f.Add(zipped)
 		f.Add(zipped[:len(zipped)-1])
 		f.Add(append(bytes.Clone(zipped), zipped...))
@@ -296,7 +296,7 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	require.NoError(t, os.Remove(wrong))
 	_, err = sources[experiments.MNIST].read(folder)
 	requireOneLine(t, err, folder, mnistNames[3], "no such file")
-	require.NoError(t, os.WriteFile(wrong+".gz", zip(make([]byte, mnistLimit+1)), 0o644)) // a bomb
+	require.NoError(t, os.WriteFile(wrong+".gz", gzipped(make([]byte, mnistLimit+1)), 0o644)) // a bomb
 	_, err = sources[experiments.MNIST].read(folder)
 	requireOneLine(t, err, wrong, "more than 47040016 bytes", "download it again")
 	for _, length := range []int{0, 133, 220080334} { // the package's file could be changed after it was verified
@@ -343,7 +343,7 @@ func TestMNISTFolder(t *testing.T) {
 				for _, f := range digits(t) {
 					name, content := strings.Replace(f.name, "-idx", infix, 1), f.bytes
 					if zipped {
-						name, content = name+".gz", zip(content)
+						name, content = name+".gz", gzipped(content)
 					}
 					require.NoError(t, os.WriteFile(filepath.Join(folder, below, name), content, 0o644))
 				}

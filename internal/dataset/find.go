@@ -144,7 +144,7 @@ func (s source) missing(folder string) error {
 		found = append(found, fmt.Sprintf("%d more", more))
 	}
 	return fmt.Errorf("%s: found no %s, looked for %s; there: %s; name the folder that has it with --data or $%s",
-		folder, s.title, strings.Join(looked, " or "), cmp.Or(strings.Join(found, ", "), "nothing"), EnvVar)
+		folder, s.title, strings.Join(looked, ", "), cmp.Or(strings.Join(found, ", "), "nothing"), EnvVar)
 }
 
 // open reads the data set from a folder, and names it by its fingerprint. It returns nil without an error if there is none.

@@ -28,6 +28,8 @@ var mnistLayouts = []layout{
 	{mnistNames[0] + "[.gz]", func(folder string) ([]dataFile, error) {
 		return readFirst([]string{folder, filepath.Join(folder, "raw"), filepath.Join(folder, "MNIST", "raw")}, mnistNames, mnistLimit)
 	}},
+	{npzFile, func(folder string) ([]dataFile, error) { return readParts(folder, readNPZ, mnistOf) }},
+	parquetLayout("Parquet files of ylecun/mnist", mnistSide, 1, mnistOf),
 }
 
 // decodeMNIST decodes two files: images, at least one, and their labels.
