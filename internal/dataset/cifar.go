@@ -35,8 +35,8 @@ var cifarRemote = remote{
 // cifarFiles are the data files in their official order, the test images last.
 var cifarFiles = []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}
 
-func fetchCIFAR10(ctx context.Context, log io.Writer) ([]dataFile, error) {
-	content, err := cifarRemote.download(ctx, log)
+func fetchCIFAR10(ctx context.Context, part string, log io.Writer) ([]dataFile, error) {
+	content, err := cifarRemote.download(ctx, part, log)
 	return []dataFile{{name: cifarArchive, bytes: content}}, err
 }
 

