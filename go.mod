@@ -25,6 +25,7 @@ require (
 
 require (
 	github.com/agnivade/levenshtein v1.2.2
+	github.com/bep/imagemeta v0.12.0
 	github.com/parquet-go/parquet-go v0.32.0
 )
 

@@ -78,6 +78,12 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --backend none --results " + bad, "is refused"},
 		{"run table --backend none --results " + loop, "symbolic links"},
 		{"run table --results=", "--results is empty"},
+		{"run table --results=~/out", "write $HOME"},
+		{"run table --data=~/x", "write $HOME"},
+		{"report --results=~", "write $HOME"},
+		{"decode --out=~/x.png", "write $HOME"},
+		{"run table --backend none --results " + made + " --data " + empty, "found no CIFAR-10"},
+		{"run unroll --backend none --results " + made + " --data " + empty, "there: nothing"},
 		{"run table --results " + made + "/quick", "is the folder of one profile"},
 		{"doctor --data /does/not/exist", "no run can begin without a backend"},
 		{"report --results /does/not/exist", "/does/not/exist"},
@@ -93,7 +99,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"decode --run " + id + " --image 10000 --results " + made, "the run has 200 test images"},
 		{"classify " + cat + " " + cat + " --results " + made + " --run " + ebc, "would both give cat_hypotheses.png"},
 		{"classify \x1b[31m.jpg \x1b[31m.jpg --results " + made + " --run " + ebc, `\x1b[31m.jpg`},
-		{"classify " + cat + " " + cat + " --run " + id + " --results " + made, "cat.jpg: not a PNG, JPEG or GIF picture"},
+		{"classify " + cat + " " + cat + " --run " + id + " --results " + made, "cat.jpg: not a PNG, JPEG, GIF, WebP"},
+		{"classify /no/cat.jpg --run " + id + " --results " + made, "/no/cat.jpg: no such file"},
 	} {
 		status, _, stderr := call(strings.Fields(c.args)...)
 		require.Equal(t, 1, status, c.args)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -35,7 +36,7 @@ type networkFlags struct {
 func (flags *networkFlags) add(cmd *cobra.Command, out, about string) {
 	f := cmd.Flags()
 	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment, for its network here that errs least (default: that of all on CIFAR-10)")
-	f.StringVar(&flags.out, "out", out, about)
+	placeFlag(cmd, &flags.out, "out", out, about)
 	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 	dataFlag(cmd, &flags.Data)
 	resultsFlag(cmd, &flags.Results)
@@ -145,10 +146,11 @@ func classifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "classify PICTURE…", Args: cobra.MinimumNArgs(1),
 		Short: "Classify pictures with a trained network, and draw them decoded under each hypothesis",
-		Long: "Classify pictures (PNG, JPEG, GIF) with a trained network. The square in the middle of each is scaled to the\n" +
-			"network's images and preprocessed like them, which takes the training images. Networks with class-specific codes\n" +
-			"also write <out>/<picture>_hypotheses.png: the picture decoded from each level under each class hypothesis.\n\n" +
-			"Turn photos upright first: the orientation tag of a JPEG is not read.",
+		Long: "Classify pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) with a trained network. The square in the middle of each\n" +
+			"is scaled to the network's images and preprocessed like them, which takes the training images. For a network of\n" +
+			"digits, a picture becomes one of MNIST's kind: white ink on black, scaled and centred, which is said. Networks\n" +
+			"with class-specific codes also write <out>/<picture>_hypotheses.png: the picture decoded from each level under\n" +
+			"each class hypothesis. Pictures that cannot be read are named at the end, with exit status 1.",
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			r, folder, err := flags.find(cmd)
@@ -162,9 +164,15 @@ func classifyCommand() *cobra.Command {
 				}
 				pictureOf[drawing(path)] = path
 			}
-			pictures, err := dataset.ReadPictures(paths, r.Run.Network.Height, r.Run.Network.Width, r.Run.Network.Channels)
-			if err != nil {
-				return err
+			pictures, read := dataset.ReadPictures(paths, r.Run.Network.Height, r.Run.Network.Width, r.Run.Network.Channels,
+				dataset.OfDigits(r.Run.Dataset.Name))
+			var unread error
+			for _, picture := range read {
+				unread = errors.Join(unread, picture.Err)
+			}
+			read = slices.DeleteFunc(read, func(p dataset.Picture) bool { return p.Err != nil })
+			if len(read) == 0 {
+				return unread
 			}
 			network, err := study.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
@@ -175,8 +183,12 @@ func classifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for i, path := range paths {
+			for i, picture := range read {
+				path := picture.Path
 				fmt.Fprintf(cmd.OutOrStdout(), "%s, by %s\n", path, r.ID)
+				for _, done := range picture.Done {
+					fmt.Fprintln(cmd.OutOrStdout(), done)
+				}
 				printScores(cmd.OutOrStdout(), r.Run, network.Classes, scores[i])
 				if r.Run.Network.Classifier == ebssc.Linear {
 					continue
@@ -189,7 +201,7 @@ func classifyCommand() *cobra.Command {
 					return err
 				}
 			}
-			return nil
+			return unread
 		},
 	}
 	flags.add(cmd, ".", "folder for the pictures, which is made")

@@ -41,6 +41,9 @@ func OfThePaper(name string) bool {
 // StandsIn says whether a name is of digits in the place of CIFAR-10, padded to the size of its images.
 func StandsIn(name string) bool { return strings.HasPrefix(name, MNIST32Name) }
 
+// OfDigits says whether a name is of images in MNIST's layout, padded or not.
+func OfDigits(name string) bool { return strings.HasPrefix(name, MNISTName) }
+
 // Copies says whether two data sets are the same pictures and labels in different bytes: CIFAR-10 and its JPEG copy. Results on them are never
 // put together, but a network trained on one can be shown the other's pictures.
 func Copies(a, b experiments.Dataset) bool {
