@@ -112,6 +112,16 @@ func TestBadInputIsOneLine(t *testing.T) {
 	require.Empty(t, entries)
 }
 
+// doctor says what a named folder lacks, and not that a download would help.
+func TestDoctorNamesTheFolder(t *testing.T) {
+	t.Setenv("GOMLX_BACKEND", "none")
+	folder := t.TempDir()
+	_, stdout, _ := call("doctor", "--data", folder)
+	require.Contains(t, stdout, folder+": found no CIFAR-10, looked for cifar-10-batches-bin/")
+	require.Contains(t, stdout, folder+": found no MNIST, looked for train-images-idx3-ubyte")
+	require.NotContains(t, stdout, "data fetch")
+}
+
 // The help of run has the hyperparameters of its profile. list shows each row with the paper's numbers and its parameters, and what is recorded.
 // runs says in what a trial differs, and the command of a run.
 func TestLists(t *testing.T) {

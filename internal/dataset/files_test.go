@@ -241,7 +241,9 @@ func TestWhatIsNoFile(t *testing.T) {
 	} {
 		for file, which := range map[string]experiments.Images{
 			cifarArchive: experiments.CIFAR10, cifarFiles[1]: experiments.CIFAR10,
-			mnistNames[1]: experiments.MNIST, mnistNames[1] + ".gz": experiments.MNIST,
+			pythonArchive: experiments.CIFAR10, pythonFiles[1]: experiments.CIFAR10,
+			"train.parquet": experiments.CIFAR10,
+			mnistNames[1]:   experiments.MNIST, mnistNames[1] + ".gz": experiments.MNIST,
 		} {
 			folder := writeDigits(t)
 			require.NoError(t, os.Remove(filepath.Join(folder, mnistNames[1])))

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -240,6 +241,10 @@ func TestDigitsInOtherLayouts(t *testing.T) {
 			"mnist/test-00000-of-00001.parquet":  test,
 		},
 		"the folder itself": {"mnist-train.parquet": train, "mnist-test.parquet": test},
+		"a cache": {
+			"snapshots/77f3279/mnist/train-00000-of-00001.parquet": train,
+			"snapshots/77f3279/mnist/test-00000-of-00001.parquet":  test,
+		},
 		"folders of splits": {"mnist/train/0000.parquet": train, "mnist/test/0000.parquet": test},
 		"beside CIFAR-10": {"data/Train.parquet": train, "data/Test.parquet": test,
 			"plain_text/train.parquet": colorTrain},
@@ -295,7 +300,7 @@ func TestParquetRefuses(t *testing.T) {
 		"one split":       {made{"train.parquet": good}, `has the split "test"`},
 		"two data sets":   {made{"a/train.parquet": good, "b/test.parquet": good}, "both have"},
 		"no split":        {made{"all.parquet": good, "validation.parquet": good}, "found no"},
-		"too deep":        {made{"a/b/c/train.parquet": good}, "found no MNIST"},
+		"too deep":        {made{"a/b/c/d/train.parquet": good}, "found no MNIST"},
 		"no Parquet file": {made{"train.parquet": []byte("PAR1")}, "not a Parquet file"},
 		"cut":             {made{"train.parquet": good[:len(good)-20]}, "not a Parquet file"},
 		"a changed pixel": {made{"train.parquet": changed(good, 300, good[300]^1)}, "again"},
@@ -394,6 +399,21 @@ func TestNPZRefuses(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, content, 0o644))
 		_, err := Local(experiments.MNIST, filepath.Dir(path))
 		requireOneLine(t, err, path, says, "download it again")
+	}
+}
+
+// What has the name of Keras's file, and no bytes or no end of them, is refused and not waited for.
+func TestNPZIsNoFile(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"a folder":          func(path string) error { return os.Mkdir(path, 0o755) },
+		"a pipe":            func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"zeros without end": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a link to nowhere": func(path string) error { return os.Symlink("/nowhere", path) },
+	} {
+		path := filepath.Join(t.TempDir(), npzFile)
+		require.NoError(t, make(path), name)
+		_, err := Local(experiments.MNIST, filepath.Dir(path))
+		requireOneLine(t, err, path)
 	}
 }
 

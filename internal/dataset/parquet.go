@@ -22,9 +22,9 @@ import (
 // maxParquetBytes is the size of the largest Parquet file that is read, twice that of CIFAR-10.
 const maxParquetBytes = 256 << 20
 
-// parquetFolders is how far below a named folder Parquet files may lie: a folder of a
-// configuration, and one of a split in it.
-const parquetFolders = 2
+// parquetFolders is how far below a named folder Parquet files may lie: as Hugging Face's cache of a
+// data set has them, in snapshots/<commit>/<configuration>/.
+const parquetFolders = 3
 
 // parquetLayout is Hugging Face's, for images of that size: pictures in a column, their classes in
 // another, a split in one file or several.
