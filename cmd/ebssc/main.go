@@ -159,10 +159,12 @@ func (p place) String() string {
 // Type is a word for the help.
 func (p place) Type() string { return "string" }
 
-// Set refuses a home folder that no shell has put in the place of ~: it would become a folder of that name.
+// Set refuses a home folder that no shell has put in the place of ~: it would become a folder of
+// that name.
 func (p place) Set(path string) error {
 	if strings.HasPrefix(path, "~") {
-		return errors.New("the shell expands ~ only where a word begins with it: put a space in the place of =, or write $HOME")
+		return errors.New("the shell expands ~ only where a word begins with it: " +
+			"put a space in the place of =, or write $HOME")
 	}
 	*p.path = path
 	return nil
@@ -188,6 +190,6 @@ func profileFlag(cmd *cobra.Command, profile *string) {
 }
 
 func dataFlag(cmd *cobra.Command, folder *string) {
-	placeFlag(cmd, folder, "data", "", "folder with CIFAR-10, MNIST or both, as their authors, torchvision, Keras or Hugging Face\n"+
-		"have them (default: $"+dataset.EnvVar+" or the cache)")
+	placeFlag(cmd, folder, "data", "", "folder with CIFAR-10, MNIST or both, as their authors, "+
+		"torchvision,\nKeras or Hugging Face have them (default: $"+dataset.EnvVar+" or the cache)")
 }

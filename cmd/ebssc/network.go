@@ -164,7 +164,8 @@ func classifyCommand() *cobra.Command {
 				}
 				pictureOf[drawing(path)] = path
 			}
-			pictures, read := dataset.ReadPictures(paths, r.Run.Network.Height, r.Run.Network.Width, r.Run.Network.Channels,
+			size := r.Run.Network
+			pictures, read := dataset.ReadPictures(paths, size.Height, size.Width, size.Channels,
 				dataset.OfDigits(r.Run.Dataset.Name))
 			var unread error
 			for _, picture := range read {

