@@ -78,6 +78,12 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --backend none --results " + bad, "is refused"},
 		{"run table --backend none --results " + loop, "symbolic links"},
 		{"run table --results=", "--results is empty"},
+		{"run table --results=~/out", "write $HOME"},
+		{"run table --data=~/x", "write $HOME"},
+		{"report --results=~", "write $HOME"},
+		{"decode --out=~/x.png", "write $HOME"},
+		{"run table --backend none --results " + made + " --data " + empty, "found no CIFAR-10"},
+		{"run unroll --backend none --results " + made + " --data " + empty, "there: nothing"},
 		{"run table --results " + made + "/quick", "is the folder of one profile"},
 		{"doctor --data /does/not/exist", "no run can begin without a backend"},
 		{"report --results /does/not/exist", "/does/not/exist"},
@@ -95,7 +101,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"decode --run " + id + " --image 10000 --results " + made, "the run has 200 test images"},
 		{"classify " + cat + " " + cat + " --results " + made + " --run " + ebc, "would both give cat_hypotheses.png"},
 		{"classify \x1b[31m.jpg \x1b[31m.jpg --results " + made + " --run " + ebc, `\x1b[31m.jpg`},
-		{"classify " + cat + " " + cat + " --run " + id + " --results " + made, "cat.jpg: not a PNG, JPEG or GIF picture"},
+		{"classify " + cat + " " + cat + " --run " + id + " --results " + made, "cat.jpg: not a PNG, JPEG, GIF, WebP"},
+		{"classify /no/cat.jpg --run " + id + " --results " + made, "/no/cat.jpg: no such file"},
 	} {
 		status, _, stderr := call(strings.Fields(c.args)...)
 		require.Equal(t, 1, status, c.args)
@@ -105,6 +112,16 @@ func TestBadInputIsOneLine(t *testing.T) {
 	entries, err := os.ReadDir(empty)
 	require.NoError(t, err)
 	require.Empty(t, entries)
+}
+
+// doctor says what a named folder lacks, and not that a download would help.
+func TestDoctorNamesTheFolder(t *testing.T) {
+	t.Setenv("GOMLX_BACKEND", "none")
+	folder := t.TempDir()
+	_, stdout, _ := call("doctor", "--data", folder)
+	require.Contains(t, stdout, folder+": found no CIFAR-10, looked for cifar-10-batches-bin/")
+	require.Contains(t, stdout, folder+": found no MNIST, looked for train-images-idx3-ubyte")
+	require.NotContains(t, stdout, "data fetch")
 }
 
 // The help of run has the hyperparameters of its profile. list shows each row with the paper's numbers and its parameters, and what is recorded.

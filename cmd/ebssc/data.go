@@ -87,8 +87,8 @@ func diagnose(images experiments.DataKind, folder string) device.Finding {
 	}
 	f := device.Finding{What: string(images), Status: device.Missing, Detail: "not in the cache, or damaged there",
 		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: ebssc data fetch"}
-	if err != nil {
-		f.Detail = err.Error()
+	if err != nil { // which says what to do
+		f.Detail, f.Do = err.Error(), ""
 	}
 	return f
 }

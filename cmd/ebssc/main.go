@@ -155,9 +155,40 @@ func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// place is the value of a flag that names a file or a folder.
+type place struct{ path *string }
+
+// String is the path.
+func (p place) String() string {
+	if p.path == nil {
+		return ""
+	}
+	return *p.path
+}
+
+// Type is a word for the help.
+func (p place) Type() string { return "string" }
+
+// Set refuses a home folder that no shell has put in the place of ~: it would become a folder of
+// that name.
+func (p place) Set(path string) error {
+	if strings.HasPrefix(path, "~") {
+		return errors.New("the shell expands ~ only where a word begins with it: " +
+			"put a space in the place of =, or write $HOME")
+	}
+	*p.path = path
+	return nil
+}
+
+// placeFlag adds a flag that names a file or a folder.
+func placeFlag(cmd *cobra.Command, path *string, name, value, about string) {
+	*path = value
+	cmd.Flags().Var(place{path}, name, about)
+}
+
 // resultsFlag, profileFlag and dataFlag add flags that several commands have.
 func resultsFlag(cmd *cobra.Command, results *string) {
-	cmd.Flags().StringVar(results, "results", "results", "folder of all results")
+	placeFlag(cmd, results, "results", "results", "folder of all results")
 }
 
 func profileFlag(cmd *cobra.Command, profile *string) {
@@ -169,5 +200,6 @@ func profileFlag(cmd *cobra.Command, profile *string) {
 }
 
 func dataFlag(cmd *cobra.Command, folder *string) {
-	cmd.Flags().StringVar(folder, "data", "", "folder with CIFAR-10 as binary files, or MNIST, or both (default: $"+dataset.EnvVar+" or the cache)")
+	placeFlag(cmd, folder, "data", "", "folder with CIFAR-10, MNIST or both, as their authors, "+
+		"torchvision,\nKeras or Hugging Face have them (default: $"+dataset.EnvVar+" or the cache)")
 }

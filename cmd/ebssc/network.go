@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -132,7 +133,7 @@ func decodeCommand() *cobra.Command {
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&flags.out, "out", "decoded.png", "the .png file to write, in a folder that is made")
+	placeFlag(cmd, &flags.out, "out", "decoded.png", "the .png file to write, in a folder that is made")
 	cmd.Flags().IntVar(&image, "image", 0, "number of the test image, from 0")
 	return cmd
 }
@@ -146,11 +147,11 @@ func classifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "classify PICTURE…", Args: cobra.MinimumNArgs(1),
 		Short: "Classify pictures with a trained network",
-		Long: "Classify pictures (PNG, JPEG, GIF) with a trained network. The square in the middle of each is scaled to the\n" +
-			"network's images and preprocessed like them, by what lies beside the network. With --out, networks with\n" +
-			"class-specific codes also write <out>/<picture>_hypotheses.png: the picture decoded from each level under each\n" +
-			"class hypothesis.\n\n" +
-			"Turn photos upright first: the orientation tag of a JPEG is not read.",
+		Long: "Classify pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) with a trained network. The square in the middle of each\n" +
+			"is scaled to the network's images and preprocessed like them, by what lies beside the network. For a network of\n" +
+			"digits, a picture becomes one of MNIST's kind: white ink on black, scaled and centred, which is said. With --out,\n" +
+			"networks with class-specific codes also write <out>/<picture>_hypotheses.png: the picture decoded from each level\n" +
+			"under each class hypothesis. Pictures that cannot be read are named at the end, with exit status 1.",
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			r, folder, err := flags.find(cmd)
@@ -165,9 +166,16 @@ func classifyCommand() *cobra.Command {
 				}
 				pictureOf[drawing(path)] = path
 			}
-			pictures, err := dataset.ReadPictures(paths, r.Run.Network.Height, r.Run.Network.Width, r.Run.Network.Channels)
-			if err != nil {
-				return err
+			size := r.Run.Network
+			pictures, read := dataset.ReadPictures(paths, size.Height, size.Width, size.Channels,
+				dataset.OfDigits(r.Run.Dataset.Name))
+			var unread error
+			for _, picture := range read {
+				unread = errors.Join(unread, picture.Err)
+			}
+			read = slices.DeleteFunc(read, func(p dataset.Picture) bool { return p.Err != nil })
+			if len(read) == 0 {
+				return unread
 			}
 			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
@@ -178,8 +186,12 @@ func classifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for i, path := range paths {
+			for i, picture := range read {
+				path := picture.Path
 				fmt.Fprintf(cmd.OutOrStdout(), "%s, by %s\n", path, r.ID)
+				for _, done := range picture.Done {
+					fmt.Fprintln(cmd.OutOrStdout(), done)
+				}
 				printScores(cmd.OutOrStdout(), r.Run, network.Classes, scores[i])
 				if !draw {
 					continue
@@ -192,11 +204,11 @@ func classifyCommand() *cobra.Command {
 					return err
 				}
 			}
-			return nil
+			return unread
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&flags.out, "out", "", "folder for drawings of the pictures under each class hypothesis, which is made; none are drawn without it")
+	placeFlag(cmd, &flags.out, "out", "", "folder for drawings of the pictures under each class hypothesis, which is made; none are drawn without it")
 	return cmd
 }
 

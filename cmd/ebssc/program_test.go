@@ -233,6 +233,14 @@ func TestKilled(t *testing.T) {
 	succeeds(t, append([]string{"decode", "--image", "7", "--out", filepath.Join(pictures, "seven.png")}, on...)...)
 	require.Contains(t, succeeds(t, append([]string{"classify", filepath.Join(pictures, "seven.png"), "--out", pictures}, on...)...), "PROBABILITY")
 	require.FileExists(t, filepath.Join(pictures, "seven_hypotheses.png"))
+
+	// A bad picture among good ones is named in a line; the others are classified.
+	var stdout bytes.Buffer
+	bad := filepath.Join(pictures, "Thumbs.db")
+	require.NoError(t, os.WriteFile(bad, []byte("no picture"), 0o644))
+	among := append([]string{"classify", bad, filepath.Join(pictures, "seven.png"), "--out", pictures}, on...)
+	require.Contains(t, start(t, &stdout, among...).line(t, 1), bad)
+	require.Equal(t, 1, strings.Count(stdout.String(), "PROBABILITY"))
 }
 
 // stubs stand for the programs that run_all.sh calls: no C compiler is called, and the program that is built prints its folder and

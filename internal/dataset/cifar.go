@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 )
 
-// The layout of CIFAR-10's binary version: files of 10,000 records, each a label and the three colour planes of an image.
+// The layout of CIFAR-10's binary version: files of 10,000 records, each a label and the three
+// colour planes of an image.
 const (
 	cifarSide    = 32
 	cifarPlane   = cifarSide * cifarSide
@@ -24,7 +24,6 @@ const (
 
 	cifarFolder  = "cifar-10-batches-bin"
 	cifarArchive = "cifar-10-binary.tar.gz"
-	maxUnpacked  = 6*cifarBytes + 1<<20 // what an archive unpacks to: the six files, and room for tar's blocks and the notes beside them
 )
 
 // cifarRemote is the official archive, with its published SHA-256.
@@ -37,44 +36,56 @@ var cifarRemote = remote{
 // cifarFiles are the data files in their official order, the test images last.
 var cifarFiles = []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}
 
-func fetchCIFAR10(ctx context.Context, log io.Writer) ([]dataFile, error) {
-	content, err := cifarRemote.download(ctx, log)
+func fetchCIFAR10(ctx context.Context, part string, log io.Writer) ([]dataFile, error) {
+	content, err := cifarRemote.download(ctx, part, log)
 	return []dataFile{{name: cifarArchive, bytes: content}}, err
 }
 
-// readCIFAR10 reads the files of CIFAR-10 from a folder, see [Find].
-func readCIFAR10(folder string) ([]dataFile, error) {
-	for _, folder := range []string{folder, filepath.Join(folder, cifarFolder)} {
-		if files, err := readFiles(folder, cifarFiles, cifarBytes); files != nil || err != nil {
-			return files, err
-		}
-	}
-	archive := filepath.Join(folder, cifarArchive)
-	unzipped, err := readZipped(archive, maxUnpacked)
+// cifarLayouts are the layouts of CIFAR-10.
+var cifarLayouts = []layout{
+	{cifarFolder + "/", func(folder string) ([]dataFile, error) {
+		folders := []string{folder, filepath.Join(folder, cifarFolder)}
+		return readFirst(folders, cifarFiles, cifarBytes)
+	}},
+	{cifarArchive, func(folder string) ([]dataFile, error) {
+		return readArchive(filepath.Join(folder, cifarArchive), cifarFiles, cifarBytes)
+	}},
+	{pythonFolders[0] + "/ or " + pythonArchive, readPython},
+	parquetLayout("Parquet files of uoft-cs/cifar10", cifarSide, 3, cifarOf),
+}
+
+// readArchive reads files of at most that many bytes from a gzipped tar. It returns nil without an
+// error if that is missing.
+func readArchive(archive string, names []string, most int64) ([]dataFile, error) {
+	const beside = 1 << 20 // room for tar's blocks and the notes beside the files
+	unzipped, err := readZipped(archive, int64(len(names))*most+beside)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: found no CIFAR-10; its binary version is needed, as %s/ or %s", folder, cifarFolder, cifarArchive)
+	case missing(archive, err):
+		return nil, nil
 	case err != nil:
 		return nil, damaged(archive, err)
 	}
-	return unpackCIFAR10(unzipped, archive)
+	return unpack(unzipped, archive, names, most)
 }
 
-// unpackCIFAR10 reads the six files from a tar in memory; place names it in errors. A hostile archive can do no harm: nothing is written,
-// so no name in it becomes a path, and no file in it, which may be sparse, is read beyond its size. Other entries, as the official archive has them,
+// unpack reads files of those names from a tar in memory; place names it in errors. A hostile
+// archive can do no harm: nothing is written, so no name in it becomes a path, and no file in it,
+// which may be sparse, is read beyond its size. Other entries, as the official archive has them,
 // are skipped.
-func unpackCIFAR10(unzipped []byte, place string) (files []dataFile, err error) {
+func unpack(unzipped []byte, place string, names []string, most int64) (
+	files []dataFile, err error) {
 	archive, content := tar.NewReader(bytes.NewReader(unzipped)), map[string][]byte{}
 	for err == nil {
 		var header *tar.Header
-		if header, err = archive.Next(); err == nil && slices.Contains(cifarFiles, path.Base(header.Name)) {
-			content[path.Base(header.Name)], err = io.ReadAll(io.LimitReader(archive, cifarBytes+1))
+		header, err = archive.Next()
+		if err == nil && slices.Contains(names, path.Base(header.Name)) {
+			content[path.Base(header.Name)], err = io.ReadAll(io.LimitReader(archive, most+1))
 		}
 	}
 	if !errors.Is(err, io.EOF) {
 		return nil, damaged(place, err)
 	}
-	for _, name := range cifarFiles {
+	for _, name := range names {
 		files = append(files, dataFile{name, place + ":" + name, content[name]})
 	}
 	return files, nil

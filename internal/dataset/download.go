@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"ebsscgo/internal/safefile"
@@ -18,64 +21,181 @@ type remote struct {
 	sha256 string
 }
 
-// waits are the pauses before each try. idleTimeout is how long a connection may bring nothing. Tests wait less.
+// waits are the pauses before each try. idleTimeout is how long a connection may bring nothing, and
+// sayEvery the time between two lines about progress. Tests wait less.
 var (
 	waits       = []time.Duration{0, time.Second / 2, time.Second, 2 * time.Second, 4 * time.Second}
 	idleTimeout = 20 * time.Second
+	sayEvery    = 10 * time.Second
 )
 
-// download returns the bytes of a file, whose size and SHA-256 are as pinned. The error is ErrUnavailable unless ctx ended.
-func (r remote) download(ctx context.Context, log io.Writer) (content []byte, err error) {
-	fmt.Fprintf(log, "downloading %s (%d MB)\n", r.url, r.size/1e6)
+// enough is how many bytes a connection must bring for the tries to be counted anew.
+const enough = 1 << 20
+
+// download returns the bytes of a file, whose size and SHA-256 are as pinned. What arrives lies in
+// the file of the name part until it is complete: the next try goes on from there, and so does the
+// next download after this one failed or was stopped. The error is ErrUnavailable unless ctx ended
+// or that file cannot be written.
+func (r remote) download(ctx context.Context, part string, log io.Writer) ([]byte, error) {
+	err := os.MkdirAll(filepath.Dir(part), 0o755)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	t := transfer{remote: r, file: file, at: info.Size(), log: log}
+	t.joined = t.at > 0
+	fmt.Fprintf(log, "downloading %s (%d MB)", r.url, r.size/1e6)
+	if t.joined {
+		fmt.Fprintf(log, ", of which %d MB are here", t.at/1e6)
+	}
+	fmt.Fprintln(log)
 	again := true
 	for try := 0; try < len(waits) && again; try++ {
 		select {
 		case <-ctx.Done():
 		case <-time.After(waits[try]):
 		}
-		if content, again, err = r.get(ctx); err == nil {
-			return content, nil
+		if try > 0 {
+			fmt.Fprintf(log, "%v; trying again\n", err)
+		}
+		before := t.at
+		var content []byte
+		if content, again, err = t.get(ctx); err == nil {
+			return content, os.Remove(part)
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("downloading %s: %w", r.url, ctx.Err())
+		}
+		if errors.As(err, new(*fs.PathError)) { // of the file
+			return nil, err
+		}
+		if t.at >= before+enough {
+			try = 0
 		}
 	}
 	return nil, fmt.Errorf("%s %w: %w", r.url, ErrUnavailable, err)
 }
 
-// get asks for the file once. On an error, again says whether another try may go better: not without a connection, nor if the server has
-// answered that it has no such file, or has another one.
-func (r remote) get(ctx context.Context) (content []byte, again bool, err error) {
+// transfer is a download in progress: at bytes are in the file, joined from several answers or not.
+type transfer struct {
+	remote
+	file   *os.File
+	at     int64
+	joined bool
+	log    io.Writer
+}
+
+// begin begins the file anew.
+func (t *transfer) begin() error {
+	t.at, t.joined = 0, false
+	return t.file.Truncate(0)
+}
+
+// get asks once for the bytes that are missing, and returns all. On an error, again says whether
+// another try may go better: not without a connection, nor if the server has answered that it has
+// no such file, or has another one.
+func (t *transfer) get(ctx context.Context) (content []byte, again bool, err error) {
+	if t.at > t.size {
+		if err := t.begin(); err != nil {
+			return nil, false, err
+		}
+	}
+	if t.at < t.size {
+		if again, err = t.fill(ctx); err != nil {
+			return nil, again, err
+		}
+	}
+	content = make([]byte, t.size)
+	_, err = t.file.ReadAt(content, 0)
+	if sum := safefile.Sum(content); err == nil && sum != t.sha256 {
+		joined := t.joined
+		if err = t.begin(); err == nil { // parts of two files give neither
+			err = fmt.Errorf(
+				"other bytes than expected: their SHA-256 is %s, not %s",
+				sum,
+				t.sha256,
+			)
+		}
+		return nil, joined, err
+	}
+	return content, false, err
+}
+
+// fill appends to the file what one answer brings, from the byte that is missing on.
+func (t *transfer) fill(ctx context.Context) (again bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := time.AfterFunc(idleTimeout, func() { cancel(fmt.Errorf("no data for %v", idleTimeout)) })
+	idle := time.AfterFunc(
+		idleTimeout,
+		func() { cancel(fmt.Errorf("no data for %v", idleTimeout)) },
+	)
 	defer idle.Stop()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url, nil)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	request.Header.Set("Accept-Encoding", "identity") // sizes are those of the file
+	if t.at > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", t.at))
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		failed := new(net.OpError)
-		return nil, !errors.As(err, &failed) || failed.Op != "dial", err
+		return !errors.As(err, &failed) || failed.Op != "dial", err
 	}
 	defer response.Body.Close()
-	if code := response.StatusCode; code != http.StatusOK {
-		return nil, code >= 500 || code == http.StatusTooManyRequests, fmt.Errorf("the server answered %s", response.Status)
-	}
-	if response.ContentLength >= 0 && response.ContentLength != r.size {
-		return nil, false, fmt.Errorf("other bytes than expected: %d, not %d", response.ContentLength, r.size)
-	}
-	content = make([]byte, r.size)
-	for n := 0; n < len(content); idle.Reset(idleTimeout) {
-		count, err := response.Body.Read(content[n:])
-		if n += count; err != nil && n < len(content) {
-			return nil, true, fmt.Errorf("broke off after %d of %d bytes: %w", n, r.size, err)
+	switch code := response.StatusCode; {
+	case code == http.StatusPartialContent && t.at > 0:
+		here := fmt.Sprintf("bytes %d-%d/%d", t.at, t.size-1, t.size)
+		if got := response.Header.Get("Content-Range"); got != here {
+			return true, errors.Join(t.begin(),
+				fmt.Errorf("other bytes than expected: %.60q, not %q", got, here))
+		}
+		t.joined = true
+	case code == http.StatusRequestedRangeNotSatisfiable && t.at > 0:
+		return true, errors.Join(t.begin(), fmt.Errorf("the server answered %s", response.Status))
+	case code != http.StatusOK:
+		return code >= 500 || code == http.StatusTooManyRequests,
+			fmt.Errorf("the server answered %s", response.Status)
+	case response.ContentLength >= 0 && response.ContentLength != t.size:
+		return false, fmt.Errorf("other bytes than expected: %d, not %d",
+			response.ContentLength, t.size)
+	default: // the server sends all of it
+		if err := t.begin(); err != nil {
+			return false, err
 		}
 	}
-	if sum := safefile.Sum(content); sum != r.sha256 {
-		return nil, false, fmt.Errorf("other bytes than expected: their SHA-256 is %s, not %s", sum, r.sha256)
+	began, from := time.Now(), t.at
+	said, buffer := began, make([]byte, 1<<16)
+	for t.at < t.size {
+		count, err := response.Body.Read(buffer[:min(int64(len(buffer)), t.size-t.at)])
+		if count > 0 {
+			idle.Reset(idleTimeout)
+			if _, err := t.file.WriteAt(buffer[:count], t.at); err != nil {
+				return false, err
+			}
+			t.at += int64(count)
+		}
+		if err != nil && t.at < t.size {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return true, fmt.Errorf("broke off after %d of %d bytes: %w", t.at, t.size, err)
+		}
+		if now := time.Now(); now.Sub(said) >= sayEvery {
+			said = now
+			left := float64(t.size-t.at) / float64(t.at-from) * float64(now.Sub(began))
+			fmt.Fprintf(t.log, "%d of %d MB (%d %%), %v left\n", t.at/1e6, t.size/1e6,
+				100*t.at/t.size, time.Duration(left).Round(time.Second))
+		}
 	}
-	return content, false, nil
+	return false, nil
 }

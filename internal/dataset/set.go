@@ -15,7 +15,7 @@ const (
 	CIFAR10JPEGName    = "cifar10-jpeg"    // all images, once compressed as JPEGs of quality 75
 	CIFAR10UnknownName = "cifar10-unknown" // anything else in the layout of CIFAR-10
 	MNISTName          = "mnist"           // the official bytes
-	MNISTUnknownName   = "mnist-unknown"   // anything else in the layout of MNIST (Fashion-MNIST, for one)
+	MNISTUnknownName   = "mnist-unknown"   // anything else in the layout of MNIST (KMNIST, for one)
 	MNIST32Name        = "mnist32"         // MNIST padded to the size of CIFAR-10's images, see [Set.Padded32]
 	MNIST32UnknownName = "mnist32-unknown" // any other set in the layout of MNIST, padded
 )
@@ -40,6 +40,9 @@ func OfThePaper(name string) bool {
 
 // StandsIn says whether a name is of digits in the place of CIFAR-10, padded to the size of its images.
 func StandsIn(name string) bool { return strings.HasPrefix(name, MNIST32Name) }
+
+// OfDigits says whether a name is of images in MNIST's layout, padded or not.
+func OfDigits(name string) bool { return strings.HasPrefix(name, MNISTName) }
 
 // Copies says whether two data sets are the same pictures and labels in different bytes: CIFAR-10 and its JPEG copy. Results on them are never
 // put together, but a network trained on one can be shown the other's pictures.
@@ -68,8 +71,8 @@ func ClassesOf(name string) []string {
 type Set struct {
 	// Name is one of the Name constants.
 	Name string
-	// SHA256 is the fingerprint of the data files in lower-case hexadecimal: the SHA-256 of the list that sha256sum prints for them in their
-	// official order, unzipped, by their official names, as in
+	// SHA256 is the fingerprint of the images and labels in lower-case hexadecimal, whatever layout they were read from: the SHA-256 of the
+	// list that sha256sum prints for the official files with them, in their official order, unzipped, by their official names, as in
 	//
 	//	sha256sum {train,t10k}-{images-idx3,labels-idx1}-ubyte | sha256sum
 	SHA256 string
@@ -139,4 +142,9 @@ var names = map[string]string{
 	"5fdcf57d170bdbc7da569af1dabd64d7d3c7507e9e7aa861fc7b691d5355c232": CIFAR10Name,
 	"68374e1a504b4c1c7a5e90412bfd519a99352c878849adff125f93aadcb62a2f": CIFAR10JPEGName, // decoded by Go's image/jpeg
 	"d0a3eec1f5a454401d758fdbf15b9b0163a7034963586d671960c180b97e2c1a": MNISTName,
+}
+
+// others are the data sets of other pictures by their fingerprints, which lie in folders under the same names of files.
+var others = map[string]string{
+	"5cf0562c46b89a77940b86f40a9a4325e7bed59d53ec555c4d14f0bed41ca53a": "Fashion-MNIST",
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"unicode"
@@ -84,7 +85,12 @@ func Load(path string) (r Record, err error) {
 	return r, nil
 }
 
-// LoadAll reads and verifies all records of a folder, by their IDs. A folder that does not exist has none.
+// named is the form of the name of a record's file.
+var named = regexp.MustCompile(`^\S+-\d+-[0-9a-f]{10}\.json$`)
+
+// LoadAll reads and verifies all records of a folder, by their IDs. A folder that does not exist has
+// none. Files whose names no record has, such as "… (1).json", are copies that programs make: a line
+// on standard error says that they are passed over.
 func LoadAll(folder string) (map[string]Record, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,6 +99,12 @@ func LoadAll(folder string) (map[string]Record, error) {
 	records := map[string]Record{}
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), suffix) || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if !named.MatchString(entry.Name()) {
+			fmt.Fprintf(os.Stderr, "warning: %q is passed over, no run has that name: remove it, or "+
+				"if it is the only copy of a record, give it the name ID.json by the ID in it\n",
+				filepath.Join(folder, entry.Name()))
 			continue
 		}
 		r, err := Load(filepath.Join(folder, entry.Name()))

@@ -53,6 +53,29 @@ func TestSaveAndLoad(t *testing.T) {
 	require.Empty(t, none)
 }
 
+// Copies that browsers and file managers make beside a record do not stop who reads all, whatever is
+// in them.
+func TestCopiesArePassedOver(t *testing.T) {
+	r, path := saved(t, "unroll-1")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for name, content := range map[string]string{
+		r.ID + " (1)": string(text), r.ID + " (2)": "{}", r.ID + " - Copy": string(text),
+		"Copy of " + r.ID: string(text), r.ID + ".sync-conflict-20260101-1": "", "notes": "",
+	} {
+		copied := record.Path(filepath.Dir(path), name)
+		require.NoError(t, os.WriteFile(copied, []byte(content), 0o644))
+	}
+	all, err := record.LoadAll(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Equal(t, map[string]record.Record{r.ID: r}, all)
+
+	other := strings.Replace(path, "-1-", "-2-", 1) // the name of another run: no copy by chance
+	require.NoError(t, os.WriteFile(other, text, 0o644))
+	_, err = record.LoadAll(filepath.Dir(path))
+	require.ErrorContains(t, err, other)
+}
+
 // Flipping a bit of a byte of a record, every third, and cutting it at any place, is refused in one line that names the file.
 func TestEveryByteCounts(t *testing.T) {
 	_, path := saved(t, "unroll-1")
