@@ -119,11 +119,11 @@ func decodeCommand() *cobra.Command {
 			if image < 0 || image >= r.Run.TestImages {
 				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
 			}
-			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
+			network, free, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
-			defer network.Close()
+			defer free()
 			figure, err := network.DecodeImage(cmd.Context(), image)
 			if err != nil {
 				return err
@@ -166,11 +166,11 @@ func classifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
+			network, free, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
-			defer network.Close()
+			defer free()
 			seen, scores, err := network.Classify(cmd.Context(), pictures)
 			if err != nil {
 				return err

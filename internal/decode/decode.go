@@ -142,9 +142,10 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor,
 	return nil
 }
 
-// SetVariables gives the model the variables of another store, so that the same program decodes with them.
-func (m *Model) SetVariables(other *model.Store) error {
-	for name, value := range m.Network.Variables(other) {
+// SetVariables sets the model's variables, by their names, so that the same program decodes with
+// them. It frees no former value.
+func (m *Model) SetVariables(values map[string]*tensors.Tensor) error {
+	for name, value := range values {
 		if err := m.Store.GetVariable(model.RootScopePath + name).SetValuePreservingOld(value); err != nil {
 			return err
 		}

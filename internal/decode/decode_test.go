@@ -235,7 +235,7 @@ func TestSetVariables(t *testing.T) {
 	other := newModel(t, n).Store
 	v := other.GetVariable("/conv1/dictionary")
 	require.NoError(t, v.SetValue(tensors.FromShape(v.Shape())))
-	require.NoError(t, m.SetVariables(other))
+	require.NoError(t, m.SetVariables(n.Variables(other)))
 	after, err := m.Measure(t.Context(), images)
 	require.NoError(t, err)
 	require.Greater(t, before[0].Linear.Cosine, 0.5)

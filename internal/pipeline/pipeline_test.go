@@ -295,22 +295,21 @@ func TestDecodings(t *testing.T) {
 		for _, figure := range r.Decodings.Figures {
 			require.Equal(t, figure.SHA256, written[record.FiguresFolder+"/"+figure.File])
 		}
-		network, err := Open(t.Context(), o, results, r)
+		network, free, err := Open(t.Context(), o, results, r)
 		require.NoError(t, err)
-		defer network.Close()
-		again, err := network.DecodeImage(t.Context(), slices.Index(network.runner.Set.Test.Labels, 0))
+		defer free()
+		again, err := network.DecodeImage(t.Context(), slices.Index(network.Runner.Set.Test.Labels, 0))
 		require.NoError(t, err)
 		picture, err := again.PNG()
 		require.NoError(t, err)
 		require.Equal(t, r.Decodings.Figures[0].SHA256, fmt.Sprintf("%x", sha256.Sum256(picture)), "the run's own figure")
-		images, _, _, err := network.runner.TestImages(t.Context(), r.Run, 25)
+		measured, _, err := network.Measure(t.Context(), false)
 		require.NoError(t, err)
-		measured, err := network.model.Measure(t.Context(), images)
-		require.NoError(t, err)
-		require.Equal(t, r.Decodings.Trained, measured, "not those before training")
+		require.Equal(t, r.Decodings.Trained, measured.Trained)
+		require.Equal(t, r.Decodings.Untrained, measured.Untrained)
 		require.Regexp(t, `mean: SSC.*, width 4, 200 images, 2 epochs, seed 1$`, r.Decodings.Figures[0].Title)
-		pictures := network.runner.Set.Test.Slice(0, 3)
-		seen, scores, err := network.Classify(t.Context(), pictures)
+		pictures := network.Runner.Set.Test.Slice(0, 3)
+		seen, scores, err := network.Classify(t.Context(), pictures) // with the trained variables again
 		require.NoError(t, err)
 		for i, class := range scores.Predictions() {
 			require.Equal(t, r.Predictions[i], '0'+class)
@@ -321,23 +320,23 @@ func TestDecodings(t *testing.T) {
 		// It sees the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
 		stoodIn := r
 		stoodIn.Run.Experiment, stoodIn.Run.Dataset.Name = "ssc-ebc17", dataset.MNIST32UnknownName
-		network, err = Open(t.Context(), o, results, stoodIn)
+		network, free, err = Open(t.Context(), o, results, stoodIn)
 		require.NoError(t, err)
-		defer network.Close()
-		require.Equal(t, stoodIn.Run.Dataset, network.runner.Set.Dataset())
+		defer free()
+		require.Equal(t, stoodIn.Run.Dataset, network.Runner.Set.Dataset())
 		stoodIn.Run.Dataset.SHA256 = "another"
-		_, err = Open(t.Context(), o, results, stoodIn)
+		_, _, err = Open(t.Context(), o, results, stoodIn)
 		require.ErrorContains(t, err, "give the same with --data")
 
 		// What is not as it was is seen before a backend starts.
 		o.Backend = "none"
-		_, err = Open(t.Context(), o, results, r)
+		_, _, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, "none")
 		o.Data = "/does/not/exist"
-		_, err = Open(t.Context(), o, results, r)
+		_, _, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, o.Data)
 		require.NoError(t, os.Remove(record.NetworkFile(results, r.ID)))
-		_, err = Open(t.Context(), o, results, r)
+		_, _, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, r.Command)
 	}
 }
