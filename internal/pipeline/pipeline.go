@@ -49,8 +49,9 @@ type Options struct {
 	Out      io.Writer
 	Terminal bool
 	OnEpoch  func(run experiments.Run, curve []record.Epoch)
-	// bfloat16 says that a run has this precision.
-	bfloat16 bool
+	// BFloat16 lets the CPU's fast instructions for this precision compute. [Run] sets it where a run
+	// has the precision.
+	BFloat16 bool
 }
 
 // Shard is one part of Count of all runs, for one task of an array job: run i, counted from 0, belongs to the one of Number i mod Count + 1.
@@ -84,7 +85,7 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 			return nil, err
 		}
 	}
-	if o.bfloat16 {
+	if o.BFloat16 {
 		if err := device.UseBFloat16(ctx, o.Backend); err != nil {
 			return nil, err
 		}
@@ -135,7 +136,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 			return nil, nil, err
 		}
 		for _, run := range runs {
-			o.bfloat16 = o.bfloat16 || run.Hyper.Precision == ebssc.BFloat16
+			o.BFloat16 = o.BFloat16 || run.Hyper.Precision == ebssc.BFloat16
 			if run.Hyper.Batch%max(1, o.Devices) != 0 {
 				return nil, nil, fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a multiple of %[3]d with --set batch_size=…, or other --devices",
 					run.Hyper.Batch, run.Experiment, o.Devices)
@@ -336,24 +337,24 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	case !errors.Is(unrecorded, fs.ErrNotExist):
 		return unrecorded
 	}
-	finished, store, err := runner.Train(ctx, run.Run)
+	training, store, err := runner.Train(ctx, run.Run)
 	if err != nil {
 		return err
 	}
 	defer store.Finalize()
-	finished.Overrides = s.Overrides
-	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
-	files := map[string][]byte{}
-	if files[record.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
+	file, sums, err := train.EncodeNetwork(run.Run, store)
+	if err != nil {
 		return err
 	}
+	files := map[string][]byte{record.NetworkFile(folder, id): file}
+	var decodings *record.Decodings
 	if run.Decoded {
 		fmt.Fprintf(s.Out, "%s: decoding from every level\n", name)
 		network := decode.NewTrained(runner, run.Run, store)
 		defer network.Close()
+		draw := run.Seed == 1 && training.Learned(run.Network.Classes) // reports show no other
 		var pictures map[string][]byte
-		draw := run.Seed == 1 && finished.Learned() // reports show no other
-		if finished.Decodings, pictures, err = network.Measure(ctx, draw); err != nil {
+		if decodings, pictures, err = network.Measure(ctx, draw); err != nil {
 			return err
 		}
 		for file, picture := range pictures {
@@ -365,10 +366,20 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}
+	command := fmt.Sprintf("ebssc run %s --only %s --profile %s%s",
+		run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
+	finished, err := record.New(run.Run, s.Overrides, command, training, sums, decodings)
+	if err != nil {
+		return err
+	}
 	if finished, err = finished.Save(records); err != nil {
 		return err
 	}
-	on := map[bool]string{true: "held-out", false: "test"}[run.HeldOut > 0]
-	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n", name, finished.TrainErr, on, finished.TestErr, finished.Seconds)
+	testOrHeldOut := "test"
+	if run.HeldOut > 0 {
+		testOrHeldOut = "held-out"
+	}
+	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n",
+		name, finished.TrainErr, testOrHeldOut, finished.TestErr, finished.Seconds)
 	return tidy()
 }

@@ -40,7 +40,8 @@ func NetworkFile(results, id string) string {
 	return filepath.Join(results, NetworksFolder, id+".npz")
 }
 
-// Save adds the record to a folder in one step. It sets Format, ID and SHA256.
+// Save adds the record to a folder in one step. It seals it first: Format, ID and SHA256 follow from
+// the rest.
 func (r Record) Save(folder string) (Record, error) {
 	r.Format, r.ID = Format, r.Run.ID()
 	r, text, err := r.sealed()

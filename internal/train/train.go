@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -28,10 +27,11 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train trains a run and measures it. It returns the record, without what package pipeline adds (Overrides, Command, Network and Decodings) and
-// Save sets (Format, ID, SHA256), and the trained model. A run that was interrupted goes on from its last checkpoint and ends with the same bits. When
-// ctx ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
-func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished record.Record, store *model.Store, err error) {
+// Train trains a run and measures it. It returns what the training gave, and the trained model. A run
+// that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends,
+// Train finishes the step, saves a checkpoint and returns ctx's cause.
+func (r *Runner) Train(ctx context.Context, run experiments.Run) (
+	finished record.Training, store *model.Store, err error) {
 	s := &trainingRun{runner: r, ctx: ctx, run: run, progress: progress{ID: run.ID(), Origin: r.Origin}}
 	if s.train, s.test, err = r.upload(ctx, run); err != nil {
 		return finished, nil, err
@@ -301,37 +301,38 @@ func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err err
 		}
 	}
 	e.scores = e.scores[:len(labels)]
-	e.errorRate, e.loss = record.ErrorRate(digits(e.scores.Predictions()), digits(labels)), e.scores.LogLoss(labels)
+	e.errorRate, e.loss = record.ErrorRate(classText(e.scores.Predictions()), classText(labels)), e.scores.LogLoss(labels)
 	if sum := e.loss + e.penalty; !finite(sum) {
 		return e, s.diverged(fmt.Sprintf("the objective is %f", sum))
 	}
 	return e, nil
 }
 
-func (s *trainingRun) measure() (r record.Record, err error) {
+// measure measures the trained model on all images that the run trains and tests on.
+func (s *trainingRun) measure() (t record.Training, err error) {
 	s.say("measuring errors on %d training images and %d others", len(s.train.labels), len(s.test.labels))
 	began := time.Now()
-	count, err := s.run.Network.Count()
-	if err != nil {
-		return r, err
-	}
 	train, test, err := s.evaluateBoth(len(s.train.labels))
 	if err != nil {
-		return r, err
+		return t, err
 	}
-	r = record.Record{Run: s.run, Parameters: count.Total(), Origin: s.Origin, Curve: s.Curve,
+	t = record.Training{Origin: s.Origin, Curve: s.Curve,
 		TrainErr: train.errorRate, TestErr: test.errorRate, TrainLoss: train.loss, TestLoss: test.loss, Penalty: test.penalty,
-		Predictions: digits(test.scores.Predictions()), Labels: digits(s.test.labels),
+		Predictions: classText(test.scores.Predictions()), Labels: classText(s.test.labels),
 		Seconds: time.Since(began).Seconds(), Finished: time.Now().UTC().Truncate(time.Second)}
 	for _, point := range s.Curve {
-		r.Seconds += point.Seconds
+		t.Seconds += point.Seconds
 	}
-	return r, nil
+	return t, nil
 }
 
-// digits writes classes as text, a digit each.
-func digits(classes []uint8) string {
-	return string(bytes.Map(func(class rune) rune { return '0' + class }, classes))
+// classText writes classes as text, a digit each.
+func classText(classes []uint8) string {
+	digits := make([]byte, len(classes))
+	for i, class := range classes {
+		digits[i] = '0' + class
+	}
+	return string(digits)
 }
 
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
