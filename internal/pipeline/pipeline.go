@@ -180,7 +180,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	return reports, diverged, err
 }
 
-// task is a run of a study, which may be one's own.
+// task is a planned run with its study. A notebook may pass a study that is not in the catalogue.
 type task struct {
 	study experiments.Study
 	experiments.Run
@@ -214,12 +214,12 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 			}
 			return cmp.Compare(work(b.Run), work(a.Run)) // the longest first: jobs end at about the same time
 		})
-		on, count := dataset.Title(runner.Set.Name), len(planned)-first
+		images, count := dataset.Title(runner.Set.Name), len(planned)-first
 		if dataset.StandsIn(runner.Set.Name) {
-			on += " as a stand-in for " + string(study.Images)
+			images += " as a stand-in for " + string(study.Images)
 		}
 		fmt.Fprintf(s.Out, "%s: on %s, by %s (%s), profile %s, runs: %d, of which %d are recorded and not trained again, results in %s\n",
-			study.Name, on, s.Choice.Name, s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
+			study.Name, images, s.Choice.Name, s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
@@ -237,27 +237,27 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 func (s *Session) train(ctx context.Context, runs []task, missing int) (diverging, err error) {
 	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
 	var next atomic.Int64
-	found, failed := make([]error, count), make([]error, count) // by each job: runs that diverged, and what ended it
+	divergedRuns, failed := make([]error, count), make([]error, count) // by each job: runs that diverged, and what ended it
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
 		jobs.Go(func() (err error) {
 			defer func() { failed[job] = err }()
-			own, err := s.job(running, job, count)
+			session, err := s.job(running, job, count)
 			if err != nil {
 				return err
 			}
-			if own != s {
-				defer own.Backend.Finalize()
+			if session != s {
+				defer session.Backend.Finalize()
 			}
 			for i := next.Add(1); i <= int64(len(runs)); i = next.Add(1) {
 				if running.Err() != nil {
 					return context.Cause(running)
 				}
 				var diverged train.Diverged
-				switch err := own.trainOne(running, runs[i-1]); {
+				switch err := session.trainOne(running, runs[i-1]); {
 				case errors.As(err, &diverged):
 					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", diverged)
-					found[job] = errors.Join(found[job], diverged) // without what GoMLX's loop says around it
+					divergedRuns[job] = errors.Join(divergedRuns[job], diverged) // without what GoMLX's loop says around it
 				case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 					return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
 				case err != nil:
@@ -273,7 +273,7 @@ func (s *Session) train(ctx context.Context, runs []task, missing int) (divergin
 			failed[i] = nil
 		}
 	}
-	return errors.Join(found...), errors.Join(append(failed, first)...)
+	return errors.Join(divergedRuns...), errors.Join(append(failed, first)...)
 }
 
 // job is the session of one of several jobs. On the CPU each has a backend of its own, on its share of the cores: runs side by side train more
@@ -286,14 +286,14 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.DataKind]*train.Runner{}}
-	own.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
+	session := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.DataKind]*train.Runner{}}
+	session.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
 	for kind, r := range s.Runners {
-		ofJob := *r
-		ofJob.Backend, ofJob.Origin.Cores = own.Backend, cores
-		own.Runners[kind] = &ofJob
+		jobRunner := *r
+		jobRunner.Backend, jobRunner.Origin.Cores = session.Backend, cores
+		session.Runners[kind] = &jobRunner
 	}
-	return own, err
+	return session, err
 }
 
 // trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its record.

@@ -142,11 +142,11 @@ func (r *Runner) Classify(ctx context.Context, run experiments.Run, store *model
 		if err != nil {
 			return nil, nil, err
 		}
-		of, _, err := score(evaluator, image)
+		one, _, err := score(evaluator, image)
 		if err = errors.Join(err, context.Cause(ctx)); err != nil {
 			return nil, nil, err
 		}
-		images, scores = append(images, image), append(scores, of...)
+		images, scores = append(images, image), append(scores, one...)
 	}
 	return images, scores, nil
 }

@@ -176,7 +176,8 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 		return s.diverged(fmt.Sprintf("the loss is %f", loss))
 	}
 	s.Loss += loss
-	batch := float64(s.run.Hyper.Batch) // of which a whole number is wrong: XLA's rounding makes −0.0000015 % of none
+	batch := float64(s.run.Hyper.Batch)
+	// Round to whole images: XLA returns −0.0000015 % where none is wrong.
 	s.Err += 100 * math.Round(shapes.ConvertTo[float64](metrics[2].Value())/100*batch) / batch
 	stop := context.Cause(s.ctx)
 	if s.reported.IsZero() {
@@ -224,7 +225,10 @@ func (s *trainingRun) endEpoch() error {
 	if s.run.EvalEachEpoch {
 		train, test, err := s.evaluateBoth(experiments.TracedImages)
 		if err != nil && s.ctx.Err() != nil {
-			return cmp.Or(s.save(), err)
+			if failed := s.save(); failed != nil {
+				return failed
+			}
+			return err
 		}
 		if err != nil {
 			return err
@@ -233,7 +237,10 @@ func (s *trainingRun) endEpoch() error {
 	}
 	point.Seconds = time.Since(s.began).Seconds()
 	s.Curve, s.epoch, s.began = append(s.Curve, point), epoch{}, time.Now()
-	if err := errors.Join(seedEpoch(s.store, s.run, len(s.Curve)), s.save()); err != nil {
+	if err := seedEpoch(s.store, s.run, len(s.Curve)); err != nil {
+		return err
+	}
+	if err := s.save(); err != nil {
 		return err
 	}
 	if s.runner.OnEpoch != nil {
@@ -261,10 +268,10 @@ func (s *trainingRun) pace(loop *train.Loop, step int) string {
 		return "time left unknown"
 	}
 	one, steps := loop.MedianTrainStepDuration(), s.run.Epochs*s.run.StepsPerEpoch()
-	own := one * time.Duration(steps-step)
-	text := fmt.Sprintf("%.0f images/s, time left %s", float64(s.run.Hyper.Batch)/one.Seconds(), own.Round(time.Second))
+	left := one * time.Duration(steps-step) // of this run
+	text := fmt.Sprintf("%.0f images/s, time left %s", float64(s.run.Hyper.Batch)/one.Seconds(), left.Round(time.Second))
 	if later := s.runner.Places[s.ID].RemainingWork; later > 0 {
-		all := own + time.Duration(later*float64(steps)*float64(one))
+		all := left + time.Duration(later*float64(steps)*float64(one))
 		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
 	}
 	return text

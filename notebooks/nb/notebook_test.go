@@ -52,7 +52,7 @@ func TestNetworks(t *testing.T) {
 	require.Contains(t, small.Run.Network.Variables(store), "conv2/thresholds")
 	folder := dataset.Folder("smoke", runner.Set.Name)
 	require.NoDirExists(t, filepath.Join(results, folder))
-	require.NoError(t, os.Rename(filepath.Join(own, folder), filepath.Join(results, folder)))
+	require.NoError(t, os.Rename(filepath.Join(ownResults, folder), filepath.Join(results, folder)))
 	runner, recorded, _ := Trained("unroll-0")
 	require.Equal(t, small, recorded)
 	images, labels := FirstImages(runner, recorded, 3, 4)
@@ -60,7 +60,7 @@ func TestNetworks(t *testing.T) {
 	require.Equal(t, []uint8{0, 1, 2, 3, 4}, labels)
 	t.Setenv("EBSSC_PROFILE", "")
 	_, recorded, _ = Trained("unroll-0")
-	require.NoDirExists(t, filepath.Join(own, folder), "it was found each time")
+	require.NoDirExists(t, filepath.Join(ownResults, folder), "it was found each time")
 	require.Contains(t, Describe(recorded), "profile smoke, 1000 images")
 	require.Contains(t, Describe(recorded), "stands in for the one of profile quick")
 }
