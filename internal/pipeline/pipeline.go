@@ -329,7 +329,10 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	}
 	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
 	tidy := func() error {
-		return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.RemoveAll(locked))
+		if err := train.RemoveCheckpoints(runner.Checkpoints, id); err != nil {
+			return err
+		}
+		return os.RemoveAll(locked)
 	}
 	switch {
 	case unrecorded == nil:

@@ -105,7 +105,11 @@ func (s *trainingRun) restore() (err error) {
 		}
 		name := filepath.Base(path)
 		s.say("checkpoint %s is not good (%s): set aside as %s", name, device.OneLine(err), name+brokenSuffix)
-		if err := errors.Join(os.RemoveAll(path+brokenSuffix), os.Rename(path, path+brokenSuffix)); err != nil {
+		err = os.RemoveAll(path + brokenSuffix)
+		if err == nil {
+			err = os.Rename(path, path+brokenSuffix)
+		}
+		if err != nil {
 			return fmt.Errorf("setting a checkpoint aside: %w", err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -93,7 +92,10 @@ func readArray(content []byte, v *model.Variable) error {
 	if len(content) != expected.Len() || !bytes.HasPrefix(content, header) {
 		return fmt.Errorf("its header is not that of %s", v.Shape())
 	}
-	return errors.Join(value.MutableBytes(func(data []byte) { copy(data, content[len(header):]) }), v.SetValue(value))
+	if err := value.MutableBytes(func(data []byte) { copy(data, content[len(header):]) }); err != nil {
+		return err
+	}
+	return v.SetValue(value)
 }
 
 func nameOf(v *model.Variable) string { return strings.TrimPrefix(v.Path(), model.RootScopePath) }
