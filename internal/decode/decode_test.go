@@ -303,14 +303,6 @@ func TestResidualsAndFilters(t *testing.T) {
 	require.Contains(t, svg, ">after<")
 }
 
-func TestShrinkage(t *testing.T) {
-	figure, err := decode.Shrinkage(xla)
-	require.NoError(t, err)
-	svg, err := figure.SVG()
-	require.NoError(t, err)
-	require.Contains(t, string(svg), "improper")
-}
-
 // Filters are the columns of a dictionary.
 func TestFilters(t *testing.T) {
 	tiles := decode.Filters(tensors.FromFlatDataAndDimensions([]float64{-1, 2, 1, 4}, 1, 2, 1, 2))

@@ -15,6 +15,7 @@ import (
 	"ebsscgo/internal/cache"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 )
 
@@ -93,4 +94,15 @@ func TestEnvironmentIsOnesOwn(t *testing.T) {
 	output, err := command.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(output), "every user may write to "+open)
+}
+
+func TestShrinkage(t *testing.T) {
+	backend, _, err := device.Open(t.Context(), "cpu", 1)
+	require.NoError(t, err)
+	defer backend.Finalize()
+	figure, err := Shrinkage(backend)
+	require.NoError(t, err)
+	svg, err := figure.SVG()
+	require.NoError(t, err)
+	require.Contains(t, string(svg), "improper")
 }
