@@ -150,8 +150,9 @@ func (l *level) computeDrive(below signal) {
 	}
 }
 
-// encode sets the code to the block's optimum for a drive: the block's own, or that plus r, the block
-// above's top-down term d * (z⁺ − z⁻): the gradient of that block's energy with respect to this code.
+// encode sets the code to the block's optimum for a drive: the block's own, or that plus r, the
+// block above's top-down term d * (z⁺ − z⁻): the gradient of that block's energy with respect to
+// this code.
 func (l *level) encode(drive *Node) {
 	l.code = signal{normalised: l.block.Coding.Spherical}
 	if l.thresholds == nil {

@@ -22,7 +22,8 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// decodedImages is the number of test images that decodings are measured on, of which decodedBatch are decoded at a time.
+// decodedImages is the number of test images that decodings are measured on, of which decodedBatch
+// are decoded at a time.
 const decodedImages, decodedBatch = 1000, 25
 
 // Trained is the trained network of a run, on a backend. It classifies pictures and decodes images
@@ -42,12 +43,13 @@ type Trained struct {
 // NewTrained returns the network of a run, whose variables are in store. The runner has the run's
 // images, or a copy of them.
 func NewTrained(runner *train.Runner, run experiments.Run, store *model.Store) *Trained {
-	return &Trained{Classes: runner.Set.Classes, Runner: runner, run: run, model: NewModel(runner, run, store)}
+	return &Trained{Classes: runner.Set.Classes, Runner: runner, run: run,
+		model: NewModel(runner, run, store)}
 }
 
 // NewModel returns what decodes with the network of a run, whose variables are in store.
 func NewModel(runner *train.Runner, run experiments.Run, store *model.Store) *Model {
-	return &Model{Backend: runner.Backend, Network: run.Network, Hyper: run.Hyper.Hyper, Store: store,
+	return &Model{Backend: runner.Backend, Store: store, Network: run.Network, Hyper: run.Hyper.Hyper,
 		Ink: run.Network.Channels == 1 && run.Hyper.Preprocessing == experiments.Raw}
 }
 
@@ -79,8 +81,8 @@ func (n *Trained) Measure(ctx context.Context, draw bool) (
 			picture, err := figure.PNG()
 			name := n.run.ID() + "_" + suffix + ".png"
 			pictures[name] = picture
-			measured.Figures = append(measured.Figures, record.Figure{
-				File: name, Title: strings.Replace(title, "\n", ": ", 1), SHA256: safefile.Sum(picture)})
+			measured.Figures = append(measured.Figures, record.Figure{File: name,
+				Title: strings.Replace(title, "\n", ": ", 1), SHA256: safefile.Sum(picture)})
 			return err
 		}
 		if err := n.draw(ctx, initial, add); err != nil {
@@ -94,7 +96,8 @@ func (n *Trained) Measure(ctx context.Context, draw bool) (
 	measured.Seconds = time.Since(began).Seconds()
 	trained := n.run.Network.Variables(n.model.Store)
 	defer func() { err = errors.Join(err, n.model.SetVariables(trained)) }()
-	if err := n.model.SetVariables(n.run.Network.Variables(initial)); err != nil { // the same compiled program
+	// The same compiled program measures the untrained network.
+	if err := n.model.SetVariables(n.run.Network.Variables(initial)); err != nil {
 		return nil, nil, err
 	}
 	if measured.Untrained, err = n.model.Measure(ctx, n.images); err != nil {
@@ -112,12 +115,14 @@ func (n *Trained) DecodeImage(ctx context.Context, image int) (figure plot.Figur
 	return figure, err
 }
 
-// Classify returns the class scores of pictures of the size of the network's images, and the pictures as the network sees them [1, H, W, C].
+// Classify returns the class scores of pictures of the size of the network's images, and the
+// pictures as the network sees them [1, H, W, C].
 func (n *Trained) Classify(ctx context.Context, pictures dataset.Images) ([]*tensors.Tensor, ebssc.Scores, error) {
 	return n.Runner.Classify(ctx, n.run, n.model.Store, pictures)
 }
 
-// Hypotheses draws a picture, as it is and as [Trained.Classify] returned it, decoded from each level under each class hypothesis.
+// Hypotheses draws a picture, as it is and as [Trained.Classify] returned it, decoded from each
+// level under each class hypothesis.
 func (n *Trained) Hypotheses(ctx context.Context, name string, original dataset.Images, picture *tensors.Tensor) (figure plot.Figure, err error) {
 	levels, err := n.model.Decode(ctx, picture)
 	if err != nil {
@@ -143,7 +148,8 @@ func (n *Trained) levels(ctx context.Context, image int) (title string, figure p
 	return title, Reconstructions(title, n.Classes, n.Runner.Set.Test.Slice(image, image+1).Tensor(), shown, levels), nil
 }
 
-// draw draws the network's figures: of the first image of class 0, of a digit of each class, and of the first dictionary.
+// draw draws the network's figures: of the first image of class 0, of a digit of each class, and of
+// the first dictionary.
 func (n *Trained) draw(ctx context.Context, initial *model.Store, add func(suffix, title string, figure plot.Figure) error) error {
 	title, figure, err := n.levels(ctx, max(0, slices.Index(n.labels, 0)))
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package pipeline goes from declarations to results: plan runs, train them, decode the trained networks, report. The
-// command line and the notebooks both use it.
+// Package pipeline goes from declarations to results: plan runs, train them, decode the trained
+// networks, report. The command line and the notebooks both use it.
 package pipeline
 
 import (
@@ -49,8 +49,8 @@ type Options struct {
 	Out      io.Writer
 	Terminal bool
 	OnEpoch  func(run experiments.Run, curve []record.Epoch)
-	// BFloat16 lets the CPU's fast instructions for this precision compute. [Run] sets it where a run
-	// has the precision.
+	// BFloat16 lets the CPU's fast instructions for this precision compute. [Run] sets it where a
+	// run has the precision.
 	BFloat16 bool
 }
 

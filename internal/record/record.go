@@ -38,8 +38,8 @@ type Record struct {
 	SHA256 string
 }
 
-// New returns the record of a finished run: what planned it, what its training gave, the checksums of
-// its network's file, and the decodings, if the run has them. [Record.Save] seals it.
+// New returns the record of a finished run: what planned it, what its training gave, the checksums
+// of its network's file, and the decodings, if the run has them. [Record.Save] seals it.
 func New(run experiments.Run, o experiments.Overrides, command string, t Training,
 	network NetworkSums, decodings *Decodings) (Record, error) {
 	count, err := run.Network.Count()
@@ -66,7 +66,8 @@ type Training struct {
 	Predictions, Labels string
 }
 
-// NetworkSums has the SHA-256 of a trained network's file, and of the same file with its values in half precision.
+// NetworkSums has the SHA-256 of a trained network's file, and of the same file with its values in
+// half precision.
 type NetworkSums struct{ SHA256, HalfSHA256 string }
 
 // Origin names the program and the computer that a record comes from.
@@ -180,8 +181,8 @@ func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *flo
 	return all[quantity]
 }
 
-// Learned says whether a network of so many classes errs on the training images by more than 5 points
-// less than chance does.
+// Learned says whether a network of so many classes errs on the training images by more than 5
+// points less than chance does.
 func (t Training) Learned(classes int) bool { return t.TrainErr < 100*(1-1/float64(classes))-5 }
 
 // Learned says whether the run's network has learned, see [Training.Learned].

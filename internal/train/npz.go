@@ -15,8 +15,8 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of their names. (GoMLX's writer takes them in
-// a random order.)
+// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of
+// their names. (GoMLX's writer takes them in a random order.)
 func writeArrays(variables map[string]*tensors.Tensor, described string, description any) ([]byte, error) {
 	text, err := json.Marshal(description)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// results is the folder of results, seen from the folder of the notebooks; ownResults is that of runs that notebooks train, which enter no report of
-// it.
+// results is the folder of results, seen from the folder of the notebooks; ownResults is that of
+// runs that notebooks train, which enter no report of it.
 const results, ownResults = "../results", "../results/notebooks"
 
 // Profile is the profile that $EBSSC_PROFILE names, at which the notebooks compute; quick if it is empty.
