@@ -9,8 +9,9 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Studies are the ablations with their base rows, and rows of the table with its optimizer, Adam, at the table's scale, each beside the one
-// before it. Do the differences between rows hang on the optimizer?
+// Studies are the ablations with their base rows, and rows of the table with its optimizer, Adam,
+// at the table's scale, each beside the one before it. Do the differences between rows hang on the
+// optimizer?
 var Studies = experiments.Suite{
 	{Name: "ablations", About: "rows of the table with one thing changed", Images: experiments.CIFAR10, Ablation: true,
 		Experiments: slices.Concat(rows("-base"), inSource, ours), Claims: claims},

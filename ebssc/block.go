@@ -51,9 +51,8 @@ type Block struct {
 // [N, Y, H, W, C].
 type signal struct {
 	values *Node
-	// rms is the root mean square of a code's entries, the scale of offsets and thresholds in the block above: 1/√n in a code of
-	// n entries and unit norm; 1 in one that is not normalised.
-	rms float64
+	// normalised says that the values are a code of unit norm, or pooled from one.
+	normalised bool
 }
 
 // batchAxes counts the leading axes that index signals: images and, if the signal depends on them, hypotheses.
@@ -77,8 +76,12 @@ func aligned(values, others *Node) *Node {
 	return values
 }
 
-// sphereRMS is 1/√n, the root mean square of the n entries of a signal of unit norm.
-func (s signal) sphereRMS() float64 {
+// rms returns the root mean square of a code's entries, the scale of offsets and thresholds in the
+// block above: 1/√n in a code of n entries and unit norm; 1 in one that is not normalised.
+func (s signal) rms() float64 {
+	if !s.normalised {
+		return 1
+	}
 	n := 1
 	for _, dim := range s.values.Shape().Dimensions[s.batchAxes():] {
 		n *= dim

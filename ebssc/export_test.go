@@ -55,7 +55,7 @@ func TopDown(n Network, scope *model.Scope, h Hyper, images *Node) (r, gradient 
 func (b Block) Drive(x, dictionary, offset *Node) *Node {
 	l := level{block: b, dictionary: dictionary, offset: offset}
 	l.block.Coding.Rectified = true // not [u, −u]
-	l.computeDrive(signal{values: x, rms: 1})
+	l.computeDrive(signal{values: x})
 	return l.drive.values
 }
 

@@ -54,12 +54,12 @@ func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 
 // bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
 func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
-	s := &stack{image: signal{values: images, rms: 1}}
+	s := &stack{image: signal{values: images}}
 	p := path{impl: implementation(images.Graph())}
 	p.impl.BFloat16 = h.Precision == BFloat16
 	if n.Blocks()[0].Block.Coding.Spherical {
 		s.image.values, _ = Normalize(images, 1)
-		s.image.rms = s.image.sphereRMS()
+		s.image.normalised = true
 	}
 	below := s.image
 	for _, layer := range n.Layers {
@@ -72,7 +72,7 @@ func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 		}
 		l := &level{block: *layer.Block, path: p}
 		l.build(scope.In("%s", layer.Name), h, below, n.Classes)
-		l.update(signal{})
+		l.encode(l.drive.values)
 		s.levels, below = append(s.levels, l), l.code
 		p = path{impl: p.impl}
 	}
@@ -95,11 +95,13 @@ func (s *stack) update(i int) {
 	if i > 0 {
 		l.computeDrive(s.below(i))
 	}
-	var r signal
+	drive := l.drive.values
 	if i+1 < len(s.levels) {
-		r = s.levels[i+1].backProject(s.levels[i+1].code, l.code)
+		above := s.levels[i+1]
+		r := above.backProject(above.code, l.code).values
+		drive = Add(aligned(drive, r), r) // a code becomes class-specific by the block above, too
 	}
-	l.update(r)
+	l.encode(drive)
 }
 
 // energy is E'(x, y, z) [N] or [N, Y] of the block at its current code and drive.
@@ -121,16 +123,16 @@ func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 	offset := variable(scope, "offset", dtype, []int{filters}, uniform(0, 0))
 	l.dictionary, l.offset = dictionary.NodeValue(g), offset.NodeValue(g)
 	l.computeDrive(below)
-	registerUpdate(scope, offset, g, l.input.rms, false)
+	registerUpdate(scope, offset, g, l.input.rms(), false)
 	switch l.block.Coding.Thresholds {
 	case Beta:
 		beta := variable(scope, "thresholds", dtype, nil, uniform(h.Beta, 0))
-		registerUpdate(scope, beta, g, l.input.rms*h.BetaLRScale, true)
+		registerUpdate(scope, beta, g, l.input.rms()*h.BetaLRScale, true)
 		l.thresholds = beta.NodeValue(g)
 	case ClassSpecific:
 		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
 		thresholds := variable(scope, "thresholds", dtype, append([]int{classes}, spatial...), uniform(h.Beta, h.ClassSpread))
-		registerUpdate(scope, thresholds, g, l.input.rms*h.ClassLRScale, true)
+		registerUpdate(scope, thresholds, g, l.input.rms()*h.ClassLRScale, true)
 		l.thresholds = InsertAxes(thresholds.NodeValue(g), 0)
 	}
 }
@@ -148,14 +150,11 @@ func (l *level) computeDrive(below signal) {
 	}
 }
 
-// update sets the code to the block's optimum for its drive plus r, the block above's top-down term d * (z⁺ − z⁻): the gradient of that block's
-// energy with respect to this code. Without values r is none.
-func (l *level) update(r signal) {
-	l.code = l.drive
-	drive := l.drive.values
-	if r.values != nil { // a code becomes class-specific by the thresholds of a block above, or by its own
-		drive = Add(aligned(drive, r.values), r.values)
-	}
+// encode sets the code to the block's optimum for a drive: the block's own, or that plus r, the
+// block above's top-down term d * (z⁺ − z⁻): the gradient of that block's energy with respect to
+// this code.
+func (l *level) encode(drive *Node) {
+	l.code = signal{normalised: l.block.Coding.Spherical}
 	if l.thresholds == nil {
 		l.code.values = rectify(drive)
 	} else {
@@ -163,7 +162,6 @@ func (l *level) update(r signal) {
 	}
 	if l.block.Coding.Spherical {
 		l.code.values, l.norm = Normalize(l.code.values, l.code.batchAxes())
-		l.code.rms = l.code.sphereRMS()
 	}
 }
 
@@ -216,9 +214,6 @@ func (p Pool) apply(impl ops.Impl, below signal) signal {
 	}
 	above := below
 	above.values = below.apply(func(x *Node) *Node { return pool(x, p.Window, p.Stride, p.Padding) })
-	if below.rms != 1 {
-		above.rms = above.sphereRMS()
-	}
 	return above
 }
 

@@ -405,7 +405,7 @@ func TestThresholdsStayNonNegative(t *testing.T) {
 
 // Eq. (train_obj2): the penalty is α/2 times the squares of dictionaries and thresholds, without the offsets, and part of the loss.
 // A step scale of 0 fixes β, bit for bit; without it β moves.
-func TestPenaltyAndBetaStep(t *testing.T) {
+func TestPenaltyAndBetaLRScale(t *testing.T) {
 	network := twoBlocks(0)
 	losses := map[float64]float32{}
 	for _, alpha := range []float64{0, 0.5} {

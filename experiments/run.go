@@ -26,9 +26,9 @@ const (
 
 // Run describes one training: all that decides its result, and the names that it is planned under
 // (Experiment, Profile) with what is measured beside it (EvalEachEpoch, Decoded). These decide no
-// number, but count for its ID: the same training under another name is another run. What computes it
-// (the backend, the number of devices, the processor and the versions of libraries) is not part of
-// it: it changes how numbers are rounded and nothing else, and a record names it.
+// number, but count for its ID: the same training under another name is another run. What computes
+// it (the backend, the number of devices, the processor and the versions of libraries) is not part
+// of it: it changes how numbers are rounded and nothing else, and a record names it.
 type Run struct {
 	// Version of the code, see the constant.
 	Version int
@@ -167,9 +167,9 @@ const (
 	Dropout       Purpose = "dropout"        // masks of an epoch
 )
 
-// Stream returns the seed of one stream of random numbers: a hash of the run's seed, the purpose and
-// the epoch (from 0), and of nothing else. So runs with the same seed have the same initial values,
-// order, augmentation and dropout, and their differences are paired.
+// Stream returns the seed of one stream of random numbers: a hash of the run's seed, the purpose
+// and the epoch (from 0), and of nothing else. So runs with the same seed have the same initial
+// values, order, augmentation and dropout, and their differences are paired.
 func (r Run) Stream(purpose Purpose, epoch int) int64 {
 	hash := sha256.Sum256(fmt.Appendf(nil, "seed %d, %s, epoch %d", r.Seed, purpose, epoch))
 	return int64(binary.BigEndian.Uint64(hash[:]) >> 1)

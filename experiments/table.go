@@ -10,7 +10,8 @@ import (
 type SevenBlocks struct {
 	// Body is the coding of the blocks below the class-specific ones.
 	Body ebssc.Coding
-	// EBCFrom is the number of the first class-specific block: 6 for EBC₆₋₇; 0 for a linear classifier on block 7 (LC₇).
+	// EBCFrom is the number of the first class-specific block: 6 for EBC₆₋₇; 0 for a linear
+	// classifier on block 7 (LC₇).
 	EBCFrom int
 	// AveragePool pools averages in place of maxima.
 	AveragePool bool

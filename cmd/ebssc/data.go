@@ -46,17 +46,17 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found := []device.Finding{device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder),
-				device.CheckMemory("profile "+name, uint64(profile.Memory*gib)),
-				diagnoseProgram(record.Commit())}
+			const gib = 1 << 30
+			findings := []device.Finding{device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder),
+				device.CheckMemory("profile "+name, uint64(profile.Memory*gib)), diagnoseProgram(record.Commit())}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, finding := range found {
+			for _, finding := range findings {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
 				if finding.Do != "" {
 					fmt.Fprintf(w, "\t\t→ %s\n", finding.Do)
 				}
 			}
-			if found[0].Status == device.Missing {
+			if findings[0].Status == device.Missing {
 				err = errors.New("no run can begin without a backend: see above")
 			}
 			return errors.Join(w.Flush(), err)

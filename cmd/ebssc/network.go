@@ -43,11 +43,11 @@ func (flags *networkFlags) add(cmd *cobra.Command) {
 }
 
 // find finds the record that --run means, and its folder: of several the one that errs least. Those whose networks are here go first, trials last.
-func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder string, err error) {
+func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
 	profiles, err := report.LoadAll(flags.Results, "")
 	if err != nil {
-		return found, "", err
+		return best, "", err
 	}
 	first := math.Inf(1)
 	for _, p := range profiles {
@@ -69,22 +69,22 @@ func (flags *networkFlags) find(cmd *cobra.Command) (found record.Record, folder
 				rank += 1000
 			}
 			if rank < first {
-				first, found, folder = rank, r, p.Folder
+				first, best, folder = rank, r, p.Folder
 			}
 		}
 	}
-	if found.ID != "" {
-		return found, folder, nil
+	if best.ID != "" {
+		return best, folder, nil
 	}
 	command := "table"
 	if flags.run != "" {
 		s, _, err := catalogue.All.Experiment(flags.run)
 		if err != nil {
-			return found, "", fmt.Errorf("no run %s is in %s, see ebssc runs; %w", flags.run, flags.Results, err)
+			return best, "", fmt.Errorf("no run %s is in %s, see ebssc runs; %w", flags.run, flags.Results, err)
 		}
 		command = s.Name + " --only " + flags.run
 	}
-	return found, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s", flags.Results, command)
+	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s", flags.Results, command)
 }
 
 // writePicture writes a figure to a .png file in a folder that it makes, and prints the file's name.
@@ -120,12 +120,16 @@ func decodeCommand() *cobra.Command {
 			if image < 0 || image >= r.Run.TestImages {
 				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
 			}
-			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
+			network, free, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
-			defer network.Close()
-			figure, err := network.DecodeImage(cmd.Context(), flags.Options, r, image)
+			defer free()
+			test, err := pipeline.TestImages(cmd.Context(), flags.Options, r)
+			if err != nil {
+				return err
+			}
+			figure, err := network.DecodeImage(cmd.Context(), test, image)
 			if err != nil {
 				return err
 			}
@@ -177,11 +181,11 @@ func classifyCommand() *cobra.Command {
 			if len(read) == 0 {
 				return unread
 			}
-			network, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
+			network, free, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
-			defer network.Close()
+			defer free()
 			seen, scores, err := network.Classify(cmd.Context(), pictures)
 			if err != nil {
 				return err

@@ -51,7 +51,12 @@ func listCommand() *cobra.Command {
 				}
 				fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\n", s.Name, len(runs), took, r.Width(), r.TrainImages, r.Epochs, s.About)
 			}
-			known := func(percent float64) string { return strings.TrimPrefix(fmt.Sprintf("%.2f", percent), "0.00") } // 0 stands for none
+			known := func(percent float64) string {
+				if percent == 0 { // stands for none
+					return ""
+				}
+				return fmt.Sprintf("%.2f", percent)
+			}
 			fmt.Fprintln(w, "\nEXPERIMENT\tMODEL\tSTUDY\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
 			for _, s := range catalogue.All.ForProfile(profile) {
 				for _, e := range s.Experiments {

@@ -38,7 +38,8 @@ type Model struct {
 	nodes []outputs[*Node]
 }
 
-// BlockPictures holds the codes of one block decoded to signed pictures of H·W·C values, in the units of preprocessed images with an arbitrary norm.
+// BlockPictures holds the codes of one block decoded to signed pictures of H·W·C values, in the
+// units of preprocessed images with an arbitrary norm.
 type BlockPictures struct {
 	// Block is the block's name.
 	Block string
@@ -66,7 +67,8 @@ func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]BlockPict
 	err := m.run(ctx, images, func(block int, o outputs[batchOutput]) {
 		l := &levels[block]
 		l.Block = m.Network.Blocks()[block].Name
-		l.Linear, l.Rectified = append(l.Linear, o.linear.each()...), append(l.Rectified, o.rectified.each()...)
+		l.Linear = append(l.Linear, o.linear.each()...)
+		l.Rectified = append(l.Rectified, o.rectified.each()...)
 		l.Features = append(l.Features, byHypothesis(o.features.each())...)
 		l.Biases = append(l.Biases, byHypothesis(o.biases.each())...)
 	})
@@ -92,7 +94,8 @@ func (o batchOutput) each() [][]float64 {
 	return slices.Collect(slices.Chunk(tensor.Values(o.Tensor), size))[:o.count]
 }
 
-// run decodes images [N, H, W, C] in batches, and gives the outputs of each batch and block to take.
+// run decodes images [N, H, W, C] in batches, and gives the outputs of each batch and block to
+// take.
 //
 // A program has one size of batches, so images from the first one on fill up the last batch. Thus
 // another image follows each one there, too: its code is the control. If ctx ends, run returns its
@@ -142,9 +145,10 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor,
 	return nil
 }
 
-// SetVariables gives the model the variables of another store, so that the same program decodes with them.
-func (m *Model) SetVariables(other *model.Store) error {
-	for name, value := range m.Network.Variables(other) {
+// SetVariables sets the model's variables, by their names, so that the same program decodes with
+// them. It frees no former value.
+func (m *Model) SetVariables(values map[string]*tensors.Tensor) error {
+	for name, value := range values {
 		if err := m.Store.GetVariable(model.RootScopePath + name).SetValuePreservingOld(value); err != nil {
 			return err
 		}

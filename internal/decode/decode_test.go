@@ -235,7 +235,7 @@ func TestSetVariables(t *testing.T) {
 	other := newModel(t, n).Store
 	v := other.GetVariable("/conv1/dictionary")
 	require.NoError(t, v.SetValue(tensors.FromShape(v.Shape())))
-	require.NoError(t, m.SetVariables(other))
+	require.NoError(t, m.SetVariables(n.Variables(other)))
 	after, err := m.Measure(t.Context(), images)
 	require.NoError(t, err)
 	require.Greater(t, before[0].Linear.Cosine, 0.5)
@@ -301,14 +301,6 @@ func TestResidualsAndFilters(t *testing.T) {
 	dictionary := n.Variables(m.Store)["conv1/dictionary"]
 	svg, _ = drawn(t, decode.Dictionaries("title", dictionary, dictionary))
 	require.Contains(t, svg, ">after<")
-}
-
-func TestShrinkage(t *testing.T) {
-	figure, err := decode.Shrinkage(xla)
-	require.NoError(t, err)
-	svg, err := figure.SVG()
-	require.NoError(t, err)
-	require.Contains(t, string(svg), "improper")
 }
 
 // Filters are the columns of a dictionary.

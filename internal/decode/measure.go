@@ -58,8 +58,8 @@ func mean(values []float64) *float64 {
 	return new(max(-1, min(1, stat.Mean(values, nil)))) // no measure is beyond ±1 but by rounding
 }
 
-// outputs are what the program computes of a block: nodes of its graph, tensors of a batch, or numbers
-// of all images. What a block lacks is the zero value.
+// outputs are what the program computes of a block: nodes of its graph, tensors of a batch, or
+// numbers of all images. What a block lacks is the zero value.
 type outputs[T any] struct {
 	// Pictures [N, H, W, C], see [BlockPictures]; of the hypotheses [N, Y, H, W, C].
 	linear, rectified, features, biases T
@@ -89,8 +89,8 @@ func (o *outputs[T]) fields() []*T {
 // graph decodes images [N, H, W, C], measures the decodings, and returns what blocks have of these
 // outputs. Unwhiten [D, D] is the second input if the model has it.
 //
-// One program computes pictures and measures: two round measures otherwise, and take twice as long to
-// compile.
+// One program computes pictures and measures: two round measures otherwise, and take twice as long
+// to compile.
 func (m *Model) graph(scope *model.Scope, inputs []*Node) (nodes []*Node) {
 	images := inputs[0]
 	decoded := m.Network.Decode(scope, m.Hyper, images)
@@ -124,8 +124,8 @@ func (m *Model) graph(scope *model.Scope, inputs []*Node) (nodes []*Node) {
 }
 
 // compare compares images, the first of a program's inputs, with pictures decoded from their codes,
-// and with pictures of the control. With a second input, which unwhitens, it does so in the space of
-// images, too.
+// and with pictures of the control. With a second input, which unwhitens, it does so in the space
+// of images, too.
 func compare(inputs []*Node, decoded, control *Node) (s similarity[*Node]) {
 	images := vectors(inputs[0])
 	s.cosine, s.control = cosine(images, vectors(decoded)), cosine(images, vectors(control))

@@ -1,5 +1,5 @@
-// Package pipeline goes from declarations to results: plan runs, train them, decode the trained networks, report. The
-// command line and the notebooks both use it.
+// Package pipeline goes from declarations to results: plan runs, train them, decode the trained
+// networks, report. The command line and the notebooks both use it.
 package pipeline
 
 import (
@@ -24,6 +24,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/decode"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
@@ -48,8 +49,9 @@ type Options struct {
 	Out      io.Writer
 	Terminal bool
 	OnEpoch  func(run experiments.Run, curve []record.Epoch)
-	// bfloat16 says that a run has this precision.
-	bfloat16 bool
+	// BFloat16 lets the CPU's fast instructions for this precision compute. [Run] sets it where a
+	// run has the precision.
+	BFloat16 bool
 }
 
 // Shard is one part of Count of all runs, for one task of an array job: run i, counted from 0, belongs to the one of Number i mod Count + 1.
@@ -83,7 +85,7 @@ func Start(ctx context.Context, o Options, find func(context.Context, experiment
 			return nil, err
 		}
 	}
-	if o.bfloat16 {
+	if o.BFloat16 {
 		if err := device.UseBFloat16(ctx, o.Backend); err != nil {
 			return nil, err
 		}
@@ -134,7 +136,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 			return nil, nil, err
 		}
 		for _, run := range runs {
-			o.bfloat16 = o.bfloat16 || run.Hyper.Precision == ebssc.BFloat16
+			o.BFloat16 = o.BFloat16 || run.Hyper.Precision == ebssc.BFloat16
 			if run.Hyper.Batch%max(1, o.Devices) != 0 {
 				return nil, nil, fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a multiple of %[3]d with --set batch_size=…, or other --devices",
 					run.Hyper.Batch, run.Experiment, o.Devices)
@@ -178,7 +180,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	return reports, diverged, err
 }
 
-// task is a run of a study, which may be one's own.
+// task is a planned run with its study. A notebook may pass a study that is not in the catalogue.
 type task struct {
 	study experiments.Study
 	experiments.Run
@@ -212,12 +214,12 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 			}
 			return cmp.Compare(work(b.Run), work(a.Run)) // the longest first: jobs end at about the same time
 		})
-		on, count := dataset.Title(runner.Set.Name), len(planned)-first
+		images, count := dataset.Title(runner.Set.Name), len(planned)-first
 		if dataset.StandsIn(runner.Set.Name) {
-			on += " as a stand-in for " + string(study.Images)
+			images += " as a stand-in for " + string(study.Images)
 		}
 		fmt.Fprintf(s.Out, "%s: on %s, by %s (%s), profile %s, runs: %d, of which %d are recorded and not trained again, results in %s\n",
-			study.Name, on, s.Choice.Name, s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
+			study.Name, images, s.Choice.Name, s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
@@ -235,27 +237,27 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 func (s *Session) train(ctx context.Context, runs []task, missing int) (diverging, err error) {
 	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
 	var next atomic.Int64
-	found, failed := make([]error, count), make([]error, count) // by each job: runs that diverged, and what ended it
+	divergedRuns, failed := make([]error, count), make([]error, count) // by each job: runs that diverged, and what ended it
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
 		jobs.Go(func() (err error) {
 			defer func() { failed[job] = err }()
-			own, err := s.job(running, job, count)
+			session, err := s.job(running, job, count)
 			if err != nil {
 				return err
 			}
-			if own != s {
-				defer own.Backend.Finalize()
+			if session != s {
+				defer session.Backend.Finalize()
 			}
 			for i := next.Add(1); i <= int64(len(runs)); i = next.Add(1) {
 				if running.Err() != nil {
 					return context.Cause(running)
 				}
 				var diverged train.Diverged
-				switch err := own.trainOne(running, runs[i-1]); {
+				switch err := session.trainOne(running, runs[i-1]); {
 				case errors.As(err, &diverged):
 					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", diverged)
-					found[job] = errors.Join(found[job], diverged) // without what GoMLX's loop says around it
+					divergedRuns[job] = errors.Join(divergedRuns[job], diverged) // without what GoMLX's loop says around it
 				case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 					return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
 				case err != nil:
@@ -271,7 +273,7 @@ func (s *Session) train(ctx context.Context, runs []task, missing int) (divergin
 			failed[i] = nil
 		}
 	}
-	return errors.Join(found...), errors.Join(append(failed, first)...)
+	return errors.Join(divergedRuns...), errors.Join(append(failed, first)...)
 }
 
 // job is the session of one of several jobs. On the CPU each has a backend of its own, on its share of the cores: runs side by side train more
@@ -284,14 +286,14 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.DataKind]*train.Runner{}}
-	own.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
+	session := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.DataKind]*train.Runner{}}
+	session.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
 	for kind, r := range s.Runners {
-		ofJob := *r
-		ofJob.Backend, ofJob.Origin.Cores = own.Backend, cores
-		own.Runners[kind] = &ofJob
+		jobRunner := *r
+		jobRunner.Backend, jobRunner.Origin.Cores = session.Backend, cores
+		session.Runners[kind] = &jobRunner
 	}
-	return own, err
+	return session, err
 }
 
 // trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its record.
@@ -327,7 +329,10 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	}
 	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
 	tidy := func() error {
-		return errors.Join(train.RemoveCheckpoints(runner.Checkpoints, id), os.RemoveAll(locked))
+		if err := train.RemoveCheckpoints(runner.Checkpoints, id); err != nil {
+			return err
+		}
+		return os.RemoveAll(locked)
 	}
 	switch {
 	case unrecorded == nil:
@@ -335,21 +340,32 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	case !errors.Is(unrecorded, fs.ErrNotExist):
 		return unrecorded
 	}
-	finished, store, err := runner.Train(ctx, run.Run)
+	training, store, err := runner.Train(ctx, run.Run)
 	if err != nil {
 		return err
 	}
 	defer store.Finalize()
-	finished.Overrides = s.Overrides
-	finished.Command = fmt.Sprintf("ebssc run %s --only %s --profile %s%s", run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
-	files := map[string][]byte{}
-	if files[record.NetworkFile(folder, id)], finished.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
+	file, sums, err := train.EncodeNetwork(run.Run, store)
+	if err != nil {
 		return err
 	}
+	files := map[string][]byte{record.NetworkFile(folder, id): file}
+	var decodings *record.Decodings
 	if run.Decoded {
 		fmt.Fprintf(s.Out, "%s: decoding from every level\n", name)
-		if finished.Decodings, err = decodeTrained(ctx, runner, finished, store, figures, files); err != nil {
+		whitening, err := runner.Whitening(ctx, run.Run)
+		if err != nil {
 			return err
+		}
+		network := decode.NewTrained(runner.Backend, run.Run, store, whitening)
+		defer network.Close()
+		draw := run.Seed == 1 && training.Learned(run.Network.Classes) // reports show no other
+		var pictures map[string][]byte
+		if decodings, pictures, err = network.Measure(ctx, runner.Set.Test.Slice(0, run.TestImages), draw); err != nil {
+			return err
+		}
+		for file, picture := range pictures {
+			files[filepath.Join(figures, file)] = picture
 		}
 	}
 	for path, content := range files {
@@ -360,10 +376,20 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	if err := runner.SaveWhitening(ctx, folder, run.Run); err != nil {
 		return fmt.Errorf("writing the whitening of %s: %w", id, err)
 	}
+	command := fmt.Sprintf("ebssc run %s --only %s --profile %s%s",
+		run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
+	finished, err := record.New(run.Run, s.Overrides, command, training, sums, decodings)
+	if err != nil {
+		return err
+	}
 	if finished, err = finished.Save(records); err != nil {
 		return err
 	}
-	on := map[bool]string{true: "held-out", false: "test"}[run.HeldOut > 0]
-	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n", name, finished.TrainErr, on, finished.TestErr, finished.Seconds)
+	testOrHeldOut := "test"
+	if run.HeldOut > 0 {
+		testOrHeldOut = "held-out"
+	}
+	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n",
+		name, finished.TrainErr, testOrHeldOut, finished.TestErr, finished.Seconds)
 	return tidy()
 }

@@ -296,22 +296,23 @@ func TestDecodings(t *testing.T) {
 		for _, figure := range r.Decodings.Figures {
 			require.Equal(t, figure.SHA256, written[record.FiguresFolder+"/"+figure.File])
 		}
-		network, err := Open(t.Context(), o, results, r)
+		network, free, err := Open(t.Context(), o, results, r)
 		require.NoError(t, err)
-		defer network.Close()
-		set, err := trainedOn(t.Context(), o, r)
+		defer free()
+		test, err := TestImages(t.Context(), o, r)
 		require.NoError(t, err)
-		again, err := network.DecodeImage(t.Context(), o, r, slices.Index(set.Test.Labels, 0))
+		again, err := network.DecodeImage(t.Context(), test, slices.Index(test.Labels, 0))
 		require.NoError(t, err)
 		picture, err := again.PNG()
 		require.NoError(t, err)
 		require.Equal(t, r.Decodings.Figures[0].SHA256, fmt.Sprintf("%x", sha256.Sum256(picture)), "the run's own figure")
-		measured, err := network.model.Measure(t.Context(), set.Test.Slice(0, 25).Tensor())
+		measured, _, err := network.Measure(t.Context(), test.Slice(0, r.Run.TestImages), false)
 		require.NoError(t, err)
-		require.Equal(t, r.Decodings.Trained, measured, "not those before training")
+		require.Equal(t, r.Decodings.Trained, measured.Trained)
+		require.Equal(t, r.Decodings.Untrained, measured.Untrained)
 		require.Regexp(t, `mean: SSC.*, width 4, 200 images, 2 epochs, seed 1$`, r.Decodings.Figures[0].Title)
-		pictures := set.Test.Slice(0, 3)
-		seen, scores, err := network.Classify(t.Context(), pictures)
+		pictures := test.Slice(0, 3)
+		seen, scores, err := network.Classify(t.Context(), pictures) // with the trained variables again
 		require.NoError(t, err)
 		for i, class := range scores.Predictions() {
 			require.Equal(t, r.Predictions[i], '0'+class)
@@ -322,22 +323,22 @@ func TestDecodings(t *testing.T) {
 		// It decodes the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
 		stoodIn := r
 		stoodIn.Run.Experiment, stoodIn.Run.Dataset.Name = "ssc-ebc17", dataset.MNIST32UnknownName
-		padded, err := trainedOn(t.Context(), o, stoodIn)
+		padded, err := TestImages(t.Context(), o, stoodIn)
 		require.NoError(t, err)
-		require.Equal(t, stoodIn.Run.Dataset, padded.Dataset())
+		require.Equal(t, 32, padded.Width)
 		stoodIn.Run.Dataset.SHA256 = "another"
-		_, err = network.DecodeImage(t.Context(), o, stoodIn, 0)
+		_, err = TestImages(t.Context(), o, stoodIn)
 		require.ErrorContains(t, err, "give the same with --data")
 
 		// What is not as it was is seen before a backend starts.
 		o.Backend = "none"
-		_, err = Open(t.Context(), o, results, r)
+		_, _, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, "none")
 		o.Data = "/does/not/exist"
-		_, err = network.DecodeImage(t.Context(), o, r, 0)
+		_, err = TestImages(t.Context(), o, r)
 		require.ErrorContains(t, err, o.Data)
 		require.NoError(t, os.Remove(record.NetworkFile(results, r.ID)))
-		_, err = Open(t.Context(), o, results, r)
+		_, _, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, r.Command)
 	}
 }

@@ -35,13 +35,14 @@ const maxSize = 4 << 20
 func Path(folder, id string) string { return filepath.Join(folder, id+suffix) }
 
 // NetworkFile is the file of a run's trained network, in the folder of a profile's results: the
-// network's variables by name ("conv1/dictionary"), and the run's description, JSON in bytes ("run").
-// docs/scores.py reads it with NumPy alone.
+// network's variables by name ("conv1/dictionary"), and the run's description, JSON in bytes
+// ("run"). docs/scores.py reads it with NumPy alone.
 func NetworkFile(results, id string) string {
 	return filepath.Join(results, NetworksFolder, id+".npz")
 }
 
-// Save adds the record to a folder in one step. It sets Format, ID and SHA256.
+// Save adds the record to a folder in one step. It seals it first: Format, ID and SHA256 follow
+// from the rest.
 func (r Record) Save(folder string) (Record, error) {
 	r.Format, r.ID = Format, r.Run.ID()
 	r, text, err := r.sealed()

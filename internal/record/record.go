@@ -29,6 +29,27 @@ type Record struct {
 	Command   string
 	// Parameters of the network, offsets included.
 	Parameters int
+	// Training is what the training gave.
+	Training
+	// Decodings of the trained network, if the run has them.
+	Decodings *Decodings `json:",omitempty"`
+	// Network has the checksums of the trained network's file.
+	Network NetworkSums
+	// SHA256 of the file with this field empty.
+	SHA256 string
+}
+
+// New returns the record of a finished run: what planned it, what its training gave, the checksums
+// of its network's file, and the decodings, if the run has them. [Record.Save] seals it.
+func New(run experiments.Run, o experiments.Overrides, command string, t Training,
+	network NetworkSums, decodings *Decodings) (Record, error) {
+	count, err := run.Network.Count()
+	return Record{Run: run, Overrides: o, Command: command, Parameters: count.Total(),
+		Training: t, Decodings: decodings, Network: network}, err
+}
+
+// Training is what the training of a run gave.
+type Training struct {
 	// TrainErr and TestErr in percent after the last epoch, without augmentation and dropout.
 	TrainErr, TestErr float64
 	// TrainLoss and TestLoss are the mean log-losses likewise, in nats: Eq. (train_obj2) without the penalty α/2 (‖ŵ‖² + ‖d‖²), which is
@@ -44,15 +65,10 @@ type Record struct {
 	Curve []Epoch
 	// Predictions and Labels are the classes of the test images in their order, a digit each: '0' stands for class 0.
 	Predictions, Labels string
-	// Decodings of the trained network, if the run has them.
-	Decodings *Decodings `json:",omitempty"`
-	// Network has the checksums of the trained network's file.
-	Network NetworkSums
-	// SHA256 of the file with this field empty.
-	SHA256 string
 }
 
-// NetworkSums has the SHA-256 of a trained network's file, and of the same file with its values in half precision.
+// NetworkSums has the SHA-256 of a trained network's file, and of the same file with its values in
+// half precision.
 type NetworkSums struct{ SHA256, HalfSHA256 string }
 
 // Origin names the program and the computer that a record comes from.
@@ -167,8 +183,12 @@ func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *flo
 	return all[quantity]
 }
 
-// Learned says whether the network errs on the training images by more than 5 points less than chance does.
-func (r Record) Learned() bool { return r.TrainErr < 100*(1-1/float64(r.Run.Network.Classes))-5 }
+// Learned says whether a network of so many classes errs on the training images by more than 5
+// points less than chance does.
+func (t Training) Learned(classes int) bool { return t.TrainErr < 100*(1-1/float64(classes))-5 }
+
+// Learned says whether the run's network has learned, see [Training.Learned].
+func (r Record) Learned() bool { return r.Training.Learned(r.Run.Network.Classes) }
 
 // Fidelity says how far the reconstruction closes the gap between the control and the image, in the space of the network's input; 1 is the image
 // itself.

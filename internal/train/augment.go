@@ -1,8 +1,6 @@
 package train
 
 import (
-	"errors"
-
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -19,8 +17,10 @@ var (
 
 // seedEpoch gives an epoch of a run, from 0, random numbers of its own: for masks of dropout, and for augmentation.
 func seedEpoch(store *model.Store, run experiments.Run, epoch int) error {
-	return errors.Join(seed(store, dropoutState, run.Stream(experiments.Dropout, epoch)),
-		seed(store, augmentationState, run.Stream(experiments.Augmentation, epoch)))
+	if err := seed(store, dropoutState, run.Stream(experiments.Dropout, epoch)); err != nil {
+		return err
+	}
+	return seed(store, augmentationState, run.Stream(experiments.Augmentation, epoch))
 }
 
 // seed sets the state of random numbers at a path. (GoMLX's SetRNGStateFromSeed makes one without a link to its store, which several devices need.)

@@ -105,7 +105,11 @@ func (s *trainingRun) restore() (err error) {
 		}
 		name := filepath.Base(path)
 		s.say("checkpoint %s is not good (%s): set aside as %s", name, device.OneLine(err), name+brokenSuffix)
-		if err := errors.Join(os.RemoveAll(path+brokenSuffix), os.Rename(path, path+brokenSuffix)); err != nil {
+		err = os.RemoveAll(path + brokenSuffix)
+		if err == nil {
+			err = os.Rename(path, path+brokenSuffix)
+		}
+		if err != nil {
 			return fmt.Errorf("setting a checkpoint aside: %w", err)
 		}
 	}
@@ -155,7 +159,7 @@ func (s *trainingRun) load(path string) error {
 
 // check returns an error that names the field where progress is not what training writes.
 func (p progress) check(run experiments.Run) error {
-	if err := (record.Record{Run: run, Curve: p.Curve, Origin: p.Origin}).ProgressError(); err != nil {
+	if err := (record.Record{Run: run, Training: record.Training{Curve: p.Curve, Origin: p.Origin}}).ProgressError(); err != nil {
 		return err
 	}
 	steps := float64(p.Steps)

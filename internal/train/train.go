@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -28,10 +27,11 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train trains a run and measures it. It returns the record, without what package pipeline adds (Overrides, Command, Network and Decodings) and
-// Save sets (Format, ID, SHA256), and the trained model. A run that was interrupted goes on from its last checkpoint and ends with the same bits. When
-// ctx ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
-func (r *Runner) Train(ctx context.Context, run experiments.Run) (finished record.Record, store *model.Store, err error) {
+// Train trains a run and measures it. It returns what the training gave, and the trained model. A run
+// that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends,
+// Train finishes the step, saves a checkpoint and returns ctx's cause.
+func (r *Runner) Train(ctx context.Context, run experiments.Run) (
+	finished record.Training, store *model.Store, err error) {
 	s := &trainingRun{runner: r, ctx: ctx, run: run, progress: progress{ID: run.ID(), Origin: r.Origin}}
 	if s.train, s.test, err = r.upload(ctx, run); err != nil {
 		return finished, nil, err
@@ -180,7 +180,8 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 		return s.diverged(fmt.Sprintf("the loss is %f", loss))
 	}
 	s.Loss += loss
-	batch := float64(s.run.Hyper.Batch) // of which a whole number is wrong: XLA's rounding makes −0.0000015 % of none
+	batch := float64(s.run.Hyper.Batch)
+	// Round to whole images: XLA returns −0.0000015 % where none is wrong.
 	s.Err += 100 * math.Round(shapes.ConvertTo[float64](metrics[2].Value())/100*batch) / batch
 	stop := context.Cause(s.ctx)
 	if s.reported.IsZero() {
@@ -228,7 +229,10 @@ func (s *trainingRun) endEpoch() error {
 	if s.run.EvalEachEpoch {
 		train, test, err := s.evaluateBoth(experiments.TracedImages)
 		if err != nil && s.ctx.Err() != nil {
-			return cmp.Or(s.save(), err)
+			if failed := s.save(); failed != nil {
+				return failed
+			}
+			return err
 		}
 		if err != nil {
 			return err
@@ -237,7 +241,10 @@ func (s *trainingRun) endEpoch() error {
 	}
 	point.Seconds = time.Since(s.began).Seconds()
 	s.Curve, s.epoch, s.began = append(s.Curve, point), epoch{}, time.Now()
-	if err := errors.Join(seedEpoch(s.store, s.run, len(s.Curve)), s.save()); err != nil {
+	if err := seedEpoch(s.store, s.run, len(s.Curve)); err != nil {
+		return err
+	}
+	if err := s.save(); err != nil {
 		return err
 	}
 	if s.runner.OnEpoch != nil {
@@ -265,10 +272,10 @@ func (s *trainingRun) pace(loop *train.Loop, step int) string {
 		return "time left unknown"
 	}
 	one, steps := loop.MedianTrainStepDuration(), s.run.Epochs*s.run.StepsPerEpoch()
-	own := one * time.Duration(steps-step)
-	text := fmt.Sprintf("%.0f images/s, time left %s", float64(s.run.Hyper.Batch)/one.Seconds(), own.Round(time.Second))
+	left := one * time.Duration(steps-step) // of this run
+	text := fmt.Sprintf("%.0f images/s, time left %s", float64(s.run.Hyper.Batch)/one.Seconds(), left.Round(time.Second))
 	if later := s.runner.Places[s.ID].RemainingWork; later > 0 {
-		all := own + time.Duration(later*float64(steps)*float64(one))
+		all := left + time.Duration(later*float64(steps)*float64(one))
 		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
 	}
 	return text
@@ -305,37 +312,38 @@ func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err err
 		}
 	}
 	e.scores = e.scores[:len(labels)]
-	e.errorRate, e.loss = record.ErrorRate(digits(e.scores.Predictions()), digits(labels)), e.scores.LogLoss(labels)
+	e.errorRate, e.loss = record.ErrorRate(classText(e.scores.Predictions()), classText(labels)), e.scores.LogLoss(labels)
 	if sum := e.loss + e.penalty; !finite(sum) {
 		return e, s.diverged(fmt.Sprintf("the objective is %f", sum))
 	}
 	return e, nil
 }
 
-func (s *trainingRun) measure() (r record.Record, err error) {
+// measure measures the trained model on all images that the run trains and tests on.
+func (s *trainingRun) measure() (t record.Training, err error) {
 	s.say("measuring errors on %d training images and %d others", len(s.train.labels), len(s.test.labels))
 	began := time.Now()
-	count, err := s.run.Network.Count()
-	if err != nil {
-		return r, err
-	}
 	train, test, err := s.evaluateBoth(len(s.train.labels))
 	if err != nil {
-		return r, err
+		return t, err
 	}
-	r = record.Record{Run: s.run, Parameters: count.Total(), Origin: s.Origin, Curve: s.Curve,
+	t = record.Training{Origin: s.Origin, Curve: s.Curve,
 		TrainErr: train.errorRate, TestErr: test.errorRate, TrainLoss: train.loss, TestLoss: test.loss, Penalty: test.penalty,
-		Predictions: digits(test.scores.Predictions()), Labels: digits(s.test.labels),
+		Predictions: classText(test.scores.Predictions()), Labels: classText(s.test.labels),
 		Seconds: time.Since(began).Seconds(), Finished: time.Now().UTC().Truncate(time.Second)}
 	for _, point := range s.Curve {
-		r.Seconds += point.Seconds
+		t.Seconds += point.Seconds
 	}
-	return r, nil
+	return t, nil
 }
 
-// digits writes classes as text, a digit each.
-func digits(classes []uint8) string {
-	return string(bytes.Map(func(class rune) rune { return '0' + class }, classes))
+// classText writes classes as text, a digit each.
+func classText(classes []uint8) string {
+	digits := make([]byte, len(classes))
+	for i, class := range classes {
+		digits[i] = '0' + class
+	}
+	return string(digits)
 }
 
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.

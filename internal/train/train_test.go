@@ -148,8 +148,8 @@ func TestResumeIsBitForBit(t *testing.T) {
 	}
 }
 
-// trained trains a run to its end, and returns its record without times, and its network's file.
-func trained(t *testing.T, run experiments.Run, set *dataset.Set, checkpoints string, on compute.Backend, devices int) (record.Record, []byte) {
+// trained trains a run to its end, and returns what the training gave without times, and the network's file.
+func trained(t *testing.T, run experiments.Run, set *dataset.Set, checkpoints string, on compute.Backend, devices int) (record.Training, []byte) {
 	runner, _ := newRunner(set, checkpoints)
 	runner.Backend, runner.Origin.Devices = on, devices
 	r, store, err := runner.Train(t.Context(), run)
@@ -160,9 +160,8 @@ func trained(t *testing.T, run experiments.Run, set *dataset.Set, checkpoints st
 	for i := range r.Curve {
 		r.Curve[i].Seconds = 0
 	}
-	file, sums, err := train.EncodeNetwork(run, store)
+	file, _, err := train.EncodeNetwork(run, store)
 	require.NoError(t, err)
-	r.Network = sums
 	return r, file
 }
 
@@ -198,8 +197,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	path := record.NetworkFile(folder, run.ID())
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, file, 0o600))
-	trained.ID, trained.Network = run.ID(), sums
-	network, err := train.LoadNetwork(trained, folder)
+	network, err := train.LoadNetwork(record.Record{ID: run.ID(), Run: run, Network: sums}, folder)
 	require.NoError(t, err)
 	// The whitening that goes with the network takes the place of the training images.
 	require.NoError(t, runner.SaveWhitening(t.Context(), folder, run))

@@ -26,8 +26,9 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// results is the folder of results, seen from the folder of the notebooks; own is that of runs that notebooks train, which enter no report of it.
-const results, own = "../results", "../results/notebooks"
+// results is the folder of results, seen from the folder of the notebooks; ownResults is that of
+// runs that notebooks train, which enter no report of it.
+const results, ownResults = "../results", "../results/notebooks"
 
 // Profile is the profile that $EBSSC_PROFILE names, at which the notebooks compute; quick if it is empty.
 func Profile() experiments.Profile {
@@ -54,23 +55,23 @@ func Reports(profile, name string) (*report.Results, experiments.Study) {
 	if set := Must(dataset.Local(s.Images, "")); set != nil {
 		images = set.Name
 	}
-	found := reports(named, s, images)
-	if len(found) == 0 {
+	folders := reports(named, s, images)
+	if len(folders) == 0 {
 		fmt.Printf("profile %s has no records of study %s yet; to train it: bin/ebssc run %[2]s --profile %[1]s\n", profile, name)
 		gonbui.Sync()
 		os.Exit(0)
 	}
-	return found[0], s
+	return folders[0], s
 }
 
 // reports are the folders of a profile that have records of a study: that of the images of a name, then that of the committed results.
-func reports(profile experiments.Profile, s experiments.Study, images string) (found []*report.Results) {
+func reports(profile experiments.Profile, s experiments.Study, images string) (folders []*report.Results) {
 	for _, folder := range slices.Compact([]string{dataset.Folder(profile.Name, images), profile.Name}) {
 		if p := Must(report.Load(results, folder, profile)); len(p.Rows(s)) > 0 {
-			found = append(found, p)
+			folders = append(folders, p)
 		}
 	}
-	return found
+	return folders
 }
 
 // Train trains experiments at a profile one after another, one seed each, in a chart of their learning curves that grows with every
@@ -100,7 +101,11 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 func alone(e experiments.Experiment) experiments.Study {
 	s, _, err := catalogue.All.Experiment(e.Name)
 	if err != nil {
-		s = Must(catalogue.All.Study(map[int]string{1: "unroll", 3: "table"}[e.Network(1).Channels]))
+		name := "table"
+		if e.Network(1).Channels == 1 { // digits
+			name = "unroll"
+		}
+		s = Must(catalogue.All.Study(name))
 	}
 	e.Decoded = false // cells decode
 	s.Experiments = []experiments.Experiment{e}
@@ -109,7 +114,7 @@ func alone(e experiments.Experiment) experiments.Study {
 
 // trained is the record of a study's only run, with one seed, which it trains unless that is done.
 func trained(set *dataset.Set, o pipeline.Options, s experiments.Study) record.Record {
-	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = own, 1, 1, 1, io.Discard // a chart shows progress
+	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = ownResults, 1, 1, 1, io.Discard // a chart shows progress
 	run := Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)), set.Dataset(), o.Overrides))[0]
 	reports, diverged, err := pipeline.Run(context.Background(), o, experiments.Suite{s})
 	Check(errors.Join(diverged, err))
@@ -122,7 +127,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 	_, e, err := catalogue.All.Experiment(name)
 	Check(err)
 	s := alone(e)
-	session := Must(pipeline.Start(context.Background(), pipeline.Options{Profile: "smoke", Results: own, Devices: 1, Out: os.Stdout},
+	session := Must(pipeline.Start(context.Background(), pipeline.Options{Profile: "smoke", Results: ownResults, Devices: 1, Out: os.Stdout},
 		dataset.FindOrStandIn, s.Images))
 	runner := session.Runners[s.Images]
 	runner.Log = io.Discard
@@ -147,7 +152,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 		}
 	}
 	r := trained(runner.Set, pipeline.Options{Profile: "smoke"}, s)
-	return runner, r, Must(train.LoadNetwork(r, filepath.Join(own, dataset.Folder("smoke", runner.Set.Name))))
+	return runner, r, Must(train.LoadNetwork(r, filepath.Join(ownResults, dataset.Folder("smoke", runner.Set.Name))))
 }
 
 // Describe says in a line which network a record is of, and how good it is.

@@ -18,6 +18,7 @@ import (
 	"ebsscgo/internal/cache/cachetest"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
+	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 )
 
@@ -55,7 +56,7 @@ func TestNetworks(t *testing.T) {
 	require.Contains(t, small.Run.Network.Variables(store), "conv2/thresholds")
 	folder := dataset.Folder("smoke", runner.Set.Name)
 	require.NoDirExists(t, filepath.Join(results, folder))
-	require.NoError(t, os.Rename(filepath.Join(own, folder), filepath.Join(results, folder)))
+	require.NoError(t, os.Rename(filepath.Join(ownResults, folder), filepath.Join(results, folder)))
 	runner, recorded, _ := Trained("unroll-0")
 	require.Equal(t, small, recorded)
 	images, labels := FirstImages(runner, recorded, 3, 4)
@@ -63,7 +64,7 @@ func TestNetworks(t *testing.T) {
 	require.Equal(t, []uint8{0, 1, 2, 3, 4}, labels)
 	t.Setenv("EBSSC_PROFILE", "")
 	_, recorded, _ = Trained("unroll-0")
-	require.NoDirExists(t, filepath.Join(own, folder), "it was found each time")
+	require.NoDirExists(t, filepath.Join(ownResults, folder), "it was found each time")
 	require.Contains(t, Describe(recorded), "profile smoke, 1000 images")
 	require.Contains(t, Describe(recorded), "stands in for the one of profile quick")
 }
@@ -174,4 +175,15 @@ func TestScriptsOnNoexec(t *testing.T) {
 		require.Error(t, err)
 		require.Contains(t, said, "("+disk+") mounted noexec? Set "+variable+" to one")
 	}
+}
+
+func TestShrinkage(t *testing.T) {
+	backend, _, err := device.Open(t.Context(), "cpu", 1)
+	require.NoError(t, err)
+	defer backend.Finalize()
+	figure, err := Shrinkage(backend)
+	require.NoError(t, err)
+	svg, err := figure.SVG()
+	require.NoError(t, err)
+	require.Contains(t, string(svg), "improper")
 }

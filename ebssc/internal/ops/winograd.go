@@ -5,11 +5,12 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Winograd's minimal filtering F(4×4, 3×3): a 3×3 cross-correlation with stride 1 and padding 1 maps tiles of 6×6 inputs to
-// tiles of 4×4 outputs. inputTransform transforms a tile on both sides. At each of its 36 points it is multiplied by the
-// kernel, transformed by filterTransform: one matrix product over the channels a point. outputTransform
-// transforms the products to the outputs. This takes a quarter of the multiplications. The matrices are
-// Bᵀ, G and Aᵀ of Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks", 2016, section 4.1.
+// Winograd's minimal filtering F(4×4, 3×3): a 3×3 cross-correlation with stride 1 and padding 1
+// maps tiles of 6×6 inputs to tiles of 4×4 outputs. inputTransform transforms a tile on both sides.
+// At each of its 36 points it is multiplied by the kernel, transformed by filterTransform: one
+// matrix product over the channels a point. outputTransform transforms the products to the outputs.
+// This takes a quarter of the multiplications. The matrices are Bᵀ, G and Aᵀ of Lavin & Gray, "Fast
+// Algorithms for Convolutional Neural Networks", 2016, section 4.1.
 var (
 	inputTransform = [][]float32{
 		{4, 0, -5, 0, 1, 0},
@@ -159,7 +160,8 @@ func (t tiles) outputAdjoint(v, one *Node) *Node {
 	return Reshape(v, points*points, t.chunk*t.rows*t.columns, t.filters)
 }
 
-// transformOutput transforms the products at the points [36, n·rows·columns, K] to the outputs [n, H, W, K].
+// transformOutput transforms the products at the points [36, n·rows·columns, K] to the outputs
+// [n, H, W, K].
 func (t tiles) transformOutput(products, one *Node) *Node {
 	y := Reshape(products, points, points, t.chunk, t.rows, t.columns, t.filters)
 	y = applyMatrix(outputTransform, unstack(y, 0), 3) // [6, n, rows, 4, columns, K]
@@ -183,7 +185,8 @@ func filterAdjoint(u *Node) *Node {
 	return Reshape(d, 3, 3, c, k)
 }
 
-// applyMatrix returns the linear combinations of the parts with the rows of m as weights, stacked along a new axis.
+// applyMatrix returns the linear combinations of the parts with the rows of m as weights, stacked
+// along a new axis.
 func applyMatrix(m [][]float32, parts []*Node, axis int) *Node {
 	terms := make([]*Node, len(parts))
 	for i, weights := range transposed(m) {

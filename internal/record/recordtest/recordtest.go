@@ -49,8 +49,6 @@ func New(t testing.TB, experiment, profile string, seed int, o experiments.Overr
 // Made makes a record of a run with these errors in percent, of the test images the nearest that their number allows. Which of them are wrong
 // depends on the seed.
 func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.Record {
-	count, err := run.Network.Count()
-	require.NoError(t, err)
 	wrong := int(math.Round(testErr / 100 * float64(run.TestImages)))
 	var labels, predictions []byte
 	for i := range run.TestImages {
@@ -60,14 +58,15 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 		}
 		labels, predictions = append(labels, byte('0'+i%run.Network.Classes)), append(predictions, byte('0'+predicted%run.Network.Classes))
 	}
-	r := record.Record{
-		Run: run, Command: "ebssc run " + run.Experiment, Parameters: count.Total(),
+	training := record.Training{
 		TrainErr: trainErr, TrainLoss: 0.02 * trainErr, TestLoss: 1, Penalty: 0.25,
 		Seconds: 12, Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Predictions: string(predictions), Labels: string(labels),
 		Origin: record.Origin{Commit: "0123456789abcdef", Go: "go1.26", GoMLX: "v0.28.3", Backend: "xla-cpu", Plugin: "made", Devices: 1,
 			System: "linux/amd64", CPU: "made 8480+", Cores: 2},
-		Network: record.NetworkSums{SHA256: sha, HalfSHA256: sha},
 	}
+	sums := record.NetworkSums{SHA256: sha, HalfSHA256: sha}
+	r, err := record.New(run, experiments.Overrides{}, "ebssc run "+run.Experiment, training, sums, nil)
+	require.NoError(t, err)
 	r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
 	for epoch := 1; epoch <= run.Epochs; epoch++ {
 		point := record.Epoch{Epoch: epoch, Step: epoch * run.StepsPerEpoch(), BatchLoss: 2 / float64(epoch), BatchErr: 80 / float64(epoch), Seconds: 3}

@@ -1,0 +1,148 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/gomlx/compute"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/decode"
+	"ebsscgo/internal/device"
+	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
+	"ebsscgo/internal/train"
+)
+
+// Open reads the trained network of a recorded run from its folder of results, with its whitening, and
+// starts a backend. Only where the whitening is not beside the network it finds the data set, to fit
+// it again. free frees all.
+func Open(ctx context.Context, o Options, folder string, r record.Record) (
+	network *decode.Trained, free func(), err error) {
+	store, err := train.LoadNetwork(r, folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	backend, choice, err := device.Open(ctx, o.Backend, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	if choice.Warning != "" {
+		fmt.Fprintln(o.Out, "warning: "+choice.Warning)
+	}
+	whitening, err := train.LoadWhitening(backend, folder, r.Run)
+	if errors.Is(err, fs.ErrNotExist) {
+		whitening, err = fitAgain(ctx, o, backend, r)
+	}
+	if err != nil {
+		backend.Finalize()
+		return nil, nil, err
+	}
+	network = decode.NewTrained(backend, r.Run, store, whitening)
+	return network, func() {
+		network.Close()
+		backend.Finalize()
+	}, nil
+}
+
+// fitAgain fits the whitening of a run on its training images.
+func fitAgain(ctx context.Context, o Options, backend compute.Backend, r record.Record) (*dataset.Whitening, error) {
+	set, err := trainedOn(ctx, o, r)
+	if err != nil {
+		return nil, err
+	}
+	return (&train.Runner{Backend: backend, Set: set, Log: o.Out}).Whitening(ctx, r.Run)
+}
+
+// TestImages returns the test images of the data set that a recorded run was trained on, or of a copy
+// of it.
+func TestImages(ctx context.Context, o Options, r record.Record) (dataset.Images, error) {
+	set, err := trainedOn(ctx, o, r)
+	if err != nil {
+		return dataset.Images{}, err
+	}
+	return set.Test, nil
+}
+
+// trainedOn finds the data set that a run was trained on, or a copy of it.
+func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, error) {
+	study, _, err := catalogue.All.Experiment(r.Run.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	kind, standsIn := study.Images, dataset.StandsIn(r.Run.Dataset.Name)
+	if standsIn {
+		kind = experiments.MNIST
+	}
+	set, err := dataset.Local(kind, o.Data)
+	if err == nil && set == nil {
+		set, err = dataset.Find(ctx, kind, o.Data, o.Out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if standsIn {
+		set = set.Padded32()
+	}
+	switch here, there := set.Dataset(), r.Run.Dataset; {
+	case dataset.Copies(here, there):
+		fmt.Fprintf(o.Out, "%s was trained on %s; it sees the same pictures here as %s\n",
+			r.ID, dataset.Title(there.Name), dataset.Title(here.Name))
+	case here != there:
+		return nil, fmt.Errorf("%s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
+			r.ID, there.Name, there.SHA256, here.Name, here.SHA256)
+	}
+	return set, nil
+}
+
+// Halve replaces the file of a recorded run's network, in its folder of results, by one in half
+// precision, and puts its whitening beside it: what a user needs who gets the network. It returns how
+// many of the run's test images it gives another class than the record says.
+func Halve(ctx context.Context, o Options, folder string, r record.Record) (changed int, err error) {
+	store, err := train.LoadNetwork(r, folder)
+	if err != nil {
+		return 0, err
+	}
+	file, err := train.EncodeHalf(r.Run, store)
+	if err != nil {
+		return 0, err
+	}
+	if safefile.Sum(file) != r.Network.HalfSHA256 {
+		return 0, fmt.Errorf("%s was recorded when half precision was rounded otherwise: train it again with %s", r.ID, r.Command)
+	}
+	set, err := trainedOn(ctx, o, r)
+	if err != nil {
+		return 0, err
+	}
+	backend, _, err := device.Open(ctx, o.Backend, 1)
+	if err != nil {
+		return 0, err
+	}
+	err = (&train.Runner{Backend: backend, Set: set, Log: o.Out}).SaveWhitening(ctx, folder, r.Run)
+	backend.Finalize()
+	if err != nil {
+		return 0, err
+	}
+	if err := safefile.Write(record.NetworkFile(folder, r.ID), file); err != nil {
+		return 0, err
+	}
+	network, free, err := Open(ctx, o, folder, r)
+	if err != nil {
+		return 0, err
+	}
+	defer free()
+	_, scores, err := network.Classify(ctx, set.Test.Slice(0, r.Run.TestImages))
+	if err != nil {
+		return 0, err
+	}
+	for i, class := range scores.Predictions() {
+		if r.Predictions[i] != '0'+class {
+			changed++
+		}
+	}
+	return changed, nil
+}
