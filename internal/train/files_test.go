@@ -190,12 +190,22 @@ func TestCommittedNetworks(t *testing.T) {
 		require.NoError(t, err)
 		networks, err := filepath.Glob(record.NetworkFile(folder, "*"))
 		require.NotEmpty(t, networks, err)
+		whitenings := 0
 		for _, path := range networks {
+			if strings.HasPrefix(filepath.Base(path), "whitening-") {
+				whitenings++
+				continue
+			}
 			r, ok := records[strings.TrimSuffix(filepath.Base(path), ".npz")]
 			require.True(t, ok, path)
 			_, err := train.LoadNetwork(r, folder)
 			require.NoError(t, err)
+			if whitening, err := train.LoadWhitening(xla, folder, r.Run); whitening != nil {
+				require.NoError(t, err)
+				whitenings--
+			}
 		}
+		require.LessOrEqual(t, whitenings, 0, "a whitening is of no network")
 	}
 }
 
