@@ -99,7 +99,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"decode --backend none --results " + made, "ebssc run relu-lc7 --profile quick"},
 		{"decode --out /dev/null --results " + made, "--out /dev/null"},
 		{"decode --run " + id + " --image 10000 --results " + made, "the run has 200 test images"},
-		{"classify " + cat + " " + cat + " --results " + made + " --out " + made + " --run " + ebc, "would both give cat_hypotheses.png"},
+		{"classify " + cat + " " + cat + " --results " + made + " --out " + made + " --run " + ebc, "would both give " + filepath.Join(made, "cat_hypotheses.png")},
 		{"classify \x1b[31m.jpg \x1b[31m.jpg --results " + made + " --run " + ebc, `\x1b[31m.jpg`},
 		{"classify " + cat + " " + cat + " --run " + id + " --results " + made, "cat.jpg: not a PNG, JPEG, GIF, WebP"},
 		{"classify /no/cat.jpg --run " + id + " --results " + made, "/no/cat.jpg: no such file"},
