@@ -41,7 +41,8 @@ func TestDeclarationsFit(t *testing.T) {
 		named("study", study.Name)
 		require.NotEmpty(t, study.About)
 		require.NotEqual(t, "all", study.Name, "`ebssc run all` runs all studies")
-		require.Contains(t, []experiments.DataKind{experiments.CIFAR10, experiments.MNIST}, study.Images)
+		images := study.Images.Images()
+		require.Equal(t, study.Images, images.Kind, "%s is of images that are declared", study.Name)
 		require.NotEmpty(t, study.Experiments)
 		for _, e := range study.Experiments {
 			named("experiment", e.Name)
@@ -50,8 +51,8 @@ func TestDeclarationsFit(t *testing.T) {
 				require.Contains(t, declared, e.Base, "the base of %s stands above it", e.Name)
 			}
 			network := e.Network(8)
-			height, width, channels := study.Images.Size()
-			require.Equal(t, [3]int{height, width, channels}, [3]int{network.Height, network.Width, network.Channels}, e.Name)
+			require.Equal(t, []int{images.Height, images.Width, images.Channels, len(images.Classes)},
+				[]int{network.Height, network.Width, network.Channels, network.Classes}, e.Name)
 			declared[e.Name] = e
 		}
 		for _, claim := range study.Claims {

@@ -43,8 +43,8 @@ type Trained struct {
 // NewTrained returns the network of a run, whose variables are in store, with the run's whitening, nil
 // for a run that is not whitened.
 func NewTrained(backend compute.Backend, run experiments.Run, store *model.Store, whitening *dataset.Whitening) *Trained {
-	n := &Trained{Classes: dataset.ClassesOf(run.Dataset.Name), run: run, whitening: whitening,
-		model: NewModel(backend, run, store)}
+	n := &Trained{Classes: dataset.ClassesOf(run.Dataset.Name, run.Network.Classes),
+		run: run, whitening: whitening, model: NewModel(backend, run, store)}
 	if whitening != nil {
 		n.model.Unwhiten = whitening.Inverse()
 	}
