@@ -72,6 +72,52 @@ func TestDeclarationsFit(t *testing.T) {
 	}
 }
 
+// Study fashion is the table on other images: the same networks and hyperparameters, and the table's
+// claims with its bounds. The paper reports none of it.
+func TestFashionIsTheTable(t *testing.T) {
+	table, err := catalogue.All.Study("table")
+	require.NoError(t, err)
+	fashion, err := catalogue.All.Study("fashion")
+	require.NoError(t, err)
+	require.True(t, fashion.Ablation)
+	for _, name := range []string{"smoke", "quick"} {
+		profile, err := experiments.FindProfile(name)
+		require.NoError(t, err)
+		of, err := experiments.Plan(table, profile, table.Images.Declared(), experiments.Overrides{})
+		require.NoError(t, err)
+		on, err := experiments.Plan(fashion, profile, fashion.Images.Declared(), experiments.Overrides{})
+		require.NoError(t, err)
+		require.Len(t, on, len(of))
+		for i, run := range on {
+			require.Equal(t, of[i].Experiment+"-fashion", run.Experiment)
+			require.Equal(t, []any{of[i].Network, of[i].Hyper, of[i].Epochs, of[i].Seed, of[i].TestImages},
+				[]any{run.Network, run.Hyper, run.Epochs, run.Seed, run.TestImages})
+			require.Equal(t, "fashion-mnist", run.Dataset.Name)
+		}
+	}
+	for _, e := range fashion.Experiments {
+		require.Zero(t, e.Paper, e.Name)
+	}
+	var names []string
+	for _, claim := range fashion.Claims {
+		names = append(names, claim.Name)
+		require.True(t, claim.Ours, claim.Name)
+		at := slices.IndexFunc(table.Claims, func(c experiments.Claim) bool {
+			return c.Name+"-fashion" == claim.Name
+		})
+		for i, expected := range table.Claims[at].Expect {
+			require.Equal(t, [2]float64{expected.Low, expected.High},
+				[2]float64{claim.Expect[i].Low, claim.Expect[i].High}, claim.Name)
+			for j, term := range expected.Terms {
+				term.Experiment += "-fashion"
+				require.Equal(t, term, claim.Expect[i].Terms[j], claim.Name)
+			}
+		}
+	}
+	require.Equal(t, []string{"proposed-fashion", "crelu-fashion", "spherical-fashion",
+		"sparse-fashion", "ebc-fashion"}, names)
+}
+
 // requireMeasured requires that the runs of a study measure what a claim expects.
 func requireMeasured(t *testing.T, claim string, e experiments.Expectation, declared map[string]experiments.Experiment) {
 	require.NotEmpty(t, e.Quantity.Name, "%s is of no quantity", claim)

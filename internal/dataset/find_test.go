@@ -22,10 +22,17 @@ import (
 	"ebsscgo/internal/cache"
 )
 
-// emptyCache makes the cache an empty folder, and no folder the named one.
+// emptyCache makes the cache an empty folder, and no folder the named one. No package of the system
+// has data.
 func emptyCache(t *testing.T) {
 	t.Setenv(cache.EnvVar, t.TempDir())
 	t.Setenv(EnvVar, "")
+	for kind, before := range decoders {
+		changed := before
+		changed.installed = nil
+		decoders[kind] = changed
+		t.Cleanup(func() { decoders[kind] = before })
+	}
 }
 
 // fetching makes digits the official bytes of MNIST, which can be fetched, until the test ends.
@@ -109,7 +116,7 @@ func TestNamedFolderAlone(t *testing.T) {
 // Pictures of another data set under MNIST's names are not taken for digits.
 func TestOtherPictures(t *testing.T) {
 	folder := writeDigits(t)
-	knownAs(t, fingerprint(digits(t)), "Fashion-MNIST", "fashion-mnist")
+	knownAs(t, fingerprint(digits(t)), experiments.FashionMNIST, "fashion-mnist")
 	_, err := Local(experiments.MNIST, folder)
 	requireOneLine(t, err, folder, "has the images of Fashion-MNIST, not of MNIST", "--data")
 }

@@ -95,21 +95,26 @@ func (i Images) Tensor() *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, i.Len(), i.Height, i.Width, i.Channels)
 }
 
-// Padded32 returns the grey images of MNIST's layout in the shape of CIFAR-10's: in the middle of 32×32 zeros, and repeated in three
-// channels. Its name says so, the fingerprint stays that of the files.
+// Padded32 returns the set with its images [padded32]. Its name says so, the fingerprint stays that of
+// the files.
 func (s *Set) Padded32() *Set {
 	padded := *s
 	images := experiments.NamedImages(s.Name)
 	padded.Name = images.Padded + strings.TrimPrefix(s.Name, images.Name)
-	for _, images := range []*Images{&padded.Train, &padded.Test} {
-		grey := *images
-		images.Height, images.Width, images.Channels, images.Pixels = cifarSide, cifarSide, 3, make([]uint8, grey.Len()*cifarImage)
-		top, left := (cifarSide-grey.Height)/2, (cifarSide-grey.Width)/2
-		for at, value := range grey.Pixels {
-			n, y, x := at/grey.Size(), at%grey.Size()/grey.Width, at%grey.Width
-			pixel := ((n*cifarSide+top+y)*cifarSide + left + x) * 3
-			copy(images.Pixels[pixel:], []uint8{value, value, value})
-		}
-	}
+	padded.Train, padded.Test = padded32(s.Train), padded32(s.Test)
 	return &padded
+}
+
+// padded32 returns the grey images of MNIST's layout in the shape of CIFAR-10's: in the middle of
+// 32×32 zeros, and repeated in three channels.
+func padded32(grey Images) Images {
+	images := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Labels: grey.Labels,
+		Pixels: make([]uint8, grey.Len()*cifarImage)}
+	top, left := (cifarSide-grey.Height)/2, (cifarSide-grey.Width)/2
+	for at, value := range grey.Pixels {
+		n, y, x := at/grey.Size(), at%grey.Size()/grey.Width, at%grey.Width
+		pixel := ((n*cifarSide+top+y)*cifarSide + left + x) * 3
+		copy(images.Pixels[pixel:], []uint8{value, value, value})
+	}
+	return images
 }
