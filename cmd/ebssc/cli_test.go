@@ -53,11 +53,13 @@ func TestBadInputIsOneLine(t *testing.T) {
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(loop, "quick"), 0o755))
 	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder))) // which nobody can read, not even root
-	pictures := t.TempDir()                                                                    // that nobody can read, of many classes
+
+	pictures := t.TempDir() // that nobody can read, of many classes
 	for file := range 1200 {
 		class := filepath.Join(pictures, strconv.Itoa(file/4))
 		require.NoError(t, os.MkdirAll(class, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(class, strconv.Itoa(file)+".png"), nil, 0o600))
+		picture := filepath.Join(class, strconv.Itoa(file)+".png")
+		require.NoError(t, os.WriteFile(picture, nil, 0o600))
 	}
 	id, ebc := write(t, made, "relu-lc7", 30), write(t, made, "ssc-ebc67", 30)
 	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder), write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))

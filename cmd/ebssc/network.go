@@ -42,8 +42,9 @@ func (flags *networkFlags) add(cmd *cobra.Command) {
 	resultsFlag(cmd, &flags.Results)
 }
 
-// find finds the record that --run means, and its folder: of several the one that errs least. Those whose networks are here go first, trials last,
-// and after all others those of a person's own pictures.
+// find finds the record that --run means, and its folder: of several the one that errs least. Those
+// whose networks are here go first, trials last, and after all others those of a person's own
+// pictures.
 func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
 	profiles, err := report.LoadAll(flags.Results, "")
@@ -170,7 +171,8 @@ func classifyCommand() *cobra.Command {
 			draw := flags.out != "" && r.Run.Network.Classifier != ebssc.Linear
 			const most = 100
 			if classes := r.Run.Network.Classes; draw && classes > most {
-				return fmt.Errorf("--out draws a picture for each class, and %s has %d, more than %d: leave it out", r.ID, classes, most)
+				return fmt.Errorf("--out draws a picture for each class, and %s has %d, more than %d: "+
+					"leave it out", r.ID, classes, most)
 			}
 			for _, path := range paths {
 				if other := pictureOf[drawing(path)]; other != "" && draw {

@@ -59,7 +59,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 			}
 			for _, name := range []string{"side", "grey"} {
 				if cmd.Flags().Changed(name) && o.Pictures.Folder == "" {
-					return fmt.Errorf("--%s is about --pictures: name a folder with that, too", name)
+					return fmt.Errorf("--%s is of --pictures: name a folder with that, too", name)
 				}
 			}
 			if cmd.Flags().Changed("only") && len(only) == 0 {
@@ -82,10 +82,10 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	dataFlag(cmd, &o.Data)
 	resultsFlag(cmd, &o.Results)
 	f := cmd.Flags()
-	placeFlag(cmd, &o.Pictures.Folder, "pictures", "", "folder of your own pictures to train on, a subfolder for each class,\n"+
-		"or such in train/ and test/ (default: the study's data set)")
-	f.IntVar(&o.Pictures.Side, "side", 32, fmt.Sprintf("side of the images that --pictures become, in pixels: %d to %d",
-		experiments.MinSide, experiments.MaxSide))
+	placeFlag(cmd, &o.Pictures.Folder, "pictures", "", "folder of your own pictures to train on, "+
+		"a subfolder for each class,\nor such in train/ and test/ (default: the study's data set)")
+	f.IntVar(&o.Pictures.Side, "side", 32, fmt.Sprintf("side of the images that --pictures become, "+
+		"in pixels: %d to %d", experiments.MinSide, experiments.MaxSide))
 	f.BoolVar(&o.Pictures.Grey, "grey", false, "make images of one channel of --pictures")
 	f.IntVar(&o.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
 	f.IntVar(&o.Epochs, "epochs", 0, "number of epochs (default: the profile's)")

@@ -78,8 +78,8 @@ func (p Pictures) List() (Pictures, error) {
 		}
 		for _, class := range slices.Concat(p.classes, tested) {
 			if !slices.Contains(p.classes, class) || !slices.Contains(tested, class) {
-				return p, fmt.Errorf("%s: class %q is not both in train/ and in test/: add pictures "+
-					"there, or remove it", p.Folder, class)
+				return p, fmt.Errorf("%s: class %q is not both in train/ and in test/: "+
+					"add pictures there, or remove it", p.Folder, class)
 			}
 		}
 	case train || test:
@@ -116,7 +116,8 @@ func (p Pictures) list(root *os.Root, parts []string) (Pictures, error) {
 					"or remove the folder", p.Folder, folder, have, least)
 			}
 			if count += len(split) - before; count > maxFiles {
-				return p, fmt.Errorf("%s has more than %d files: take fewer pictures", p.Folder, maxFiles)
+				return p, fmt.Errorf("%s has more than %d files: take fewer pictures",
+					p.Folder, maxFiles)
 			}
 		}
 		p.splits = append(p.splits, split)
@@ -154,8 +155,8 @@ func absolute(name string) string {
 	return name
 }
 
-// Expected is the data set that the pictures become if all can be read and none is there twice: about
-// that many images, without a fingerprint.
+// Expected is the data set that the pictures become if all can be read and none is there twice:
+// about that many images, without a fingerprint.
 func (p Pictures) Expected() experiments.Dataset {
 	train, test := len(p.splits[0]), 0
 	if len(p.splits) == 2 {
@@ -218,7 +219,9 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 			}
 			parts[i] = append(parts[i], one)
 		}
-		slices.SortStableFunc(parts[i], func(a, b read) int { return bytes.Compare(a.content[:], b.content[:]) })
+		slices.SortStableFunc(parts[i], func(a, b read) int {
+			return bytes.Compare(a.content[:], b.content[:])
+		})
 	}
 	again, err := p.single(parts)
 	if err != nil {
@@ -229,12 +232,13 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 		parts[0], parts[1] = divide(parts[0], len(p.classes))
 	}
 	images := p.Images()
-	set := &Set{Name: images.Name, Classes: p.classes, Train: p.images(parts[0]), Test: p.images(parts[1])}
+	set := &Set{Name: images.Name, Classes: p.classes,
+		Train: p.images(parts[0]), Test: p.images(parts[1])}
 	for i, part := range []Images{set.Train, set.Test} {
 		for class, name := range p.classes {
 			if !slices.Contains(part.Labels, uint16(class)) {
-				return nil, fmt.Errorf("%s: class %q has no %s picture left that can be read: add some, "+
-					"or remove the folder", p.Folder, name, []string{"training", "test"}[i])
+				return nil, fmt.Errorf("%s: class %q has no %s picture left that can be read: "+
+					"add some, or remove the folder", p.Folder, name, []string{"training", "test"}[i])
 			}
 		}
 	}
@@ -259,7 +263,7 @@ func (p Pictures) single(parts [][]read) (skipped []string, err error) {
 				return nil, fmt.Errorf("%s: %s and %s show the same picture: remove one", p.Folder,
 					other.path, one.path)
 			case again:
-				skipped = append(skipped, fmt.Sprintf("%s: shows the same as %s", one.path, other.path))
+				skipped = append(skipped, one.path+": shows the same as "+other.path)
 				continue
 			}
 			seen[one.shows] = place{one, i}
@@ -379,7 +383,8 @@ func (p Pictures) images(all []read) Images {
 func ownFingerprint(set *Set) string {
 	hash := sha256.New()
 	for _, images := range []Images{set.Train, set.Test} {
-		fmt.Fprintf(hash, "%d×%d×%d×%d\n", images.Len(), images.Height, images.Width, images.Channels)
+		fmt.Fprintf(hash, "%d×%d×%d×%d\n", images.Len(), images.Height, images.Width,
+			images.Channels)
 		hash.Write(images.Pixels)
 		for _, label := range images.Labels {
 			fmt.Fprintf(hash, "%d\n", label)

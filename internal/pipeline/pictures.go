@@ -29,8 +29,8 @@ func readOnce(ctx context.Context, o Options) (finder, error) {
 	fmt.Fprintf(o.Out, "reading %d pictures of %d classes in %s\n", o.Pictures.Len(),
 		len(images.Classes), o.Pictures.Folder)
 	if images.Height*images.Width*images.Channels > experiments.MaxWhitened {
-		fmt.Fprintf(o.Out, "images of %d×%d×%d are not whitened, their contrast is normalised alone: "+
-			"--set preprocessing=zca whitens them and takes minutes and gigabytes\n",
+		fmt.Fprintf(o.Out, "images of %d×%d×%d are not whitened, their contrast is normalised "+
+			"alone: --set preprocessing=zca whitens them and takes minutes and gigabytes\n",
 			images.Height, images.Width, images.Channels)
 	}
 	set, err := o.Pictures.Read(ctx, o.Out)

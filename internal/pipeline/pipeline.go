@@ -82,7 +82,8 @@ type finder func(context.Context, experiments.DataKind, string, io.Writer) (*dat
 
 // Start finds data sets and starts the backend. What is wrong with a named folder is seen before anything is downloaded: only then it calls find,
 // which is [dataset.Find] or [dataset.FindOrStandIn], for what is not here.
-func Start(ctx context.Context, o Options, find finder, images ...experiments.DataKind) (s *Session, err error) {
+func Start(ctx context.Context, o Options, find finder, images ...experiments.DataKind) (
+	s *Session, err error) {
 	sets := map[experiments.DataKind]*dataset.Set{}
 	for _, kind := range images {
 		if sets[kind] = nil; o.Pictures.Folder != "" {
