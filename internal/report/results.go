@@ -146,14 +146,22 @@ func (p *Results) plan(study experiments.Study, set experiments.Dataset) {
 	}
 }
 
-// Rows returns the rows of a study in their order, those without a record, too. A study without any
-// record has none.
+// Rows returns the rows of a study in their order: those with a record, and those that the paper has a
+// number of. So a row that was just declared changes no report. A study without any record has none.
 func (p *Results) Rows(study experiments.Study) (rows []Row) {
 	if !slices.ContainsFunc(p.Studies, func(s experiments.Study) bool { return s.Name == study.Name }) {
 		return nil
 	}
+	return p.shown(study)
+}
+
+// shown returns the rows of a study that have a record, or a number of the paper.
+func (p *Results) shown(study experiments.Study) (rows []Row) {
 	for _, e := range study.Experiments {
-		rows = append(rows, p.rows[e.Name])
+		row := p.rows[e.Name]
+		if len(row.Records) > 0 || row.Paper != (experiments.Paper{}) {
+			rows = append(rows, row)
+		}
 	}
 	return rows
 }
@@ -184,14 +192,15 @@ func (r Row) values(of func(record.Record) float64) (values []float64) {
 
 // scale says at what size the rows of a study are run, and how many seeds of it are recorded.
 func (p *Results) scaleOf(study experiments.Study) string {
-	var rows []Row
+	rows := p.shown(study)
 	widths, epochs := []int{p.Scales[study.Name].Width}, []int{p.Scales[study.Name].Epochs}
-	for _, e := range study.Experiments {
-		row := p.rows[e.Name]
-		rows = append(rows, row)
+	for _, row := range rows {
 		if row.width > 0 {
 			widths, epochs = append(widths, row.width), append(epochs, row.scale.epochs)
 		}
+	}
+	if len(rows) == 0 {
+		rows = []Row{{Planned: p.Scales[study.Name].Seeds}}
 	}
 	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name, span(widths), span(epochs), seeds(rows...))
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
@@ -24,7 +25,7 @@ func (p *Results) differences(study experiments.Study) (all []difference) {
 	var ofPaper []Row
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
-		if base, ok := p.rows[e.Base]; ok {
+		if base, ok := p.rows[e.Base]; ok && (len(row.Records) > 0 || row.Paper != (experiments.Paper{})) {
 			all = append(all, difference{e.Adds, row, base})
 		}
 		if row.Paper.TestErr != 0 {
@@ -71,6 +72,15 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 			t.Rows[i] = append(t.Rows[i], cell, estimated(overSeeds, "%.2f"), count(both.N))
 		}
 	}
+	return t
+}
+
+// Measured returns the differences of a study that were measured here, for a terminal.
+func (p *Results) Measured(study experiments.Study) Table {
+	t := p.Differences(study)
+	t.Title, t.Notes = "", nil
+	seeds := len(t.Columns) - 1
+	t.Rows = slices.DeleteFunc(t.Rows, func(row []Cell) bool { return row[seeds].value == 0 })
 	return t
 }
 

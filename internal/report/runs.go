@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
 )
 
@@ -83,6 +84,38 @@ func (p *Results) trials() Table {
 	t := p.list(slices.DeleteFunc(slices.Clone(p.sorted), func(r record.Record) bool { return !p.Trial(r) }))
 	t.Title = "Runs that the profile does not plan. They enter no table and no verdict."
 	t.Notes = []string{"[runs.csv](runs.csv) has their commands."}
+	return t.withoutEmpty()
+}
+
+// TrialsOf lists the runs of a study that a user's changes to the profile plan, in the order of the
+// study, and how far each errs from the run that it changes: the same without --set, by the same seed.
+// Where that is not recorded no difference is given.
+func (p *Results) TrialsOf(study experiments.Study, o experiments.Overrides) Table {
+	set := p.Datasets[study.Images]
+	test := "test %"
+	if o.HeldOut > 0 {
+		test = "held-out %"
+	}
+	t := Table{Title: "trials: " + strings.TrimSpace(o.Flags()), Columns: []Column{{Title: "ID", Kind: Code},
+		{Title: "train %", Kind: Number}, {Title: test, Kind: Number}, {Title: "points more than without --set", Kind: Number}}}
+	unchanged := o
+	unchanged.Set = ""
+	trials, err := experiments.Plan(study, p.Profile, set, o)
+	plain, failed := experiments.Plan(study, p.Profile, set, unchanged)
+	if err != nil || failed != nil {
+		return t // which running says
+	}
+	for i, run := range trials {
+		r, ok := p.Records[run.ID()]
+		if !ok {
+			continue
+		}
+		difference := Cell{}
+		if other, ok := p.Records[plain[i].ID()]; ok && o.Set != "" {
+			difference = number(r.TestErr-other.TestErr, 2)
+		}
+		t.Rows = append(t.Rows, []Cell{text(r.ID), number(r.TrainErr, 2), number(r.TestErr, 2), difference})
+	}
 	return t.withoutEmpty()
 }
 

@@ -253,14 +253,18 @@ func (t Table) Text() string {
 	if t.Title != "" {
 		all.WriteString(printable(t.Title) + "\n")
 	}
-	lines, kinds := t.readerColumns(func(title string) string { return strings.ToUpper(printable(title)) }, func(c Cell, _ Kind) string { return c.human() })
-	for _, line := range lines {
+	lines, kinds := t.readerColumns(func(title string) string { return strings.ToUpper(printable(title)) },
+		func(c Cell, _ Kind) string { return c.human() })
+	widths := make([]int, len(kinds))
+	for i := range kinds {
+		for _, line := range lines[1:] {
+			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+		}
+	}
+	for _, line := range append(wrapTitles(lines[0], widths), lines[1:]...) {
 		padded := ""
 		for i, kind := range kinds {
-			width := 0
-			for _, other := range lines {
-				width = max(width, utf8.RuneCountInString(other[i]))
-			}
+			width := widths[i]
 			if kind <= Code {
 				width = -width // aligned to the left
 			}
@@ -269,6 +273,36 @@ func (t Table) Text() string {
 		all.WriteString(strings.TrimRight(padded, " ") + "\n")
 	}
 	return all.String()
+}
+
+// wrapTitles breaks titles between words to the widths of their columns, which it makes as wide as the
+// longest word. The last line of each stands above its column.
+func wrapTitles(titles []string, widths []int) (lines [][]string) {
+	broken, most := make([][]string, len(titles)), 0
+	for i, title := range titles {
+		for _, word := range strings.Fields(title) {
+			widths[i] = max(widths[i], utf8.RuneCountInString(word))
+		}
+		for _, word := range strings.Fields(title) {
+			last := len(broken[i]) - 1
+			if last >= 0 && utf8.RuneCountInString(broken[i][last]+" "+word) <= widths[i] {
+				broken[i][last] += " " + word
+			} else {
+				broken[i] = append(broken[i], word)
+			}
+		}
+		most = max(most, len(broken[i]))
+	}
+	for n := range most {
+		line := make([]string, len(titles))
+		for i, parts := range broken {
+			if at := n - most + len(parts); at >= 0 {
+				line[i] = parts[at]
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // withoutEmpty hides columns from readers that are empty in all rows.
