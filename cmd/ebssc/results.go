@@ -79,7 +79,7 @@ func list(out io.Writer, profile experiments.Profile, folders []*report.Results)
 			if err != nil {
 				return err
 			}
-			lines += fmt.Sprintf(experiment, e.Name, fmt.Sprint(count.Total()), e.Paper.Params,
+			lines += fmt.Sprintf(experiment, e.Name, fmt.Sprint(count.Dictionary+count.Classifier), e.Paper.Params,
 				percent(e.Paper.TrainErr), percent(e.Paper.TestErr), e.Title)
 		}
 	}

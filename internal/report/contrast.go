@@ -117,7 +117,7 @@ func (p *Results) pooled(study experiments.Study, terms []experiments.Term) (ste
 		same = same && p.rows[term.Experiment].scale == scale
 	}
 	for _, e := range study.Experiments {
-		if same && e.Base != "" && p.rows[e.Name].scale == scale && p.rows[e.Base].scale == scale {
+		if same && e.Base != "" && p.rows[e.Name].shown() && p.rows[e.Name].scale == scale && p.rows[e.Base].scale == scale {
 			steps = append(steps, e)
 		}
 	}

@@ -58,6 +58,9 @@ func fill(t testing.TB, results string, errors func(experiments.Run) (train, tes
 		runs, err := experiments.Plan(s, profile(t, "quick"), recordtest.Dataset(s.Images), experiments.Overrides{})
 		require.NoError(t, err)
 		for _, run := range runs {
+			if name == "table" && !slices.Contains(rows, run.Experiment) {
+				continue // a row that a user added
+			}
 			train, test := errors(run)
 			if r := recordtest.Made(t, run, train, test); change == nil || change(&r) {
 				save(t, results, r)

@@ -413,7 +413,7 @@ func TestRuns(t *testing.T) {
 	text := load(t, results).Runs().Text()
 	require.Equal(t, 1, strings.Count(text, " here "))
 	require.Regexp(t, r.Run.ID()+` .* here     --epochs 2 --held-out 100 --set "muon_rate=0.02;crop=0"\n`, text)
-	require.Equal(t, 1+3*13+1, strings.Count(text, "\n"))
+	require.Equal(t, 2+3*13+1, strings.Count(text, "\n"), "titles in two lines, a line a run")
 }
 
 // Every profile can be reported from any of its studies alone, trained or not.

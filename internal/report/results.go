@@ -158,13 +158,15 @@ func (p *Results) Rows(study experiments.Study) (rows []Row) {
 // shown returns the rows of a study that have a record, or a number of the paper.
 func (p *Results) shown(study experiments.Study) (rows []Row) {
 	for _, e := range study.Experiments {
-		row := p.rows[e.Name]
-		if len(row.Records) > 0 || row.Paper != (experiments.Paper{}) {
+		if row := p.rows[e.Name]; row.shown() {
 			rows = append(rows, row)
 		}
 	}
 	return rows
 }
+
+// shown reports whether reports have the row: if it has a record, or a number of the paper.
+func (r Row) shown() bool { return len(r.Records) > 0 || r.Paper != (experiments.Paper{}) }
 
 // seed returns the record of a seed.
 func (r Row) seed(seed int) (record.Record, bool) {

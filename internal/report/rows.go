@@ -25,7 +25,7 @@ func (p *Results) differences(study experiments.Study) (all []difference) {
 	var ofPaper []Row
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
-		if base, ok := p.rows[e.Base]; ok && (len(row.Records) > 0 || row.Paper != (experiments.Paper{})) {
+		if base, ok := p.rows[e.Base]; ok && row.shown() {
 			all = append(all, difference{e.Adds, row, base})
 		}
 		if row.Paper.TestErr != 0 {
