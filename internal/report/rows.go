@@ -61,7 +61,7 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 			text(d.base.Name), d.paper().boldIfClear()})
 	}
 	for _, results := range append([]*Results{p}, others...) {
-		t.Columns = append(t.Columns, Column{Title: results.scaleOf(study), Name: "here", Kind: Interval},
+		t.Columns = append(t.Columns, Column{Title: "profile " + results.scaleOf(study), Name: "here", Kind: Interval},
 			Column{Name: "over_seeds", Kind: Interval}, Column{Name: "seeds", Kind: Number})
 		for i, d := range differences {
 			overSeeds, both := results.Difference(d.subject.Name, d.base.Name)
