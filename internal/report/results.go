@@ -18,7 +18,8 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// Results is a folder of results: the rows that a profile plans, and the records that belong to them.
+// Results is a folder of results: the rows that a profile plans, and the records that belong to
+// them.
 type Results struct {
 	experiments.Profile
 	// Folder of the results, such as results/quick.
@@ -53,7 +54,8 @@ type Row struct {
 type scale struct{ images, epochs int }
 
 // Load reads and verifies the records of a folder of results, once. The folder has the profile's
-// name, or that with the name of another data set. Two data sets for one kind of images are refused.
+// name, or that with the name of another data set. Two data sets for one kind of images are
+// refused.
 func Load(results, folder string, profile experiments.Profile) (*Results, error) {
 	p := &Results{Profile: profile, Folder: filepath.Join(results, folder),
 		rows: map[string]Row{}, planned: map[string]bool{}}
@@ -146,10 +148,12 @@ func (p *Results) plan(study experiments.Study, set experiments.Dataset) {
 	}
 }
 
-// Rows returns the rows of a study in their order: those with a record, and those that the paper has a
-// number of. So a row that was just declared changes no report. A study without any record has none.
+// Rows returns the rows of a study in their order: those with a record, and those that the paper
+// has a number of. So a row that was just declared changes no report. A study without any record
+// has none.
 func (p *Results) Rows(study experiments.Study) (rows []Row) {
-	if !slices.ContainsFunc(p.Studies, func(s experiments.Study) bool { return s.Name == study.Name }) {
+	if !slices.ContainsFunc(p.Studies,
+		func(s experiments.Study) bool { return s.Name == study.Name }) {
 		return nil
 	}
 	return p.shown(study)
@@ -182,7 +186,10 @@ func (p *Results) Trial(r record.Record) bool { return !p.planned[r.ID] }
 
 // Sample sums up a quantity of the row's records that is not one of a block.
 func (r Row) Sample(quantity experiments.Quantity) stats.Sample {
-	return stats.SampleOf(r.values(func(of record.Record) float64 { return *of.Value(quantity, experiments.Term{}) }))
+	return stats.SampleOf(r.values(func(of record.Record) float64 {
+		return *of.Value(quantity,
+			experiments.Term{})
+	}))
 }
 
 func (r Row) values(of func(record.Record) float64) (values []float64) {
@@ -204,7 +211,8 @@ func (p *Results) scaleOf(study experiments.Study) string {
 	if len(rows) == 0 {
 		rows = []Row{{Planned: p.Scales[study.Name].Seeds}}
 	}
-	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name, span(widths), span(epochs), seeds(rows...))
+	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name, span(widths), span(epochs),
+		seeds(rows...))
 }
 
 // span writes numbers by the least and the largest: "5", or "1 to 64".
@@ -216,7 +224,8 @@ func span(numbers []int) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// describe says what figures and tables of a study are of: its scale, and in a second line the images.
+// describe says what figures and tables of a study are of: its scale, and in a second line the
+// images.
 func (p *Results) describe(study experiments.Study) string {
 	set, scale := p.Datasets[study.Images], p.Scales[study.Name]
 	title := dataset.Title(set.Name)
@@ -229,11 +238,13 @@ func (p *Results) describe(study experiments.Study) string {
 			images = append(images, row.scale.images)
 		}
 	}
-	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scaleOf(study), span(images),
+	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scaleOf(study),
+		span(images),
 		min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
 }
 
-// seeds says how many of the planned seeds rows have: "5 seeds", "1 of 5 seeds" or "0 to 3 of 5 seeds".
+// seeds says how many of the planned seeds rows have: "5 seeds", "1 of 5 seeds" or "0 to 3 of 5
+// seeds".
 func seeds(rows ...Row) string {
 	planned, least, most := rows[0].Planned, len(rows[0].Records), 0
 	for _, row := range rows {
