@@ -198,7 +198,8 @@ func (r Record) ProgressError() error {
 }
 
 func (r Record) originError() error {
-	return within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices)))
+	return errors.Join(within(0, 1<<20, new(float64(r.Origin.Threads))),
+		within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices))))
 }
 
 // epochsError returns an error where an epoch of the curve is not what training writes.
