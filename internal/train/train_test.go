@@ -305,6 +305,22 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
+// A filter that has a NaN gives codes of 0, so that the loss stays finite but for the penalty. It shows
+// at the end of the epoch, with the step, and is not saved.
+func TestDeadFilter(t *testing.T) {
+	t.Parallel()
+	run, set := small(t, 3)
+	run.Hyper.Alpha = 0
+	folder := t.TempDir()
+	runner, _ := newRunner(set, folder)
+	err := train.TrainWithDeadFilter(runner, run, "conv6/dictionary", 7)
+	require.ErrorAs(t, err, new(train.Diverged))
+	require.ErrorContains(t, err, "diverged: conv6/dictionary is not finite after step 10 with")
+	step, _, err := train.Restore(golang, folder, run)
+	require.NoError(t, err)
+	require.Equal(t, 5, step, "of the epoch before")
+}
+
 // The rate rises in the warm-up and falls along half a cosine to the end of training.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
