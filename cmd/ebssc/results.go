@@ -149,7 +149,7 @@ func reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			written, err := report.WriteAll(results, folders)
+			written, err := report.WriteAll(cmd.Context(), results, folders)
 			maps.DeleteFunc(written, func(_ string, p *report.Results) bool { return len(p.Records) == 0 })
 			if err == nil && len(written) == 0 {
 				err = fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/safefile"
 )
 
 // all are the studies of profile quick.
@@ -68,7 +70,7 @@ func TestCommittedNumbers(t *testing.T) {
 		name, _, _ := strings.Cut(folder, "-")
 		folders[folder] = profile(t, name)
 	}
-	_, err = report.WriteAll(results, folders)
+	_, err = report.WriteAll(t.Context(), results, folders)
 	require.NoError(t, err)
 	for folder, of := range folders {
 		loaded[folder], err = report.Load(results, folder, of)
@@ -227,11 +229,11 @@ func TestAllIsLoadedFirst(t *testing.T) {
 	r.Decodings.Figures = []record.Figure{{File: "missing.png", SHA256: fmt.Sprintf("%x", sha256.Sum256(nil))}}
 	_, err := r.Save(filepath.Join(results, "quick-mnist32", record.Folder))
 	require.NoError(t, err)
-	_, err = report.WriteAll(results, both)
+	_, err = report.WriteAll(t.Context(), results, both)
 	require.ErrorContains(t, err, "missing.png")
 	damaged := filepath.Join(results, "quick-mnist32", record.Folder, "relu-lc7-1-0123456789.json")
 	require.NoError(t, os.WriteFile(damaged, nil, 0o644))
-	_, err = report.WriteAll(results, both)
+	_, err = report.WriteAll(t.Context(), results, both)
 	require.ErrorContains(t, err, damaged)
 	require.Empty(t, files(t, results))
 }
@@ -281,7 +283,8 @@ func TestHostileFiles(t *testing.T) {
 		} {
 			require.NoError(t, os.Remove(path))
 			require.NoError(t, make())
-			if _, err := writeAll(t, results); strings.HasSuffix(name, ".png") {
+			_, err := writeAll(t, results)
+			if strings.HasSuffix(name, ".png") || strings.HasSuffix(name, ".lock") && kind != "huge" {
 				require.ErrorContains(t, err, path, kind)
 				require.NotContains(t, err.Error(), "\n")
 				require.NoError(t, os.Remove(path))
@@ -292,6 +295,48 @@ func TestHostileFiles(t *testing.T) {
 			require.Equal(t, want, files(t, folder), "%s in place of %s", kind, name)
 		}
 	}
+}
+
+// A folder of records that is a link to one of the kernel's or of devices is no folder without
+// records, and a record there is not waited for.
+func TestFoldersOfTheKernel(t *testing.T) {
+	results := t.TempDir()
+	runs := filepath.Join(results, "quick", record.Folder)
+	require.NoError(t, os.Mkdir(filepath.Dir(runs), 0o755))
+	defer time.AfterFunc(time.Minute, func() { panic("it waits") }).Stop()
+	for _, target := range []string{"/proc/self", "/sys", "/dev"} {
+		require.NoError(t, os.Symlink(target, runs))
+		_, err := report.LoadAll(results, "quick")
+		require.ErrorContains(t, err, "reading records: list "+runs, target)
+		require.ErrorContains(t, err, "name another folder with --results")
+		_, err = report.LoadAll(target, "")
+		require.ErrorContains(t, err, "reading results: list "+target)
+		require.NoError(t, os.Remove(runs))
+	}
+	path := record.Path(runs, recordtest.New(t, "ssc-lc7", "quick", 1, experiments.Overrides{}).Run.ID())
+	require.NoError(t, os.Mkdir(runs, 0o755))
+	require.NoError(t, os.Symlink("/proc/self/maps", path))
+	_, err := report.LoadAll(results, "quick")
+	require.ErrorContains(t, err, path+" is refused: file: ")
+	require.NotContains(t, err.Error(), "\n")
+}
+
+// Who waits while another process writes the reports stops with the context.
+func TestWaitingEnds(t *testing.T) {
+	results := t.TempDir()
+	fill(t, results, stepped, nil, "unroll")
+	lock, held, err := safefile.TryLock(filepath.Join(results, "quick", record.Folder, "report.lock"))
+	require.NoError(t, err)
+	require.True(t, held)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	folders := map[string]experiments.Profile{"quick": profile(t, "quick")}
+	_, err = report.WriteAll(ctx, results, folders)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoFileExists(t, filepath.Join(results, "quick", report.File))
+	require.NoError(t, lock.Close())
+	_, err = report.WriteAll(t.Context(), results, folders)
+	require.NoError(t, err)
 }
 
 // One folder has one data set for each kind of images, of one profile.
@@ -425,7 +470,7 @@ func TestEachStudyAlone(t *testing.T) {
 			require.NoError(t, err)
 			_, err = recordtest.Made(t, runs[0], 20, 30).Save(filepath.Join(results, "any", record.Folder))
 			require.NoError(t, err)
-			all, err := report.WriteAll(results, map[string]experiments.Profile{"any": p})
+			all, err := report.WriteAll(t.Context(), results, map[string]experiments.Profile{"any": p})
 			require.NoError(t, err)
 			require.Len(t, all["any"].Studies, 1)
 			require.Contains(t, all["any"].Table(s).Text(), runs[0].Profile)
