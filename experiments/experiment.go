@@ -35,27 +35,3 @@ type Paper struct {
 	// Params is the number of parameters, such as "2.6M"; empty where the paper has none.
 	Params string
 }
-
-// DataKind is the kind of images that a study trains on. Several data sets may be of one kind.
-type DataKind string
-
-const (
-	CIFAR10 DataKind = "CIFAR-10" // of 32×32×3 pixels
-	MNIST   DataKind = "MNIST"    // of 28×28×1 pixels
-)
-
-// Size is the number of rows, columns and channels of an image.
-func (i DataKind) Size() (height, width, channels int) {
-	if i == MNIST {
-		return 28, 28, 1
-	}
-	return 32, 32, 3
-}
-
-// Declared is the official data set of the images: its name and its numbers of images, without a fingerprint.
-func (i DataKind) Declared() Dataset {
-	if i == MNIST {
-		return Dataset{Name: "mnist", Train: 60_000, Test: 10_000}
-	}
-	return Dataset{Name: "cifar10", Train: 50_000, Test: 10_000}
-}

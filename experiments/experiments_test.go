@@ -41,7 +41,8 @@ func TestDeclarationsFit(t *testing.T) {
 		named("study", study.Name)
 		require.NotEmpty(t, study.About)
 		require.NotEqual(t, "all", study.Name, "`ebssc run all` runs all studies")
-		require.Contains(t, []experiments.DataKind{experiments.CIFAR10, experiments.MNIST}, study.Images)
+		images := study.Images.Images()
+		require.Equal(t, study.Images, images.Kind, "%s is of images that are declared", study.Name)
 		require.NotEmpty(t, study.Experiments)
 		for _, e := range study.Experiments {
 			named("experiment", e.Name)
@@ -50,8 +51,8 @@ func TestDeclarationsFit(t *testing.T) {
 				require.Contains(t, declared, e.Base, "the base of %s stands above it", e.Name)
 			}
 			network := e.Network(8)
-			height, width, channels := study.Images.Size()
-			require.Equal(t, [3]int{height, width, channels}, [3]int{network.Height, network.Width, network.Channels}, e.Name)
+			require.Equal(t, []int{images.Height, images.Width, images.Channels, len(images.Classes)},
+				[]int{network.Height, network.Width, network.Channels, network.Classes}, e.Name)
 			declared[e.Name] = e
 		}
 		for _, claim := range study.Claims {
@@ -69,6 +70,52 @@ func TestDeclarationsFit(t *testing.T) {
 		require.NotEmpty(t, profile.About)
 		require.Len(t, catalogue.All.ForProfile(profile), len(profile.Scales), "%s has scales of studies that are not declared", profile.Name)
 	}
+}
+
+// Study fashion is the table on other images: the same networks and hyperparameters, and the table's
+// claims with its bounds. The paper reports none of it.
+func TestFashionIsTheTable(t *testing.T) {
+	table, err := catalogue.All.Study("table")
+	require.NoError(t, err)
+	fashion, err := catalogue.All.Study("fashion")
+	require.NoError(t, err)
+	require.True(t, fashion.Ablation)
+	for _, name := range []string{"smoke", "quick"} {
+		profile, err := experiments.FindProfile(name)
+		require.NoError(t, err)
+		of, err := experiments.Plan(table, profile, table.Images.Declared(), experiments.Overrides{})
+		require.NoError(t, err)
+		on, err := experiments.Plan(fashion, profile, fashion.Images.Declared(), experiments.Overrides{})
+		require.NoError(t, err)
+		require.Len(t, on, len(of))
+		for i, run := range on {
+			require.Equal(t, of[i].Experiment+"-fashion", run.Experiment)
+			require.Equal(t, []any{of[i].Network, of[i].Hyper, of[i].Epochs, of[i].Seed, of[i].TestImages},
+				[]any{run.Network, run.Hyper, run.Epochs, run.Seed, run.TestImages})
+			require.Equal(t, "fashion-mnist", run.Dataset.Name)
+		}
+	}
+	for _, e := range fashion.Experiments {
+		require.Zero(t, e.Paper, e.Name)
+	}
+	var names []string
+	for _, claim := range fashion.Claims {
+		names = append(names, claim.Name)
+		require.True(t, claim.Ours, claim.Name)
+		at := slices.IndexFunc(table.Claims, func(c experiments.Claim) bool {
+			return c.Name+"-fashion" == claim.Name
+		})
+		for i, expected := range table.Claims[at].Expect {
+			require.Equal(t, [2]float64{expected.Low, expected.High},
+				[2]float64{claim.Expect[i].Low, claim.Expect[i].High}, claim.Name)
+			for j, term := range expected.Terms {
+				term.Experiment += "-fashion"
+				require.Equal(t, term, claim.Expect[i].Terms[j], claim.Name)
+			}
+		}
+	}
+	require.Equal(t, []string{"proposed-fashion", "crelu-fashion", "spherical-fashion",
+		"sparse-fashion", "ebc-fashion"}, names)
 }
 
 // requireMeasured requires that the runs of a study measure what a claim expects.

@@ -50,6 +50,7 @@ var Profiles = []Profile{
 			"fit":           {Width: 4, TrainImages: 500, TestImages: 50, Epochs: 4, Seeds: 1, Change: withoutDropout(25)},
 			"unroll-budget": {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 1, Seeds: 1, Change: withoutDropout(50)},
 			"unroll-conv":   {Width: 4, TrainImages: 1000, TestImages: 1000, Epochs: 2, Seeds: 1, Change: withoutDropout(50)},
+			"fashion":       {Width: 4, TrainImages: 1000, TestImages: 50, Epochs: 4, Seeds: 1, Change: withoutDropout(32)},
 		},
 	},
 	{
@@ -66,6 +67,7 @@ var Profiles = []Profile{
 			"fit":           {Width: 16, Epochs: 4, Seeds: 5, Change: withoutDropout(64)},
 			"unroll-budget": {Width: 8, Epochs: 6, Seeds: 3, Change: withoutDropout(100)},
 			"unroll-conv":   {Width: 8, Epochs: 12, Seeds: 3, Change: withoutDropout(100)},
+			"fashion":       {Width: 16, Epochs: 4, Seeds: 5, Change: withoutDropout(64)},
 		},
 	},
 	{

@@ -55,6 +55,8 @@ var Studies = Suite{
 		Ablation: true, Experiments: budgeted(), Claims: budgetClaims},
 	{Name: "unroll-conv", About: "0 to 4 sweeps of two small convolutional blocks, energies times 1 and 100", Images: MNIST,
 		EvalEachEpoch: true, Ablation: true, Experiments: convolutional(), Claims: convolutionalClaims},
+	{Name: "fashion", About: "the rows of the paper's Table 2 on images that it does not have", Images: FashionMNIST, Ablation: true,
+		Experiments: Fashion, Claims: fashionClaims},
 }
 
 // Suite is a list of studies. The names of all their experiments differ.

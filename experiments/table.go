@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"fmt"
 
 	"ebsscgo/ebssc"
@@ -52,11 +53,13 @@ var Residuals = []Experiment{{
 	Name: "ssc-ebc17-mnist", Title: "SSC+EBC₁₋₇", Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 1, Images: MNIST}, Change: mnistHyper, Decoded: true,
 }}
 
-// Network has `width` filters in the first two blocks and twice as many in the others, for images of 32×32×3, or 28×28×1 of
-// MNIST, and 10 classes. Where EBCFrom is no block, no block is class-specific, and Validate of the network says so.
+// Network has `width` filters in the first two blocks and twice as many in the others, for images of
+// the declared size and classes. Where EBCFrom is no block, no block is class-specific, and Validate
+// of the network says so.
 func (s SevenBlocks) Network(width int) ebssc.Network {
-	n := ebssc.Network{Classes: 10, Classifier: ebssc.Linear, Sweeps: s.Sweeps}
-	n.Height, n.Width, n.Channels = s.Images.Size()
+	images := cmp.Or(s.Images, CIFAR10).Images()
+	n := ebssc.Network{Height: images.Height, Width: images.Width, Channels: images.Channels,
+		Classes: len(images.Classes), Classifier: ebssc.Linear, Sweeps: s.Sweeps}
 	switch {
 	case s.EBCFrom != 0 && s.TopEnergy:
 		n.Classifier = ebssc.EnergyTop

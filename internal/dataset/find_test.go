@@ -22,22 +22,33 @@ import (
 	"ebsscgo/internal/cache"
 )
 
-// emptyCache makes the cache an empty folder, and no folder the named one.
+// emptyCache makes the cache an empty folder, and no folder the named one. No package of the system
+// has data.
 func emptyCache(t *testing.T) {
 	t.Setenv(cache.EnvVar, t.TempDir())
 	t.Setenv(EnvVar, "")
+	for kind, before := range decoders {
+		changed := before
+		changed.installed = nil
+		decoders[kind] = changed
+		t.Cleanup(func() { decoders[kind] = before })
+	}
 }
 
 // fetching makes digits the official bytes of MNIST, which can be fetched, until the test ends.
 func fetching(t *testing.T) {
-	before, files := sources[experiments.MNIST], digits(t)
+	before, files := decoders[experiments.MNIST], digits(t)
 	changed := before
 	changed.fetch = func(context.Context, string, io.Writer) ([]dataFile, error) { return files, nil }
-	sources[experiments.MNIST], names[fingerprint(files)] = changed, MNISTName
-	t.Cleanup(func() {
-		sources[experiments.MNIST] = before
-		delete(names, fingerprint(files))
-	})
+	decoders[experiments.MNIST] = changed
+	knownAs(t, fingerprint(files), experiments.MNIST, MNISTName)
+	t.Cleanup(func() { decoders[experiments.MNIST] = before })
+}
+
+// knownAs makes a fingerprint that of a declared copy, until the test ends.
+func knownAs(t *testing.T, sum string, kind experiments.DataKind, name string) {
+	known[sum] = knownCopy{kind, name}
+	t.Cleanup(func() { delete(known, sum) })
 }
 
 // Local reads a named folder or the cache, and downloads nothing.
@@ -45,7 +56,7 @@ func TestLocal(t *testing.T) {
 	emptyCache(t)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	for which := range sources {
+	for which := range decoders {
 		set, err := Local(which, "")
 		require.NoError(t, err)
 		require.Nil(t, set)
@@ -105,9 +116,7 @@ func TestNamedFolderAlone(t *testing.T) {
 // Pictures of another data set under MNIST's names are not taken for digits.
 func TestOtherPictures(t *testing.T) {
 	folder := writeDigits(t)
-	sum := fingerprint(digits(t))
-	others[sum] = "Fashion-MNIST"
-	t.Cleanup(func() { delete(others, sum) })
+	knownAs(t, fingerprint(digits(t)), experiments.FashionMNIST, "fashion-mnist")
 	_, err := Local(experiments.MNIST, folder)
 	requireOneLine(t, err, folder, "has the images of Fashion-MNIST, not of MNIST", "--data")
 }
@@ -234,9 +243,9 @@ func cifarFrom(t *testing.T, answer http.HandlerFunc) {
 	t.Cleanup(func() {
 		server.Close()
 		cifarRemote, waits = before, patience
-		delete(names, blackSHA256)
 	})
-	waits, names[blackSHA256] = waits[:1], CIFAR10Name
+	knownAs(t, blackSHA256, experiments.CIFAR10, CIFAR10Name)
+	waits = waits[:1]
 	cifarRemote = pinned(server.URL+"/"+cifarArchive, officialArchive())
 }
 

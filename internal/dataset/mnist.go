@@ -23,16 +23,32 @@ const (
 // mnistNames are the files in official order: training images and labels, test images and labels.
 var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 
-// mnistLayouts are the layouts of MNIST.
-var mnistLayouts = []layout{
-	{mnistNames[0] + "[.gz]", func(folder string) ([]dataFile, error) {
-		folders := []string{folder, filepath.Join(folder, "raw"), filepath.Join(folder, "MNIST", "raw")}
+// mnistFolders and mnistHub are where MNIST's files lie below a named folder, in which order they are
+// looked for, and its name on Hugging Face's hub.
+var mnistFolders = []string{"", "raw", filepath.Join("MNIST", "raw")}
+
+const mnistHub = "ylecun/mnist"
+
+// mnistLayouts are the layouts of a data set that has MNIST's names of files, in folders below a
+// named one. Keras's file has MNIST alone.
+func mnistLayouts(below []string, hub string) (all []layout) {
+	shows := mnistNames[0] + "[.gz]"
+	if below[0] != "" {
+		shows = below[0] + "/" + shows
+	}
+	all = append(all, layout{shows, func(folder string) ([]dataFile, error) {
+		var folders []string
+		for _, name := range below {
+			folders = append(folders, filepath.Join(folder, name))
+		}
 		return readFirst(folders, mnistNames, mnistLimit)
-	}},
-	{npzFile, func(folder string) ([]dataFile, error) {
-		return readParts(folder, readNPZ, mnistOf)
-	}},
-	parquetLayout("Parquet files of ylecun/mnist", mnistSide, 1, mnistOf),
+	}})
+	if hub == mnistHub {
+		all = append(all, layout{npzFile, func(folder string) ([]dataFile, error) {
+			return readParts(folder, readNPZ, mnistOf)
+		}})
+	}
+	return append(all, parquetLayout("Parquet files of "+hub, mnistSide, 1, mnistOf))
 }
 
 // decodeMNIST decodes two files: images, at least one, and their labels.

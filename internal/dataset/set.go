@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -9,67 +10,42 @@ import (
 	"ebsscgo/experiments"
 )
 
-// The names of data sets. Only fingerprints decide which one a set gets.
-const (
-	CIFAR10Name        = "cifar10"         // the official bytes
-	CIFAR10JPEGName    = "cifar10-jpeg"    // all images, once compressed as JPEGs of quality 75
-	CIFAR10UnknownName = "cifar10-unknown" // anything else in the layout of CIFAR-10
-	MNISTName          = "mnist"           // the official bytes
-	MNISTUnknownName   = "mnist-unknown"   // anything else in the layout of MNIST (KMNIST, for one)
-	MNIST32Name        = "mnist32"         // MNIST padded to the size of CIFAR-10's images, see [Set.Padded32]
-	MNIST32UnknownName = "mnist32-unknown" // any other set in the layout of MNIST, padded
-)
-
-var titles = map[string]string{
-	CIFAR10Name:        "CIFAR-10",
-	CIFAR10JPEGName:    "CIFAR-10 (JPEG copy)",
-	CIFAR10UnknownName: "CIFAR-10 (unknown copy)",
-	MNISTName:          "MNIST",
-	MNISTUnknownName:   "MNIST (unknown copy)",
-	MNIST32Name:        "MNIST (padded to 32×32×3)",
-	MNIST32UnknownName: "MNIST (unknown copy, padded to 32×32×3)",
-}
-
 // Title is the name of a data set as a reader of a table should see it: the name itself if it is not one of ours.
-func Title(name string) string { return cmp.Or(titles[name], name) }
-
-// OfThePaper says whether a name is of the images that the paper trains on: results on others never stand beside the paper's.
-func OfThePaper(name string) bool {
-	return name == CIFAR10Name || name == CIFAR10JPEGName || name == MNISTName
-}
-
-// StandsIn says whether a name is of digits in the place of CIFAR-10, padded to the size of its images.
-func StandsIn(name string) bool { return strings.HasPrefix(name, MNIST32Name) }
-
-// OfDigits says whether a name is of images in MNIST's layout, padded or not.
-func OfDigits(name string) bool { return strings.HasPrefix(name, MNISTName) }
+func Title(name string) string { return cmp.Or(experiments.NamedImages(name).Title, name) }
 
 // Copies says whether two data sets are the same pictures and labels in different bytes: CIFAR-10 and its JPEG copy. Results on them are never
 // put together, but a network trained on one can be shown the other's pictures.
 func Copies(a, b experiments.Dataset) bool {
-	return min(a.Name, b.Name) == CIFAR10Name && max(a.Name, b.Name) == CIFAR10JPEGName && a.Train == b.Train && a.Test == b.Test
+	of, other := experiments.NamedImages(a.Name), experiments.NamedImages(b.Name)
+	return of.Genuine && other.Genuine && of.Kind == other.Kind && a.Name != b.Name &&
+		a.Train == b.Train && a.Test == b.Test
 }
 
 // Folder is the folder below results/ for a profile's results on the data set of that name: "quick" for the images of the committed
-// results, which are the JPEG copy of CIFAR-10 and MNIST, and "quick-mnist32" for others. Results on different images never mix.
+// results, and "quick-mnist32" for others. Results on different images never mix.
 func Folder(profile, dataset string) string {
-	if dataset == CIFAR10JPEGName || dataset == MNISTName {
+	if experiments.NamedImages(dataset).Committed {
 		return profile
 	}
 	return profile + "-" + dataset
 }
 
-// ClassesOf returns the names of the classes of a data set.
-func ClassesOf(name string) []string {
-	if strings.HasPrefix(name, MNISTName) {
-		return sources[experiments.MNIST].classes
+// ClassesOf returns the names of so many classes of a data set: numbers where it is not declared with
+// as many.
+func ClassesOf(name string, count int) (classes []string) {
+	if classes = experiments.NamedImages(name).Classes; len(classes) == count {
+		return classes
 	}
-	return sources[experiments.CIFAR10].classes
+	classes = nil
+	for class := range count {
+		classes = append(classes, strconv.Itoa(class))
+	}
+	return classes
 }
 
 // Set is a data set with its authors' split.
 type Set struct {
-	// Name is one of the Name constants.
+	// Name is one that [experiments.NamedImages] knows. Only fingerprints decide which one a set gets.
 	Name string
 	// SHA256 is the fingerprint of the images and labels in lower-case hexadecimal, whatever layout they were read from: the SHA-256 of the
 	// list that sha256sum prints for the official files with them, in their official order, unzipped, by their official names, as in
@@ -119,32 +95,26 @@ func (i Images) Tensor() *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, i.Len(), i.Height, i.Width, i.Channels)
 }
 
-// Padded32 returns the grey images of MNIST's layout in the shape of CIFAR-10's: in the middle of 32×32 zeros, and repeated in three
-// channels. Its name says so, the fingerprint stays that of the files.
+// Padded32 returns the set with its images [padded32]. Its name says so, the fingerprint stays that of
+// the files.
 func (s *Set) Padded32() *Set {
 	padded := *s
-	padded.Name = strings.Replace(s.Name, MNISTName, MNIST32Name, 1)
-	for _, images := range []*Images{&padded.Train, &padded.Test} {
-		grey := *images
-		images.Height, images.Width, images.Channels, images.Pixels = cifarSide, cifarSide, 3, make([]uint8, grey.Len()*cifarImage)
-		top, left := (cifarSide-grey.Height)/2, (cifarSide-grey.Width)/2
-		for at, value := range grey.Pixels {
-			n, y, x := at/grey.Size(), at%grey.Size()/grey.Width, at%grey.Width
-			pixel := ((n*cifarSide+top+y)*cifarSide + left + x) * 3
-			copy(images.Pixels[pixel:], []uint8{value, value, value})
-		}
-	}
+	images := experiments.NamedImages(s.Name)
+	padded.Name = images.Padded + strings.TrimPrefix(s.Name, images.Name)
+	padded.Train, padded.Test = padded32(s.Train), padded32(s.Test)
 	return &padded
 }
 
-// names are those of the known fingerprints, which follow from the official files' published SHA-256.
-var names = map[string]string{
-	"5fdcf57d170bdbc7da569af1dabd64d7d3c7507e9e7aa861fc7b691d5355c232": CIFAR10Name,
-	"68374e1a504b4c1c7a5e90412bfd519a99352c878849adff125f93aadcb62a2f": CIFAR10JPEGName, // decoded by Go's image/jpeg
-	"d0a3eec1f5a454401d758fdbf15b9b0163a7034963586d671960c180b97e2c1a": MNISTName,
-}
-
-// others are the data sets of other pictures by their fingerprints, which lie in folders under the same names of files.
-var others = map[string]string{
-	"5cf0562c46b89a77940b86f40a9a4325e7bed59d53ec555c4d14f0bed41ca53a": "Fashion-MNIST",
+// padded32 returns the grey images of MNIST's layout in the shape of CIFAR-10's: in the middle of
+// 32×32 zeros, and repeated in three channels.
+func padded32(grey Images) Images {
+	images := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Labels: grey.Labels,
+		Pixels: make([]uint8, grey.Len()*cifarImage)}
+	top, left := (cifarSide-grey.Height)/2, (cifarSide-grey.Width)/2
+	for at, value := range grey.Pixels {
+		n, y, x := at/grey.Size(), at%grey.Size()/grey.Width, at%grey.Width
+		pixel := ((n*cifarSide+top+y)*cifarSide + left + x) * 3
+		copy(images.Pixels[pixel:], []uint8{value, value, value})
+	}
+	return images
 }

@@ -10,6 +10,17 @@ import (
 	"ebsscgo/experiments"
 )
 
+// Names of data sets.
+const (
+	CIFAR10Name        = "cifar10"
+	CIFAR10JPEGName    = "cifar10-jpeg"
+	CIFAR10UnknownName = "cifar10-unknown"
+	MNISTName          = "mnist"
+	MNISTUnknownName   = "mnist-unknown"
+	MNIST32Name        = "mnist32"
+	MNIST32UnknownName = "mnist32-unknown"
+)
+
 func TestPadded32(t *testing.T) {
 	grey := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]uint8, 3*28*28), Labels: []uint8{7, 0, 9}}
 	for i := range grey.Pixels {
@@ -35,11 +46,38 @@ func TestPadded32(t *testing.T) {
 	require.Equal(t, MNIST32UnknownName, set.Padded32().Name, "what is not MNIST is not labelled so")
 }
 
+// Every declared data set has a decoder, and names of as many classes as are asked for.
+func TestDeclaredDataSets(t *testing.T) {
+	require.Len(t, decoders, len(experiments.DataSets))
+	for _, images := range experiments.DataSets {
+		d := decoders[images.Kind]
+		require.NotEmpty(t, d.layouts, images.Kind)
+		require.NotZero(t, d.training, images.Kind)
+		require.Equal(t, images.Classes, ClassesOf(images.Unknown(), len(images.Classes)))
+	}
+	require.Equal(t, []string{"0", "1", "2"}, ClassesOf(CIFAR10Name, 3), "which are no three of ten")
+	require.Equal(t, []string{"0", "1"}, ClassesOf("another", 2))
+}
+
 func TestFolder(t *testing.T) {
 	for dataset, folder := range map[string]string{CIFAR10JPEGName: "quick", MNISTName: "quick", CIFAR10Name: "quick-cifar10",
 		CIFAR10UnknownName: "quick-cifar10-unknown", MNIST32Name: "quick-mnist32"} {
 		require.Equal(t, folder, Folder("quick", dataset))
 	}
+}
+
+// declaredNames are all names of data sets that declarations give.
+func declaredNames() (names []string) {
+	for _, images := range experiments.DataSets {
+		names = append(names, images.Unknown())
+		for _, c := range images.Copies {
+			names = append(names, c.Name)
+		}
+		if images.Padded != "" {
+			names = append(names, images.Padded, images.Padded+"-unknown")
+		}
+	}
+	return names
 }
 
 // requireOneLine is how every error should be: one line, which names what is wrong.
@@ -62,7 +100,7 @@ func changed(content []byte, at int, to byte) []byte {
 // Only CIFAR-10 and its JPEG copy show the same pictures, as many; of unknown bytes nothing is known.
 func TestCopies(t *testing.T) {
 	copies := func(a, b string) bool { return Copies(experiments.Dataset{Name: a}, experiments.Dataset{Name: b}) }
-	for a := range titles {
+	for _, a := range declaredNames() {
 		require.Equal(t, a == CIFAR10JPEGName, copies(a, CIFAR10Name), a)
 		require.Equal(t, a == CIFAR10Name, copies(CIFAR10JPEGName, a), a)
 		require.False(t, copies(a, a), a)

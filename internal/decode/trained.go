@@ -44,8 +44,8 @@ type Trained struct {
 // nil for a run that is not whitened.
 func NewTrained(backend compute.Backend, run experiments.Run, store *model.Store,
 	whitening *dataset.Whitening) *Trained {
-	n := &Trained{Classes: dataset.ClassesOf(run.Dataset.Name), run: run, whitening: whitening,
-		model: NewModel(backend, run, store)}
+	n := &Trained{Classes: dataset.ClassesOf(run.Dataset.Name, run.Network.Classes), run: run,
+		whitening: whitening, model: NewModel(backend, run, store)}
 	if whitening != nil {
 		n.model.Unwhiten = whitening.Inverse()
 	}

@@ -74,9 +74,9 @@ func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, e
 	if err != nil {
 		return nil, err
 	}
-	kind, standsIn := study.Images, dataset.StandsIn(r.Run.Dataset.Name)
+	kind, standsIn := study.Images, experiments.NamedImages(r.Run.Dataset.Name).StandsIn
 	if standsIn {
-		kind = experiments.MNIST
+		kind = kind.Images().StandIn
 	}
 	set, err := dataset.Local(kind, o.Data)
 	if err == nil && set == nil {

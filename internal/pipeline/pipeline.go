@@ -214,7 +214,7 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 			return cmp.Compare(work(b.Run), work(a.Run)) // the longest first: jobs end at about the same time
 		})
 		images, count := dataset.Title(runner.Set.Name), len(planned)-first
-		if dataset.StandsIn(runner.Set.Name) {
+		if experiments.NamedImages(runner.Set.Name).StandsIn {
 			images += " as a stand-in for " + string(study.Images)
 		}
 		fmt.Fprintf(s.Out, "%s: on %s, by %s (%s), profile %s, runs: %d, of which %d are recorded and not trained again, results in %s\n",

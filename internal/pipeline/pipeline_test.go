@@ -326,7 +326,7 @@ func TestDecodings(t *testing.T) {
 
 		// It decodes the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
 		stoodIn := r
-		stoodIn.Run.Experiment, stoodIn.Run.Dataset.Name = "ssc-ebc17", dataset.MNIST32UnknownName
+		stoodIn.Run.Experiment, stoodIn.Run.Dataset.Name = "ssc-ebc17", "mnist32-unknown"
 		padded, err := TestImages(t.Context(), o, stoodIn)
 		require.NoError(t, err)
 		require.Equal(t, 32, padded.Width)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/safefile"
 )
@@ -59,9 +58,9 @@ func classifierSteps(profiles []*Results) (Table, plot.Scatter) {
 	for _, p := range profiles {
 		for _, step := range experiments.ClassifierSteps {
 			subject, base := p.rows[step.Subject], p.rows[step.Base]
-			set := p.Datasets[subject.Study.Images].Name
 			_, both := p.Difference(step.Subject, step.Base)
-			if both.N == 0 || !dataset.OfThePaper(set) {
+			kind := subject.Study.Images
+			if both.N == 0 || !kind.Has(p.Datasets[kind].Name) {
 				continue
 			}
 			add(p.Name+": "+step.Name, step.Subject, step.Base, base.Sample(experiments.TrainErr).Mean,

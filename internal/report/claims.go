@@ -7,7 +7,6 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
 )
@@ -92,7 +91,7 @@ func (p *Results) unjudged(v Verdict) string {
 	switch {
 	case p.Demo:
 		return "demo profile"
-	case !dataset.OfThePaper(p.Datasets[v.Study.Images].Name):
+	case !v.Study.Images.Has(p.Datasets[v.Study.Images].Name):
 		return "other images"
 	}
 	var short []Row

@@ -131,7 +131,7 @@ func (p *Results) plan(study experiments.Study, set experiments.Dataset) {
 		alone := study
 		alone.Experiments = []experiments.Experiment{e} // a mistake in one row hides no other
 		runs, _ := experiments.Plan(alone, p.Profile, set, experiments.Overrides{})
-		if set.Name != "" && !dataset.OfThePaper(set.Name) {
+		if set.Name != "" && !study.Images.Has(set.Name) {
 			e.Paper = experiments.Paper{}
 		}
 		row := Row{Experiment: e, Study: study, Planned: p.Scales[study.Name].Seeds}
@@ -229,7 +229,7 @@ func span(numbers []int) string {
 func (p *Results) describe(study experiments.Study) string {
 	set, scale := p.Datasets[study.Images], p.Scales[study.Name]
 	title := dataset.Title(set.Name)
-	if !dataset.OfThePaper(set.Name) {
+	if !study.Images.Has(set.Name) {
 		title += " in place of " + string(study.Images)
 	}
 	images := []int{min(cmp.Or(scale.TrainImages, set.Train), set.Train)}

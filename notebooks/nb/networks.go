@@ -51,7 +51,8 @@ func Data(which experiments.DataKind) *dataset.Set {
 // here, or else of those of the committed results. Where the study has no record, it ends the cell with a line that says how to train it.
 func Reports(profile, name string) (*report.Results, experiments.Study) {
 	named, s := Must(experiments.FindProfile(profile)), Must(catalogue.All.Study(name))
-	images := dataset.MNIST32Name // where CIFAR-10 could not be downloaded when the notebooks were started
+	// Where it could not be downloaded when the notebooks were started.
+	images := s.Images.Images().StandIn.Images().Padded
 	if set := Must(dataset.Local(s.Images, "")); set != nil {
 		images = set.Name
 	}
@@ -97,15 +98,14 @@ func Train(profile experiments.Profile, set string, all ...experiments.Experimen
 	return records
 }
 
-// alone is the study of an experiment with no other. One's own experiment is of the table's scale, or of that of the study of digits.
+// alone is the study of an experiment with no other. One's own experiment is of the scale of the first study on images like its own.
 func alone(e experiments.Experiment) experiments.Study {
 	s, _, err := catalogue.All.Experiment(e.Name)
 	if err != nil {
-		name := "table"
-		if e.Network(1).Channels == 1 { // digits
-			name = "unroll"
-		}
-		s = Must(catalogue.All.Study(name))
+		at := slices.IndexFunc(catalogue.All, func(s experiments.Study) bool {
+			return s.Images.Images().Channels == e.Network(1).Channels
+		})
+		s = catalogue.All[max(0, at)] // planning says what is wrong with other images
 	}
 	e.Decoded = false // cells decode
 	s.Experiments = []experiments.Experiment{e}

@@ -20,11 +20,9 @@ var sha = strings.Repeat("0123456789abcdef", 4)
 
 // Dataset is the data set of made records: 1000 training and 200 test images.
 func Dataset(images experiments.DataKind) experiments.Dataset {
-	set := experiments.Dataset{Name: "cifar10-jpeg", SHA256: sha, Train: 1000, Test: 200}
-	if images == experiments.MNIST {
-		set.Name = "mnist"
-	}
-	return set
+	copies := images.Images().Copies
+	of := copies[slices.IndexFunc(copies, func(c experiments.Copy) bool { return c.Committed })]
+	return experiments.Dataset{Name: of.Name, SHA256: sha, Train: 1000, Test: 200}
 }
 
 // New makes a record of an experiment's run at a profile. A quarter of the training images and a third of the test images are wrong. It is not
