@@ -219,6 +219,8 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Len(t, whitenings, 1)
 	good, err := os.ReadFile(whitenings[0])
 	require.NoError(t, err)
+	_, err = train.LoadWhitening(golang, filepath.Join(filepath.Dir(folder), "another"), run)
+	require.NoError(t, err, "of a profile beside it")
 	for what, change := range map[string]wrong{
 		"other images":  edited("whitening", `"TrainImages":400`, `"TrainImages":401`),
 		"another ε":     edited("whitening", `"Epsilon":`, `"Epsilon":1`),
