@@ -46,7 +46,7 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 
 // Bad input ends in one line that says what to do, with status 1, before a backend starts and before anything is downloaded or written.
 func TestBadInputIsOneLine(t *testing.T) {
-	empty, made, bad, loop, cat := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
+	empty, made, bad, loop, unread, cat := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
 	t.Chdir(empty) // where results would go
 	t.Setenv("GOMLX_BACKEND", "none")
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))
@@ -54,6 +54,9 @@ func TestBadInputIsOneLine(t *testing.T) {
 	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder))) // which nobody can read, not even root
 	id, ebc := write(t, made, "relu-lc7", 30), write(t, made, "ssc-ebc67", 30)
 	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder), write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))
+	hidden := filepath.Join(unread, "quick", record.Folder, id+".json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(hidden), 0o755))
+	require.NoError(t, os.Symlink(id+".json", hidden)) // which nobody can read either
 	for _, c := range []struct{ args, says string }{
 		{"tabel", `unknown command "tabel" for ebssc`},
 		{"run table --bakend cpu", "did you mean --backend?"},
@@ -78,6 +81,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --backend none --results " + bad, "is refused"},
 		{"run table --backend none --results " + loop, "symbolic links"},
 		{"run table --results=", "--results is empty"},
+		{"run unroll --results /proc/none", "give another one with --results"},
+		{"runs --results " + unread, "make it readable to you"},
 		{"run table --results=~/out", "write $HOME"},
 		{"run table --data=~/x", "write $HOME"},
 		{"report --results=~", "write $HOME"},
@@ -275,6 +280,7 @@ func TestCompare(t *testing.T) {
 var rooms = []string{
 	"cmd/ebssc", "notebooks/nb", "internal/pipeline", "internal/bench", "internal/report", "internal/stats", "internal/decode", "internal/train",
 	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/tensor", "internal/cache", "internal/safefile",
+	"internal/quiet",
 	"internal/catalogue", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 

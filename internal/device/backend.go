@@ -30,6 +30,7 @@ import (
 	"github.com/gomlx/gomlx/support/exceptions"
 
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/quiet"
 )
 
 // Choice is the backend that was chosen, and why.
@@ -56,6 +57,7 @@ const (
 )
 
 func init() {
+	quiet.End()
 	// Code that asks GoMLX for a backend by name must not download a plugin either.
 	xla.EnableAutoInstall(false)
 	// Before any client, which reads it: XLA divides the sum of a kernel's gradient by its threads.

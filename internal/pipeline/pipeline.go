@@ -143,7 +143,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 		}
 	}
 	if err := os.MkdirAll(o.Results, 0o755); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("a folder for results: %w; give another one with --results", err)
 	}
 	find := dataset.FindOrStandIn
 	if o.Shard.Count > 0 {
