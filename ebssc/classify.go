@@ -56,16 +56,16 @@ func (c Classifier) energy(energies []*Node) *Node {
 type Scores [][]float32
 
 // Predictions are the classes with the highest scores.
-func (s Scores) Predictions() []uint8 {
-	predictions := make([]uint8, len(s))
+func (s Scores) Predictions() []uint16 {
+	predictions := make([]uint16, len(s))
 	for i, row := range s {
-		predictions[i] = uint8(slices.Index(row, slices.Max(row)))
+		predictions[i] = uint16(slices.Index(row, slices.Max(row)))
 	}
 	return predictions
 }
 
 // LogLoss is the mean softmax log-loss, Eq. (train_obj2) without its penalty, in nats.
-func (s Scores) LogLoss(labels []uint8) float64 {
+func (s Scores) LogLoss(labels []uint16) float64 {
 	sum := 0.0
 	for i, logs := range s.LogProbabilities() {
 		sum -= logs[labels[i]]

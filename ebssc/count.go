@@ -75,6 +75,19 @@ func (n Network) Shapes() (map[string][]int, error) {
 	return all, nil
 }
 
+// Entries is the number of entries of all codes of a valid network for one image, those of
+// class-specific codes once for each hypothesis; it panics for others. Pools count as blocks.
+func (n Network) Entries() (entries float64) {
+	sizes, err := n.sizes()
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range sizes[1:] {
+		entries += float64(s.height) * float64(s.width) * float64(s.channels) * float64(max(1, s.classes))
+	}
+	return entries
+}
+
 // Products is the number of products in the convolutions of a valid network for one image; it
 // panics for others. Blocks that read class-specific codes count once for each hypothesis. A sweep
 // of inference has two convolutions for each hypothesis in every block but the first: up and down.

@@ -66,8 +66,8 @@ func TestProducts(t *testing.T) {
 // The log-loss of scores in the ratio of 3 to 1, and of certain ones.
 func TestLogLoss(t *testing.T) {
 	scores := ebssc.Scores{{0, float32(math.Log(3))}, {-200, 300}}
-	require.InDelta(t, math.Log(4)/2, scores.LogLoss([]uint8{0, 1}), 1e-6)
-	require.Equal(t, []uint8{1, 1}, scores.Predictions())
+	require.InDelta(t, math.Log(4)/2, scores.LogLoss([]uint16{0, 1}), 1e-6)
+	require.Equal(t, []uint16{1, 1}, scores.Predictions())
 }
 
 // softmaxLoss is the mean log-loss of class scores.

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -189,7 +188,7 @@ func (r Run) Validate() error {
 	}
 	n := r.Network
 	switch {
-	case !declared(n):
+	case n.Height > MaxSide || n.Width > MaxSide || n.Channels != 1 && n.Channels != 3 || n.Classes > MaxClasses:
 		return fmt.Errorf("images of %d by %d pixels, %d channels, in %d classes: no data set has such", n.Height, n.Width, n.Channels, n.Classes)
 	case r.HeldOut < 0 || r.HeldOut >= r.Dataset.Train:
 		return fmt.Errorf("--held-out %d leaves nothing to train on: the data set has %d training images", r.HeldOut, r.Dataset.Train)
@@ -203,15 +202,6 @@ func (r Run) Validate() error {
 		return fmt.Errorf("batch_size=%d does not fit: there are %d training images", r.Hyper.Batch, r.TrainImages)
 	}
 	return nil
-}
-
-// declared says whether a declared data set has images of a network's size and as many classes, or
-// more: records are checked by it before anything is computed of them.
-func declared(n ebssc.Network) bool {
-	return slices.ContainsFunc(DataSets, func(i Images) bool {
-		return n.Height <= i.Height && n.Width <= i.Width && n.Channels <= i.Channels &&
-			n.Channels != 2 && n.Classes <= len(i.Classes)
-	})
 }
 
 // StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch are left out of the epoch.

@@ -36,7 +36,7 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 			predictions[i] = '0' + (predictions[i]-'0'+1)%10
 		}
 		r.Predictions = string(predictions)
-		r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
+		r.TestErr = r.ErrorRate()
 		r, err := r.Save(filepath.Join(results, "quick", record.Folder))
 		require.NoError(t, err)
 		id = r.ID

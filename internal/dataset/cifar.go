@@ -99,7 +99,7 @@ func decodeCIFAR10(files []dataFile) (Images, error) {
 			return Images{}, damaged(f.place, fmt.Errorf("%d bytes, not %d", len(f.bytes), cifarBytes))
 		}
 		for record := range slices.Chunk(f.bytes, cifarRecord) {
-			images.Labels = append(images.Labels, record[0])
+			images.Labels = append(images.Labels, uint16(record[0]))
 			for at := 1; at <= cifarPlane; at++ {
 				images.Pixels = append(images.Pixels, record[at], record[at+cifarPlane], record[at+2*cifarPlane])
 			}

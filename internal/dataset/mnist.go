@@ -56,7 +56,11 @@ func decodeMNIST(files []dataFile) (images Images, err error) {
 	images = Images{Height: mnistSide, Width: mnistSide, Channels: 1}
 	count := max(1, len(files[0].bytes)/mnistImage)
 	if images.Pixels, err = decodeIDX(files[0], count, mnistSide, mnistSide); err == nil {
-		images.Labels, err = decodeIDX(files[1], count)
+		var labels []byte
+		labels, err = decodeIDX(files[1], count)
+		for _, label := range labels {
+			images.Labels = append(images.Labels, uint16(label))
+		}
 	}
 	return images, err
 }

@@ -70,7 +70,7 @@ type Images struct {
 	// Pixels are all images, [N, Height, Width, Channels] in row-major order, channels last.
 	Pixels []uint8
 	// Labels are the classes of the images, [N].
-	Labels []uint8
+	Labels []uint16
 }
 
 // Len is the number of images.

@@ -22,7 +22,7 @@ const (
 )
 
 func TestPadded32(t *testing.T) {
-	grey := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]uint8, 3*28*28), Labels: []uint8{7, 0, 9}}
+	grey := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]uint8, 3*28*28), Labels: []uint16{7, 0, 9}}
 	for i := range grey.Pixels {
 		grey.Pixels[i] = uint8(i) + uint8(i>>8)*31 // no two rows or images are alike
 	}

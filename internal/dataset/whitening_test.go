@@ -42,7 +42,7 @@ func testBackend(t *testing.T) compute.Backend {
 // cloudImages are n random images of 4×4×3 whose neighbouring values are alike, as they are in pictures.
 func cloudImages(n int) Images {
 	random := rand.New(rand.NewPCG(1, 2))
-	images := Images{Height: 4, Width: 4, Channels: 3, Labels: make([]uint8, n)}
+	images := Images{Height: 4, Width: 4, Channels: 3, Labels: make([]uint16, n)}
 	for range n {
 		value := 128.0
 		for range images.Size() {

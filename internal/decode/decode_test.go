@@ -294,7 +294,7 @@ func TestResidualsAndFilters(t *testing.T) {
 	m, images := newModel(t, n), digits(n, 2)
 	levels, err := m.Decode(t.Context(), images)
 	require.NoError(t, err)
-	svg, pixels := drawn(t, decode.Residuals("title", []string{"a", "b", "c"}, images, []uint8{0, 2}, levels[1]))
+	svg, pixels := drawn(t, decode.Residuals("title", []string{"a", "b", "c"}, images, []uint16{0, 2}, levels[1]))
 	require.Contains(t, svg, ">the image&#39;s own class<")
 	require.Contains(t, svg, ">−", "the lower end of the scale")
 	require.NotZero(t, pixels[color.RGBAModel.Convert(plot.Hue(1)).(color.RGBA)])

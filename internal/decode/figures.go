@@ -71,7 +71,7 @@ func drawLevels(title string, captions []string, original, input *tensors.Tensor
 // hypotheses in the columns, and in each cell the residual of the decoded features from their mean
 // over hypotheses, divided by the root mean square of that mean. The image's own class has a frame.
 // All cells share one scale, which clips the largest half percent.
-func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint8,
+func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint16,
 	level BlockPictures) plot.Figure {
 	dims := originals.Shape().Dimensions[1:]
 	var residuals [][][]float64

@@ -189,10 +189,10 @@ func (n *Trained) draw(ctx context.Context, initial *model.Store,
 func (n *Trained) drawResiduals(ctx context.Context,
 	add func(suffix, title string, figure plot.Figure) error) error {
 	var numbers []int // of one image of each class
-	var labels []uint8
+	var labels []uint16
 	for class := range n.Classes {
-		if first := slices.Index(n.originals.Labels, uint8(class)); first >= 0 {
-			numbers, labels = append(numbers, first), append(labels, uint8(class))
+		if first := slices.Index(n.originals.Labels, uint16(class)); first >= 0 {
+			numbers, labels = append(numbers, first), append(labels, uint16(class))
 		}
 	}
 	levels, err := n.model.Decode(ctx, tensor.Pick(n.images, numbers...))

@@ -43,6 +43,9 @@ func Open(ctx context.Context, o Options, folder string, r record.Record) (
 		return nil, nil, err
 	}
 	network = decode.NewTrained(backend, r.Run, store, whitening)
+	if r.Classes != nil {
+		network.Classes = r.Classes
+	}
 	return network, func() {
 		network.Close()
 		backend.Finalize()
@@ -73,6 +76,10 @@ func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, e
 	study, _, err := catalogue.All.Experiment(r.Run.Experiment)
 	if err != nil {
 		return nil, err
+	}
+	if experiments.Own(r.Run.Dataset.Name) {
+		return nil, fmt.Errorf("%s was trained on pictures that are not a data set: only run and "+
+			"classify know such", r.ID)
 	}
 	kind, standsIn := study.Images, experiments.NamedImages(r.Run.Dataset.Name).StandsIn
 	if standsIn {
@@ -139,8 +146,10 @@ func Halve(ctx context.Context, o Options, folder string, r record.Record) (chan
 	if err != nil {
 		return 0, err
 	}
-	for i, class := range scores.Predictions() {
-		if r.Predictions[i] != '0'+class {
+	now := r
+	now.Labels, now.Predictions = r.Predictions, record.ClassText(scores.Predictions(), r.Run.Network.Classes)
+	for _, other := range now.Wrong() {
+		if other {
 			changed++
 		}
 	}

@@ -11,10 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unicode"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/safefile"
 )
 
@@ -152,10 +155,11 @@ func (r Record) check(path string, text []byte) error {
 		{"Format", equal(r.Format, Format)},
 		{"ID", errors.Join(equal(r.ID, run.ID()), equal(r.ID+suffix, filepath.Base(path)))},
 		{"Overrides", r.Overrides.Validate()},
+		{"Classes", r.classNamesError()},
 		{"Parameters", errors.Join(err, equal(r.Parameters, count.Total()))},
 		{"Labels", r.classesError(r.Labels)},
 		{"Predictions", r.classesError(r.Predictions)},
-		{"TestErr", equal(r.TestErr, ErrorRate(r.Predictions, r.Labels))},
+		{"TestErr", equal(r.TestErr, r.ErrorRate())},
 		{"TrainErr", within(0, 100, &r.TrainErr)},
 		{"TrainLoss", within(0, math.MaxFloat32, &r.TrainLoss)},
 		{"TestLoss", within(0, math.MaxFloat32, &r.TestLoss)},
@@ -248,17 +252,6 @@ func (r Record) decodingsError() error {
 	return errors.Join(within(0, 1e9, &r.Decodings.Seconds), within(1, float64(r.Run.TestImages), new(float64(r.Decodings.Images))))
 }
 
-// ErrorRate is the share of images, in percent, whose prediction is not their label. Both are a character an image, equally long.
-func ErrorRate(predictions, labels string) float64 {
-	wrong := 0
-	for i := range min(len(predictions), len(labels)) {
-		if predictions[i] != labels[i] {
-			wrong++
-		}
-	}
-	return 100 * float64(wrong) / float64(len(labels))
-}
-
 // equal is an error where a value is not the one that was computed again.
 func equal[T comparable](value, computed T) error {
 	if value != computed {
@@ -267,12 +260,31 @@ func equal[T comparable](value, computed T) error {
 	return nil
 }
 
-// classesError is an error where a text is not a class, a digit, for each test image.
+// classesError is an error where a text is not the class of each test image, see [ClassText].
 func (r Record) classesError(text string) error {
-	if len(text) != r.Run.TestImages || strings.Trim(text, "0123456789"[:min(10, r.Run.Network.Classes)]) != "" {
-		return fmt.Errorf("it is not one of %d classes for each of %d images", r.Run.Network.Classes, r.Run.TestImages)
+	classes := r.Run.Network.Classes
+	width := classWidth(classes)
+	bad := len(text) != width*r.Run.TestImages || strings.Trim(text, "0123456789") != ""
+	for at := 0; at < len(text) && !bad; at += width {
+		class, err := strconv.Atoi(text[at : at+width])
+		bad = err != nil || class >= classes
+	}
+	if bad {
+		return fmt.Errorf("it is not one of %d classes for each of %d images", classes, r.Run.TestImages)
 	}
 	return nil
+}
+
+// classNamesError is an error where own pictures have not a name for each class, or others have names.
+func (r Record) classNamesError() error {
+	names := slices.Sorted(slices.Values(r.Classes))
+	if !experiments.Own(r.Run.Dataset.Name) {
+		return equal(len(names), 0)
+	}
+	if names = slices.Compact(names); len(names) != len(r.Classes) || slices.Contains(names, "") {
+		return errors.New("two classes have one name, or one has none")
+	}
+	return equal(len(names), r.Run.Network.Classes)
 }
 
 // within is an error where a value that is there is not between two others.

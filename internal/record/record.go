@@ -27,6 +27,8 @@ type Record struct {
 	// Overrides of the profile that the run was planned with, and Command, the command line that planned it.
 	Overrides experiments.Overrides
 	Command   string
+	// Classes are the names of the classes of a person's own pictures; nil for declared data sets.
+	Classes []string `json:",omitempty"`
 	// Parameters of the network, offsets included.
 	Parameters int
 	// Training is what the training gave.
@@ -63,7 +65,8 @@ type Training struct {
 	Origin Origin
 	// Curve is the learning curve, an epoch after another.
 	Curve []Epoch
-	// Predictions and Labels are the classes of the test images in their order, a digit each: '0' stands for class 0.
+	// Predictions and Labels are the classes of the test images in their order, see [ClassText]: of at
+	// most ten classes a digit each.
 	Predictions, Labels string
 }
 

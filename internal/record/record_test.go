@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"fmt"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 )
@@ -252,4 +254,60 @@ func FuzzLoad(f *testing.F) {
 		_, err := record.Load(path)
 		require.Error(t, err, "no one writes a record by chance")
 	})
+}
+
+// Classes take as many digits as the largest number among them; of ten it is one, as ever.
+func TestClassText(t *testing.T) {
+	classes := []uint16{3, 0, 9}
+	for count, want := range map[int]string{10: "309", 11: "030009", 100: "030009", 101: "003000009", 1000: "003000009"} {
+		require.Equal(t, want, record.ClassText(classes, count))
+	}
+}
+
+// own makes a record of own pictures in so many classes, named c0, c1, …
+func own(t *testing.T, classes int) record.Record {
+	study, _, err := catalogue.All.Experiment("ssc-lc7")
+	require.NoError(t, err)
+	images := experiments.Images{Height: 32, Width: 32, Channels: 3}
+	for class := range classes {
+		images.Classes = append(images.Classes, fmt.Sprintf("c%d", class))
+	}
+	set := experiments.Dataset{Name: "own-flowers", SHA256: strings.Repeat("ab", 32), Train: 1000, Test: 300}
+	profile, err := experiments.FindProfile("quick")
+	require.NoError(t, err)
+	runs, err := experiments.Plan(study.On(images), profile, set, experiments.Overrides{Epochs: 1})
+	require.NoError(t, err)
+	r := recordtest.Made(t, runs[0], 25, 20)
+	r.Classes = images.Classes
+	return r
+}
+
+// A record of many classes has their names and tells predictions of several digits apart. One that
+// lacks a name, or names a class that is not, is refused.
+func TestManyClasses(t *testing.T) {
+	for _, classes := range []int{2, 10, 11, 300, 1000} {
+		r, err := own(t, classes).Save(t.TempDir())
+		require.NoError(t, err)
+		require.InDelta(t, 20, r.TestErr, 1e-9, "%d classes", classes)
+		require.Len(t, r.Wrong(), 300)
+	}
+	for name, change := range map[string]func(r *record.Record){
+		"Classes: it says 10":             func(r *record.Record) { r.Classes = r.Classes[:10] },
+		"Classes: it says 0":              func(r *record.Record) { r.Classes = nil },
+		"Classes: two classes":            func(r *record.Record) { r.Classes[3] = r.Classes[4] },
+		"Classes: two classes have one n": func(r *record.Record) { r.Classes[3] = "" },
+		"text: ":                          func(r *record.Record) { r.Classes[3] = "\x1b[2J" },
+		"Predictions: it is not":          func(r *record.Record) { r.Predictions = "11" + r.Predictions[2:] },
+		"Labels: it is not":               func(r *record.Record) { r.Labels = r.Labels[1:] },
+		"Predictions: it is":              func(r *record.Record) { r.Predictions = "-1" + r.Predictions[2:] },
+	} {
+		r := own(t, 11)
+		change(&r)
+		_, err := r.Save(t.TempDir())
+		require.ErrorContains(t, err, name)
+	}
+	r := made(t, "unroll-1")
+	r.Classes = []string{"a", "b"}
+	_, err := r.Save(t.TempDir())
+	require.ErrorContains(t, err, "Classes")
 }

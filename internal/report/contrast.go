@@ -90,15 +90,15 @@ func (p *Results) contrastBySeed(quantity experiments.Quantity, terms []experime
 // rows were measured; nil where there is none.
 func (p *Results) images(terms []experiments.Term) (all stats.Images) {
 	for _, first := range p.rows[terms[0].Experiment].Records {
-		sum := make([]float64, len(first.Labels))
+		sum := make([]float64, first.Run.TestImages)
 		for _, term := range terms {
 			r, ok := p.rows[term.Experiment].seed(first.Run.Seed)
 			if !ok {
 				sum = nil
 				break
 			}
-			for i := range sum {
-				if r.Predictions[i] != r.Labels[i] {
+			for i, wrong := range r.Wrong() {
+				if wrong {
 					sum[i] += 100 * term.Weight
 				}
 			}

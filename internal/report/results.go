@@ -31,6 +31,7 @@ type Results struct {
 	// Datasets of the records, of each kind of images.
 	Datasets map[experiments.DataKind]experiments.Dataset
 
+	own     map[experiments.DataKind]experiments.Images // size and classes of own pictures
 	rows    map[string]Row
 	planned map[string]bool
 	sorted  []record.Record
@@ -58,7 +59,7 @@ type scale struct{ images, epochs int }
 // refused.
 func Load(results, folder string, profile experiments.Profile) (*Results, error) {
 	p := &Results{Profile: profile, Folder: filepath.Join(results, folder),
-		rows: map[string]Row{}, planned: map[string]bool{}}
+		own: map[experiments.DataKind]experiments.Images{}, rows: map[string]Row{}, planned: map[string]bool{}}
 	var err error
 	if p.Records, err = record.LoadAll(filepath.Join(p.Folder, record.Folder)); err != nil {
 		return nil, err
@@ -117,6 +118,10 @@ func (p *Results) datasets() (map[experiments.DataKind]experiments.Dataset, erro
 				path(other), path(r), other.Run.Dataset.Name, set.Name, other.Run.Dataset.SHA256, set.SHA256)
 		}
 		sets[study.Images], first[study.Images] = set, r
+		if n := r.Run.Network; experiments.Own(set.Name) {
+			p.own[study.Images] = experiments.Images{Height: n.Height, Width: n.Width,
+				Channels: n.Channels, Classes: r.Classes}
+		}
 	}
 	return sets, nil
 }
@@ -127,6 +132,9 @@ func (p *Results) datasets() (map[experiments.DataKind]experiments.Dataset, erro
 // paper's, the paper's numbers do not stand beside ours.
 func (p *Results) plan(study experiments.Study, set experiments.Dataset) {
 	recorded := false
+	if own, ok := p.own[study.Images]; ok {
+		study = study.On(own)
+	}
 	for _, e := range study.Experiments {
 		alone := study
 		alone.Experiments = []experiments.Experiment{e} // a mistake in one row hides no other
@@ -229,7 +237,7 @@ func span(numbers []int) string {
 func (p *Results) describe(study experiments.Study) string {
 	set, scale := p.Datasets[study.Images], p.Scales[study.Name]
 	title := dataset.Title(set.Name)
-	if !study.Images.Has(set.Name) {
+	if !study.Images.Has(set.Name) && !experiments.Own(set.Name) {
 		title += " in place of " + string(study.Images)
 	}
 	images := []int{min(cmp.Or(scale.TrainImages, set.Train), set.Train)}

@@ -55,7 +55,7 @@ type Place struct {
 // labelled holds preprocessed images on the device, and their labels.
 type labelled struct {
 	*mldataset.InMemoryDataset
-	labels []uint8
+	labels []uint16
 }
 
 // upload preprocesses the images that a run trains on and those that it tests on, and puts them on the device, where they stay until FinalizeAll.
@@ -119,7 +119,7 @@ func Preprocess(backend compute.Backend, run experiments.Run, whitening *dataset
 // TestImages returns the first test images of a run, up to count, as its network sees them
 // [N, H, W, C], their labels, and the run's whitening, nil without one.
 func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int) (
-	images *tensors.Tensor, labels []uint8, whitening *dataset.Whitening, err error) {
+	images *tensors.Tensor, labels []uint16, whitening *dataset.Whitening, err error) {
 	if run.HeldOut > 0 {
 		return nil, nil, nil, errors.New("a run on held-out images has no test images")
 	}

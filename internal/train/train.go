@@ -312,7 +312,7 @@ func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err err
 		}
 	}
 	e.scores = e.scores[:len(labels)]
-	e.errorRate, e.loss = record.ErrorRate(classText(e.scores.Predictions()), classText(labels)), e.scores.LogLoss(labels)
+	e.errorRate, e.loss = errorRate(e.scores.Predictions(), labels), e.scores.LogLoss(labels)
 	if sum := e.loss + e.penalty; !finite(sum) {
 		return e, s.diverged(fmt.Sprintf("the objective is %f", sum))
 	}
@@ -329,21 +329,24 @@ func (s *trainingRun) measure() (t record.Training, err error) {
 	}
 	t = record.Training{Origin: s.Origin, Curve: s.Curve,
 		TrainErr: train.errorRate, TestErr: test.errorRate, TrainLoss: train.loss, TestLoss: test.loss, Penalty: test.penalty,
-		Predictions: classText(test.scores.Predictions()), Labels: classText(s.test.labels),
-		Seconds: time.Since(began).Seconds(), Finished: time.Now().UTC().Truncate(time.Second)}
+		Predictions: record.ClassText(test.scores.Predictions(), s.run.Network.Classes),
+		Labels:      record.ClassText(s.test.labels, s.run.Network.Classes),
+		Seconds:     time.Since(began).Seconds(), Finished: time.Now().UTC().Truncate(time.Second)}
 	for _, point := range s.Curve {
 		t.Seconds += point.Seconds
 	}
 	return t, nil
 }
 
-// classText writes classes as text, a digit each.
-func classText(classes []uint8) string {
-	digits := make([]byte, len(classes))
-	for i, class := range classes {
-		digits[i] = '0' + class
+// errorRate is the share of predictions, in percent, that are not the label.
+func errorRate(predictions, labels []uint16) float64 {
+	wrong := 0
+	for i, label := range labels {
+		if predictions[i] != label {
+			wrong++
+		}
 	}
-	return string(digits)
+	return 100 * float64(wrong) / float64(len(labels))
 }
 
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.

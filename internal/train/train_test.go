@@ -60,7 +60,7 @@ func madeSet(side, channels, trainImages, testImages int) *dataset.Set {
 				value := 50 + 150*pattern[(y*4/side*4+x*4/side)*channels+c]/(16*channels) + noise.IntN(20)
 				images.Pixels = append(images.Pixels, uint8(value))
 			}
-			images.Labels = append(images.Labels, uint8(i%10))
+			images.Labels = append(images.Labels, uint16(i%10))
 		}
 		return images
 	}
@@ -209,10 +209,8 @@ func TestTrainEndToEnd(t *testing.T) {
 	seen, scores, err := train.Classify(t.Context(), xla, run, network, whitening, set.Test)
 	require.NoError(t, err)
 	require.Equal(t, []int{150, 16, 16, 3}, seen.Shape().Dimensions)
-	for i, class := range scores.Predictions() {
-		require.Equal(t, trained.Predictions[i], '0'+class)
-		require.Equal(t, trained.Labels[i], '0'+set.Test.Labels[i])
-	}
+	require.Equal(t, trained.Predictions, record.ClassText(scores.Predictions(), 10))
+	require.Equal(t, trained.Labels, record.ClassText(set.Test.Labels, 10))
 	require.InEpsilon(t, trained.TestLoss, scores.LogLoss(set.Test.Labels), 1e-2)
 	whitenings, err := filepath.Glob(record.NetworkFile(folder, "whitening-*"))
 	require.NoError(t, err)

@@ -167,7 +167,7 @@ func Describe(r record.Record) string {
 
 // FirstImages returns the first test images as the network of a record sees them [N, H, W, C], and their labels: as many as count,
 // or more if that takes image number along.
-func FirstImages(runner *train.Runner, r record.Record, count, number int) (*tensors.Tensor, []uint8) {
+func FirstImages(runner *train.Runner, r record.Record, count, number int) (*tensors.Tensor, []uint16) {
 	images, labels, _, err := runner.TestImages(context.Background(), r.Run, max(count, number+1))
 	Check(err)
 	checkNumber(number, len(labels))

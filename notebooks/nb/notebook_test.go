@@ -61,7 +61,7 @@ func TestNetworks(t *testing.T) {
 	require.Equal(t, small, recorded)
 	images, labels := FirstImages(runner, recorded, 3, 4)
 	require.Equal(t, []int{5, 28, 28, 1}, images.Shape().Dimensions)
-	require.Equal(t, []uint8{0, 1, 2, 3, 4}, labels)
+	require.Equal(t, []uint16{0, 1, 2, 3, 4}, labels)
 	t.Setenv("EBSSC_PROFILE", "")
 	_, recorded, _ = Trained("unroll-0")
 	require.NoDirExists(t, filepath.Join(ownResults, folder), "it was found each time")

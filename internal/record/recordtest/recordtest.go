@@ -48,24 +48,27 @@ func New(t testing.TB, experiment, profile string, seed int, o experiments.Overr
 // depends on the seed.
 func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.Record {
 	wrong := int(math.Round(testErr / 100 * float64(run.TestImages)))
-	var labels, predictions []byte
+	var labels, predictions []uint16
 	for i := range run.TestImages {
 		predicted := i
 		if (i+31*run.Seed)%run.TestImages < wrong {
 			predicted++
 		}
-		labels, predictions = append(labels, byte('0'+i%run.Network.Classes)), append(predictions, byte('0'+predicted%run.Network.Classes))
+		labels = append(labels, uint16(i%run.Network.Classes))
+		predictions = append(predictions, uint16(predicted%run.Network.Classes))
 	}
 	training := record.Training{
 		TrainErr: trainErr, TrainLoss: 0.02 * trainErr, TestLoss: 1, Penalty: 0.25,
-		Seconds: 12, Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Predictions: string(predictions), Labels: string(labels),
+		Seconds: 12, Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Predictions: record.ClassText(predictions, run.Network.Classes),
+		Labels:      record.ClassText(labels, run.Network.Classes),
 		Origin: record.Origin{Commit: "0123456789abcdef", Go: "go1.26", GoMLX: "v0.28.3", Backend: "xla-cpu", Plugin: "made", Devices: 1,
 			System: "linux/amd64", CPU: "made 8480+", Cores: 2},
 	}
 	sums := record.NetworkSums{SHA256: sha, HalfSHA256: sha}
 	r, err := record.New(run, experiments.Overrides{}, "ebssc run "+run.Experiment, training, sums, nil)
 	require.NoError(t, err)
-	r.TestErr = record.ErrorRate(r.Predictions, r.Labels)
+	r.TestErr = r.ErrorRate()
 	for epoch := 1; epoch <= run.Epochs; epoch++ {
 		point := record.Epoch{Epoch: epoch, Step: epoch * run.StepsPerEpoch(), BatchLoss: 2 / float64(epoch), BatchErr: 80 / float64(epoch), Seconds: 3}
 		if run.EvalEachEpoch {
