@@ -46,7 +46,8 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 
 // Bad input ends in one line that says what to do, with status 1, before a backend starts and before anything is downloaded or written.
 func TestBadInputIsOneLine(t *testing.T) {
-	empty, made, bad, loop, unread, cat := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
+	empty, made, bad, loop, unread := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	cat := filepath.Join(t.TempDir(), "cat.jpg")
 	t.Chdir(empty) // where results would go
 	t.Setenv("GOMLX_BACKEND", "none")
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))

@@ -64,13 +64,13 @@ func init() {
 	os.Setenv("PJRT_NPROC", strconv.Itoa(threads))
 }
 
-// threads is the number of threads of an XLA client on the CPU, whatever the machine has. It is that
-// of the client's devices, which it makes four of at least, on machines of up to four processors: the
-// committed results have its bits.
+// threads is the number of threads of an XLA client on the CPU, whatever the machine has. A client
+// has four devices and at least a thread for each: machines of up to four processors have had this
+// number, and the committed results have its bits.
 const threads = 4
 
-// Threads is the number of XLA's threads on the CPU with so many devices, which decides how sums are
-// rounded; 0 on other backends.
+// Threads is the number of XLA's threads on the CPU with so many devices, which decides how sums
+// are rounded; 0 on other backends.
 func (c Choice) Threads(devices int) int {
 	if c.Name != nameCPU {
 		return 0

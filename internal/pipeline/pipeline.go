@@ -143,7 +143,8 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 		}
 	}
 	if err := os.MkdirAll(o.Results, 0o755); err != nil {
-		return nil, nil, fmt.Errorf("a folder for results: %w; give another one with --results", err)
+		return nil, nil, fmt.Errorf("a folder for results: %w; "+
+			"give another one with --results", err)
 	}
 	find := dataset.FindOrStandIn
 	if o.Shard.Count > 0 {
@@ -310,7 +311,8 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	locked := filepath.Join(runner.Checkpoints, id+".lock")
 	lock, held, err := safefile.TryLock(locked)
 	if err != nil {
-		return fmt.Errorf("locking a run: %w; remove it, or give another folder with --results", err)
+		return fmt.Errorf("locking a run: %w; remove it, or give another folder with "+
+			"--results", err)
 	}
 	defer lock.Close()
 	_, unrecorded := record.Load(record.Path(records, id))

@@ -71,8 +71,8 @@ func Load(path string) (r Record, err error) {
 	text, err := safefile.Read(path, maxSize)
 	switch {
 	case errors.As(err, new(syscall.Errno)): // the record may well be good
-		return Record{}, fmt.Errorf("reading a record: %w; make it readable to you, or name another "+
-			"folder with --results", err)
+		return Record{}, fmt.Errorf("reading a record: %w; make it readable to you, or name "+
+			"another folder with --results", err)
 	case err != nil:
 		return Record{}, refused(path, "file", err)
 	}

@@ -84,8 +84,8 @@ type Origin struct {
 	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores that the run could use.
 	System, CPU string
 	Cores       int
-	// Threads of XLA on a CPU, which decide how sums are rounded; 0 on other backends, where it is not
-	// known for all of the run, and in records of before it was fixed.
+	// Threads of XLA on a CPU, which decide how sums are rounded; 0 on other backends, where it is
+	// not known for all of the run, and in records of before it was fixed.
 	Threads int `json:",omitempty"`
 	// GPU is the name of the device that computed, if it was one.
 	GPU string `json:",omitempty"`

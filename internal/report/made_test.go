@@ -89,7 +89,8 @@ func stepped(run experiments.Run) (train, test float64) {
 
 // writeAll writes the reports of profile quick.
 func writeAll(t testing.TB, results string) (map[string]*report.Results, error) {
-	return report.WriteAll(t.Context(), results, map[string]experiments.Profile{"quick": profile(t, "quick")})
+	folders := map[string]experiments.Profile{"quick": profile(t, "quick")}
+	return report.WriteAll(t.Context(), results, folders)
 }
 
 // write writes the reports of profile quick and returns all files of its folder but the records, by their paths.

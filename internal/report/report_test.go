@@ -284,7 +284,9 @@ func TestHostileFiles(t *testing.T) {
 			require.NoError(t, os.Remove(path))
 			require.NoError(t, make())
 			_, err := writeAll(t, results)
-			if strings.HasSuffix(name, ".png") || strings.HasSuffix(name, ".lock") && kind != "huge" {
+			needed := strings.HasSuffix(name, ".png") ||
+				strings.HasSuffix(name, ".lock") && kind != "huge"
+			if needed {
 				require.ErrorContains(t, err, path, kind)
 				require.NotContains(t, err.Error(), "\n")
 				require.NoError(t, os.Remove(path))
@@ -313,7 +315,8 @@ func TestFoldersOfTheKernel(t *testing.T) {
 		require.ErrorContains(t, err, "reading results: list "+target)
 		require.NoError(t, os.Remove(runs))
 	}
-	path := record.Path(runs, recordtest.New(t, "ssc-lc7", "quick", 1, experiments.Overrides{}).Run.ID())
+	r := recordtest.New(t, "ssc-lc7", "quick", 1, experiments.Overrides{})
+	path := record.Path(runs, r.Run.ID())
 	require.NoError(t, os.Mkdir(runs, 0o755))
 	require.NoError(t, os.Symlink("/proc/self/maps", path))
 	_, err := report.LoadAll(results, "quick")
@@ -325,7 +328,8 @@ func TestFoldersOfTheKernel(t *testing.T) {
 func TestWaitingEnds(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "unroll")
-	lock, held, err := safefile.TryLock(filepath.Join(results, "quick", record.Folder, "report.lock"))
+	path := filepath.Join(results, "quick", record.Folder, "report.lock")
+	lock, held, err := safefile.TryLock(path)
 	require.NoError(t, err)
 	require.True(t, held)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -470,7 +474,8 @@ func TestEachStudyAlone(t *testing.T) {
 			require.NoError(t, err)
 			_, err = recordtest.Made(t, runs[0], 20, 30).Save(filepath.Join(results, "any", record.Folder))
 			require.NoError(t, err)
-			all, err := report.WriteAll(t.Context(), results, map[string]experiments.Profile{"any": p})
+			folders := map[string]experiments.Profile{"any": p}
+			all, err := report.WriteAll(t.Context(), results, folders)
 			require.NoError(t, err)
 			require.Len(t, all["any"].Studies, 1)
 			require.Contains(t, all["any"].Table(s).Text(), runs[0].Profile)

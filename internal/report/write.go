@@ -28,7 +28,8 @@ const maxSize = 16 << 20
 // of them. They follow from the records and the pictures of decodings alone: the same give the same bytes. Everything is made in memory first, so
 // that a damaged record leaves all files as they are. Files of an earlier manifest that no record supports any more are removed, and no others. It
 // waits while another process writes the same reports, until ctx ends.
-func WriteAll(ctx context.Context, results string, folders map[string]experiments.Profile) (written map[string]*Results, err error) {
+func WriteAll(ctx context.Context, results string, folders map[string]experiments.Profile) (
+	written map[string]*Results, err error) {
 	written, files := map[string]*Results{}, map[string]map[string][]byte{}
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		runs := filepath.Join(results, folder, record.Folder)
@@ -38,10 +39,10 @@ func WriteAll(ctx context.Context, results string, folders map[string]experiment
 		case locked == nil:
 			defer lock.Close()
 		case ctx.Err() != nil:
-			return nil, fmt.Errorf("the reports in %s, which another process writes: %w", runs, locked)
+			return nil, fmt.Errorf("reports in %s, which another process writes: %w", runs, locked)
 		case !errors.Is(locked, fs.ErrNotExist):
-			return nil, fmt.Errorf("locking the reports in %s: %w; remove it, or give another folder "+
-				"with --results", runs, locked)
+			return nil, fmt.Errorf("locking the reports in %s: %w; remove it, or give another "+
+				"folder with --results", runs, locked)
 		}
 		if written[folder], err = Load(results, folder, folders[folder]); err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ var kernels = []int64{
 	unix.DEVPTS_SUPER_MAGIC,
 }
 
-// ofKernel reports whether an open file or folder is none of a disk, but of /proc, /sys and the like.
+// ofKernel reports whether an open file or folder is of /proc, /sys and the like, and of no disk.
 func ofKernel(file *os.File) (of bool) {
 	conn, err := file.SyscallConn() // as Fd would make it blocking
 	if err != nil {

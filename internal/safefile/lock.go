@@ -13,8 +13,8 @@ import (
 )
 
 // TryLock locks a file, which it makes if it is missing, and reports whether nobody else holds it.
-// The lock excludes other processes and other goroutines until it is closed; the kernel releases that
-// of a process that dies. A pipe, a device or a folder is an error, and none makes it wait.
+// The lock excludes other processes and other goroutines until it is closed; the kernel releases
+// that of a process that dies. A pipe, a device or a folder is an error, and none makes it wait.
 func TryLock(path string) (lock *flock.Flock, held bool, err error) {
 	lock = newLock(path)
 	held, err = lock.TryLock()
@@ -24,8 +24,8 @@ func TryLock(path string) (lock *flock.Flock, held bool, err error) {
 	return lock, held && err == nil, err
 }
 
-// Lock is TryLock that waits until nobody else holds the file, or ctx ends. After a second it says so
-// on standard error.
+// Lock is TryLock that waits until nobody else holds the file, or ctx ends. After a second it says
+// so on standard error.
 func Lock(ctx context.Context, path string) (*flock.Flock, error) {
 	lock := newLock(path)
 	soon, cancel := context.WithTimeout(ctx, time.Second)

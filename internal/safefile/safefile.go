@@ -1,7 +1,7 @@
-// Package safefile reads and writes whole files, lists folders and locks. It opens regular files and
-// folders of a disk alone, by their descriptors, and reads no more than a bound. It writes in one step:
-// to a temporary name beside the file's place, which is then renamed, so that a kill leaves the old
-// file.
+// Package safefile reads and writes whole files, lists folders and locks. It opens regular files
+// and folders of a disk alone, by their descriptors, and reads no more than a bound. It writes in
+// one step: to a temporary name beside the file's place, which is then renamed, so that a kill
+// leaves the old file.
 package safefile
 
 import (
@@ -68,7 +68,9 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 	case slices.ContainsFunc(entries, device):
 		err = errors.New("it has devices, as /dev has")
 	default:
-		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+			return strings.Compare(a.Name(), b.Name())
+		})
 		return entries, nil
 	}
 	return nil, &fs.PathError{Op: "list", Path: path, Err: err}

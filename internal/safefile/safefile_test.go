@@ -74,7 +74,8 @@ func TestReadDir(t *testing.T) {
 // file is one.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
-	path, pipe, link := filepath.Join(dir, "lock"), filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
+	path, pipe := filepath.Join(dir, "lock"), filepath.Join(dir, "pipe")
+	link := filepath.Join(dir, "link")
 	lock, held, err := TryLock(path)
 	require.NoError(t, err)
 	require.True(t, held)

@@ -126,7 +126,7 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 	require.NoError(t, err)
 }
 
-// looked is a context that calls a function when training looks at it, which it does after each step.
+// looked is a context that calls a function when training looks at it, as it does after each step.
 type looked struct {
 	context.Context
 	at func()
@@ -138,7 +138,7 @@ func (l looked) Err() error {
 	return nil
 }
 
-// TrainWithDeadFilter trains a run as Train does, whose variable of that name has a NaN after a step.
+// TrainWithDeadFilter takes a run's steps as Train does, and puts a NaN into a variable after one.
 func TrainWithDeadFilter(runner *Runner, run experiments.Run, name string, step int) (err error) {
 	s := newTrainingRun(runner, run)
 	if s.train, s.test, err = runner.upload(context.Background(), run); err != nil {

@@ -305,8 +305,8 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
-// A filter that has a NaN gives codes of 0, so that the loss stays finite but for the penalty. It shows
-// at the end of the epoch, with the step, and is not saved.
+// A filter that has a NaN gives codes of 0, so that the loss stays finite but for the penalty. It
+// shows at the end of the epoch, with the step, and is not saved.
 func TestDeadFilter(t *testing.T) {
 	t.Parallel()
 	run, set := small(t, 3)
