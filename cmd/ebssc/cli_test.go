@@ -62,6 +62,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"tabel", `unknown command "tabel" for ebssc`},
 		{"run table --bakend cpu", "did you mean --backend?"},
 		{"run table --only crelu-lc", "did you mean crelu-lc7?"},
+		{"run table --data=", "--data"},
+		{"run table --data=", "it is empty"},
 		{"run table --only unroll-1", "ebssc run unroll --only unroll-1"},
 		{"run table --only=", "--only names no experiment"},
 		{"run table --profile huge", "choose from smoke"},
