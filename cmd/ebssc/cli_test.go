@@ -83,7 +83,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --backend none --results /dev/null", "/dev/null"},
 		{"run table --backend none --results " + bad, "is refused"},
 		{"run table --backend none --results " + loop, "symbolic links"},
-		{"run table --results=", "--results is empty"},
+		{"run table --results=", "--results\" flag: it is empty"},
 		{"run unroll --results /proc/none", "give another one with --results"},
 		{"runs --results " + unread, "make it readable to you"},
 		{"run table --results=~/out", "write $HOME"},
