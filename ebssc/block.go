@@ -12,9 +12,11 @@ type Thresholds string
 const (
 	// Zero thresholds: each half of the drive is rectified only.
 	Zero Thresholds = "zero"
-	// Beta is one learned threshold β ≥ 0 for the whole block and both signs (spherical sparse coding).
+	// Beta is one learned threshold β ≥ 0 for the whole block and both signs (spherical sparse
+	// coding).
 	Beta Thresholds = "beta"
-	// ClassSpecific thresholds ŵ_y ≥ 0 are learned for each hypothesis, position, filter and sign: [Y, H, W, 2K].
+	// ClassSpecific thresholds ŵ_y ≥ 0 are learned for each hypothesis, position, filter and sign: [Y,
+	// H, W, 2K].
 	ClassSpecific Thresholds = "class"
 )
 
@@ -37,28 +39,32 @@ var (
 	EBC     = Coding{Thresholds: ClassSpecific, Spherical: true}
 )
 
-// Block is one coding block: cross-correlation with a dictionary, offset, asymmetric shrinkage, projection onto the sphere.
+// Block is one coding block: cross-correlation with a dictionary, offset, asymmetric shrinkage,
+// projection onto the sphere.
 type Block struct {
 	// Filters is K, the number of filters in the dictionary.
 	Filters int
-	// Kernel is the filters' side in pixels, Stride their spacing, Padding the zeros added on each side.
+	// Kernel is the filters' side in pixels, Stride their spacing, Padding the zeros added on each
+	// side.
 	Kernel, Stride, Padding int
 	// Coding switches the block's parts.
 	Coding Coding
 }
 
-// signal is an image, a code, a drive, or what is carried up or down between them: values [N, H, W, C] or, one for each class hypothesis,
-// [N, Y, H, W, C].
+// signal is an image, a code, a drive, or what is carried up or down between them: values [N, H, W,
+// C] or, one for each class hypothesis, [N, Y, H, W, C].
 type signal struct {
 	values *Node
 	// normalised says that the values are a code of unit norm, or pooled from one.
 	normalised bool
 }
 
-// batchAxes counts the leading axes that index signals: images and, if the signal depends on them, hypotheses.
+// batchAxes counts the leading axes that index signals: images and, if the signal depends on them,
+// hypotheses.
 func (s signal) batchAxes() int { return s.values.Rank() - 3 }
 
-// apply applies an operation on images to the values, with the hypothesis axis, if there is one, folded into the batch axis.
+// apply applies an operation on images to the values, with the hypothesis axis, if there is one,
+// folded into the batch axis.
 func (s signal) apply(operation func(x *Node) *Node) *Node {
 	if s.batchAxes() == 1 {
 		return operation(s.values)
@@ -68,7 +74,8 @@ func (s signal) apply(operation func(x *Node) *Node) *Node {
 	return Reshape(y, append([]int{dims[0], dims[1]}, y.Shape().Dimensions[1:]...)...)
 }
 
-// aligned returns values, with an axis of size 1 if others depend on the hypothesis and these do not.
+// aligned returns values, with an axis of size 1 if others depend on the hypothesis and these do
+// not.
 func aligned(values, others *Node) *Node {
 	if others.Rank() > values.Rank() {
 		return InsertAxes(values, 1)

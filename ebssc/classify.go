@@ -16,8 +16,8 @@ type Classifier string
 const (
 	// Linear is LC: a 1×1 convolution of the top code to Y channels, averaged over the positions.
 	Linear Classifier = "LC"
-	// EnergySum is EBC: the sum of the energies of all blocks whose codes depend on the hypothesis, Eqs. (energy_fn), (train_obj2),
-	// minus its mean over the classes, times [Hyper.EnergyScale].
+	// EnergySum is EBC: the sum of the energies of all blocks whose codes depend on the hypothesis,
+	// Eqs. (energy_fn), (train_obj2), minus its mean over the classes, times [Hyper.EnergyScale].
 	EnergySum Classifier = "EBC"
 	// EnergyTop scores by the energy of the top block instead of the sum.
 	EnergyTop Classifier = "EBC-top"
@@ -25,29 +25,34 @@ const (
 
 // linear returns the scores [N, Y] of LC from the top code.
 //
-// The weights that meet a unit-norm code of n entries are taken in units of √n, several hundred times a dictionary's, and so are their steps.
-// The variable is the weights over that factor: beside numbers of its own size float32 would round a small step away.
+// The weights that meet a unit-norm code of n entries are taken in units of √n, several hundred
+// times a dictionary's, and so are their steps. The variable is the weights over that factor:
+// beside numbers of its own size float32 would round a small step away.
 func linear(scope *model.Scope, h Hyper, top signal, classes int) *Node {
 	g := top.values.Graph()
 	top = newDropout(scope, h, g).apply(top)
 	// Both steps are linear: averaging first gives the same scores at less cost.
 	pooled := ReduceMean(top.values, 1, 2)
-	weights := variable(scope, "weights", pooled.DType(), []int{pooled.Shape().Dim(-1), classes}, orthogonal(1))
+	weights := variable(scope, "weights", pooled.DType(), []int{pooled.Shape().Dim(-1), classes},
+		orthogonal(1))
 	scale := h.ClassifierScale / top.rms()
 	return Dot(MulScalar(pooled, scale), weights.NodeValue(g)).Product()
 }
 
-// energy returns the class energies [N, Y] of EBC from the energies of the blocks: E_y = Σ_ℓ E_{ℓ,y} over the blocks whose codes depend on
-// the hypothesis, each ‖z̃_{ℓ,y}‖₂ or, with sweeps, E'(x, y, z) at the inferred codes; of EnergyTop the highest block's alone.
+// energy returns the class energies [N, Y] of EBC from the energies of the blocks: E_y = Σ_ℓ
+// E_{ℓ,y} over the blocks whose codes depend on the hypothesis, each ‖z̃_{ℓ,y}‖₂ or, with sweeps,
+// E'(x, y, z) at the inferred codes; of EnergyTop the highest block's alone.
 func (c Classifier) energy(energies []*Node) *Node {
-	ofHypotheses := slices.DeleteFunc(slices.Clone(energies), func(e *Node) bool { return e == nil || e.Rank() < 2 })
+	ofHypotheses := slices.DeleteFunc(slices.Clone(energies),
+		func(e *Node) bool { return e == nil || e.Rank() < 2 })
 	if c == EnergyTop {
 		return ofHypotheses[len(ofHypotheses)-1]
 	}
 	return ops.Sum(ofHypotheses)
 }
 
-// Scores are class scores of images, one row an image [N, Y]: the logits of the softmax of Eq. (train_obj2).
+// Scores are class scores of images, one row an image [N, Y]: the logits of the softmax of Eq.
+// (train_obj2).
 type Scores [][]float32
 
 // Predictions are the classes with the highest scores.

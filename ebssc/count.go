@@ -22,7 +22,8 @@ func (c Count) Total() int { return c.Dictionary + c.Classifier + c.Offsets }
 // MaxParameters is the largest number of parameters of a valid network.
 const MaxParameters = 1 << 26
 
-// Count counts the network's parameters from its description; it builds no graph. More than [MaxParameters] are an error.
+// Count counts the network's parameters from its description; it builds no graph. More than
+// [MaxParameters] are an error.
 func (n Network) Count() (count Count, err error) {
 	variables, err := n.Shapes()
 	total := 0.0
@@ -46,7 +47,8 @@ func (n Network) Count() (count Count, err error) {
 	return count, err
 }
 
-// Shapes are the dimensions of all variables of the network, by name: "conv1/dictionary" [k, k, C, K]. It builds no graph.
+// Shapes are the dimensions of all variables of the network, by name: "conv1/dictionary" [k, k, C,
+// K]. It builds no graph.
 func (n Network) Shapes() (map[string][]int, error) {
 	sizes, err := n.sizes()
 	if err != nil {
@@ -73,8 +75,8 @@ func (n Network) Shapes() (map[string][]int, error) {
 	return all, nil
 }
 
-// Entries is the number of entries of all codes of a valid network for one image, those of class-specific codes once for each hypothesis; it panics
-// for others. Pools count as blocks.
+// Entries is the number of entries of all codes of a valid network for one image, those of
+// class-specific codes once for each hypothesis; it panics for others. Pools count as blocks.
 func (n Network) Entries() (entries float64) {
 	sizes, err := n.sizes()
 	if err != nil {
@@ -86,8 +88,9 @@ func (n Network) Entries() (entries float64) {
 	return entries
 }
 
-// Products is the number of products in the convolutions of a valid network for one image; it panics for others. Blocks that read class-specific
-// codes count once for each hypothesis. A sweep of inference has two convolutions for each hypothesis in every block but the first: up and down.
+// Products is the number of products in the convolutions of a valid network for one image; it
+// panics for others. Blocks that read class-specific codes count once for each hypothesis. A sweep
+// of inference has two convolutions for each hypothesis in every block but the first: up and down.
 func (n Network) Products() (products float64) {
 	sizes, err := n.sizes()
 	if err != nil {
@@ -101,7 +104,8 @@ func (n Network) Products() (products float64) {
 			if products > 0 { // above the first block, whose input is the image
 				times += n.Sweeps * 2 * hypotheses
 			}
-			products += float64(above.height * above.width * block.Kernel * block.Kernel * below.channels * block.Filters * times)
+			filter := block.Kernel * block.Kernel * below.channels
+			products += float64(above.height * above.width * filter * block.Filters * times)
 		}
 	}
 	return products

@@ -5,34 +5,39 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// Decoding holds the codes of a network as images, one entry for each block, bottom first (Sec. 4.2). Each is a signed image
-// [N, H, W, C] in the units of preprocessed images with an arbitrary norm; if the code depends on the hypothesis, one image
-// for each hypothesis, [N, Y, H, W, C].
+// Decoding holds the codes of a network as images, one entry for each block, bottom first (Sec.
+// 4.2). Each is a signed image [N, H, W, C] in the units of preprocessed images with an arbitrary
+// norm; if the code depends on the hypothesis, one image for each hypothesis, [N, Y, H, W, C].
 type Decoding struct {
 	// Codes are decoded codes.
 	Codes []*Node
-	// Features are decoded codes without the thresholds' own contribution: the active entries of a code are z̃ = ±u + r − ŵ, and
-	// Features decodes ±u + r there. The hypothesis only selects the active entries.
+	// Features are decoded codes without the thresholds' own contribution: the active entries of a
+	// code are z̃ = ±u + r − ŵ, and Features decodes ±u + r there. The hypothesis only selects the
+	// active entries.
 	Features []*Node
-	// Biases are decoded class biases −ŵ_y; nil for blocks without class thresholds. They depend on the image only through
-	// the positions of its maxima in max pools.
+	// Biases are decoded class biases −ŵ_y; nil for blocks without class thresholds. They depend on
+	// the image only through the positions of its maxima in max pools.
 	Biases []*Node
 }
 
-// Reconstruction holds images that are reconstructed from the codes of one block with all thresholds zero, β, too (Sec. 4.2 takes the class
-// biases away): signed images [N, H, W, C] in the units of preprocessed images with an arbitrary norm.
+// Reconstruction holds images that are reconstructed from the codes of one block with all
+// thresholds zero, β, too (Sec. 4.2 takes the class biases away): signed images [N, H, W, C] in the
+// units of preprocessed images with an arbitrary norm.
 type Reconstruction struct {
-	// Linear is decoded by transposed convolutions and nothing else. Rectified sets the negative entries of each lower code to 0 on the
-	// way down: z⁺ and z⁻ are magnitudes, so it stays among valid codes.
+	// Linear is decoded by transposed convolutions and nothing else. Rectified sets the negative
+	// entries of each lower code to 0 on the way down: z⁺ and z⁻ are magnitudes, so it stays among
+	// valid codes.
 	Linear, Rectified *Node
-	// LinearControl and RectifiedControl are decoded likewise from the code of another image, the next one of the batch (of the last image: the
-	// first one), with the image's own maxima in max pools. They show what an image looks like that is reconstructed from its maxima alone.
+	// LinearControl and RectifiedControl are decoded likewise from the code of another image, the next
+	// one of the batch (of the last image: the first one), with the image's own maxima in max pools.
+	// They show what an image looks like that is reconstructed from its maxima alone.
 	LinearControl, RectifiedControl *Node
 }
 
-// Decode infers the codes of images [N, H, W, C] as Forward does and decodes each to the image by transposed convolutions,
-// block by block. A max pool passes a value to the position of its window's maximum, an average pool to all positions.
-// It panics if the graph cannot be built, as Forward does.
+// Decode infers the codes of images [N, H, W, C] as Forward does and decodes each to the image by
+// transposed convolutions, block by block. A max pool passes a value to the position of its
+// window's maximum, an average pool to all positions. It panics if the graph cannot be built, as
+// Forward does.
 func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) {
 	s := n.infer(scope, h, images)
 	for i, l := range s.levels {
@@ -40,16 +45,18 @@ func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) 
 		d.Features = append(d.Features, s.decode(i, l.features(), false))
 		var biases *Node
 		if l.block.Coding.Thresholds == ClassSpecific {
-			biases = s.decode(i, BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...), false)
+			thresholds := BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
+			biases = s.decode(i, thresholds, false)
 		}
 		d.Biases = append(d.Biases, biases)
 	}
 	return d
 }
 
-// Reconstruct infers the codes of images [N, H, W, C] with all thresholds zero, so that they do not depend on a hypothesis, and decodes each
-// to the image as Decode does, and with rectification. It returns an element for each block, bottom first.
-// It panics if the graph cannot be built, as Forward does.
+// Reconstruct infers the codes of images [N, H, W, C] with all thresholds zero, so that they do not
+// depend on a hypothesis, and decodes each to the image as Decode does, and with rectification. It
+// returns an element for each block, bottom first. It panics if the graph cannot be built, as
+// Forward does.
 func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []Reconstruction) {
 	s := n.withoutThresholds().infer(scope, h, images)
 	for i, l := range s.levels {
@@ -59,7 +66,8 @@ func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []R
 		both := Stack([]*Node{z, next}, 1)
 		decode := func(rectified bool) (own, control *Node) {
 			decoded := s.decode(i, both, rectified)
-			return Squeeze(SliceAxis(decoded, 1, AxisElem(0)), 1), Squeeze(SliceAxis(decoded, 1, AxisElem(1)), 1)
+			return Squeeze(SliceAxis(decoded, 1, AxisElem(0)), 1),
+				Squeeze(SliceAxis(decoded, 1, AxisElem(1)), 1)
 		}
 		var r Reconstruction
 		r.Linear, r.LinearControl = decode(false)
@@ -69,7 +77,8 @@ func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []R
 	return all
 }
 
-// withoutThresholds returns the network with all thresholds zero. It shares n's dictionaries and offsets. It has no class scores.
+// withoutThresholds returns the network with all thresholds zero. It shares n's dictionaries and
+// offsets. It has no class scores.
 func (n Network) withoutThresholds() Network {
 	layers := n.Layers
 	n.Layers = nil
@@ -97,8 +106,8 @@ func (l *level) features() *Node {
 	return Add(z, Where(IsPositive(z), thresholds, ZerosLike(z)))
 }
 
-// decode back-projects values shaped as the code of block i (from 0) to the image; rectified, the signals shaped as codes on the way
-// are rectified.
+// decode back-projects values shaped as the code of block i (from 0) to the image; rectified, the
+// signals shaped as codes on the way are rectified.
 func (s *stack) decode(i int, values *Node, rectified bool) *Node {
 	from := signal{values: values}
 	for ; i >= 0; i-- {

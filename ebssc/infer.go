@@ -13,11 +13,13 @@ import (
 
 // stack is the state of inference in a graph: a network's blocks with their current codes.
 //
-// The codes z_1 … z_L of a hypothesis share a joint energy, E = Σ_ℓ E'_ℓ(z_{ℓ−1}, y, z_ℓ) with z_0 the image. The bottom-up
-// pass sets each code to its own block's optimum and ignores the blocks above. Then each sweep, again from the bottom to the
-// top, sets each code to the optimum of the joint energy with all other codes fixed: the block above, which reads this code,
-// shifts its thresholds by r = d_{ℓ+1} * z_{ℓ+1}. This is block-coordinate ascent, so the joint energy never falls. Below a max pool
-// it is an approximation: r goes to the maxima of the code before the update, and the energy may fall.
+// The codes z_1 … z_L of a hypothesis share a joint energy, E = Σ_ℓ E'_ℓ(z_{ℓ−1}, y, z_ℓ) with z_0
+// the image. The bottom-up pass sets each code to its own block's optimum and ignores the blocks
+// above. Then each sweep, again from the bottom to the top, sets each code to the optimum of the
+// joint energy with all other codes fixed: the block above, which reads this code, shifts its
+// thresholds by r = d_{ℓ+1} * z_{ℓ+1}. This is block-coordinate ascent, so the joint energy never
+// falls. Below a max pool it is an approximation: r goes to the maxima of the code before the
+// update, and the energy may fall.
 type stack struct {
 	// image is the input of the first block.
 	image  signal
@@ -30,17 +32,19 @@ type stack struct {
 type level struct {
 	block Block
 	path  path
-	// dictionary [k, k, C, K], offset [K], thresholds [1, Y, H, W, 2K] or a scalar; thresholds are nil if they are zero.
+	// dictionary [k, k, C, K], offset [K], thresholds [1, Y, H, W, 2K] or a scalar; thresholds are nil
+	// if they are zero.
 	dictionary, offset, thresholds *Node
 	// input is the output of the path, and drive is computed from it: u or, for split codes, [u, −u].
 	input, drive signal
-	// code is the block's code, and norm is ‖z̃‖₂, shaped as the code's batch axes; nil if the block is not spherical.
+	// code is the block's code, and norm is ‖z̃‖₂, shaped as the code's batch axes; nil if the block
+	// is not spherical.
 	code signal
 	norm *Node
 }
 
-// infer computes all codes of the model: by the bottom-up pass, and n.Sweeps sweeps of block-coordinate ascent, each of which updates every code
-// once, from the bottom to the top.
+// infer computes all codes of the model: by the bottom-up pass, and n.Sweeps sweeps of
+// block-coordinate ascent, each of which updates every code once, from the bottom to the top.
 func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 	images.AssertDims(-1, n.Height, n.Width, n.Channels)
 	s := n.bottomUp(scope, h, images)
@@ -52,7 +56,8 @@ func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 	return s
 }
 
-// bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal code.
+// bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal
+// code.
 func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 	s := &stack{image: signal{values: images}}
 	p := path{impl: implementation(images.Graph())}
@@ -88,8 +93,8 @@ func (s *stack) below(i int) signal {
 	return s.levels[i-1].code
 }
 
-// update sets the code of block i (from 0) to the optimum of the joint energy with all other codes fixed, and with the maxima of max pools
-// above it where they are.
+// update sets the code of block i (from 0) to the optimum of the joint energy with all other codes
+// fixed, and with the maxima of max pools above it where they are.
 func (s *stack) update(i int) {
 	l := s.levels[i]
 	if i > 0 {
@@ -114,12 +119,14 @@ func (l *level) energy() *Node {
 	return Energy(drive, thresholds, l.code.values, l.code.batchAxes())
 }
 
-// build creates the block's variables, in scope, and computes its drive. All variables are in the paper's units, in which codes have unit norm:
-// d [k, k, C, K], b [K] from 0, and β or ŵ_y = [ŵ_y⁺, ŵ_y⁻] [Y, H, W, 2K] from about h.Beta.
+// build creates the block's variables, in scope, and computes its drive. All variables are in the
+// paper's units, in which codes have unit norm: d [k, k, C, K], b [K] from 0, and β or ŵ_y = [ŵ_y⁺,
+// ŵ_y⁻] [Y, H, W, 2K] from about h.Beta.
 func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 	g, dtype := below.values.Graph(), below.values.DType()
 	k, channels, filters := l.block.Kernel, below.values.Shape().Dim(-1), l.block.Filters
-	dictionary := variable(scope, "dictionary", dtype, []int{k, k, channels, filters}, orthogonal(dictionaryGain))
+	dictionary := variable(scope, "dictionary", dtype, []int{k, k, channels, filters},
+		orthogonal(dictionaryGain))
 	offset := variable(scope, "offset", dtype, []int{filters}, uniform(0, 0))
 	l.dictionary, l.offset = dictionary.NodeValue(g), offset.NodeValue(g)
 	l.computeDrive(below)
@@ -131,13 +138,15 @@ func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
 		l.thresholds = beta.NodeValue(g)
 	case ClassSpecific:
 		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
-		thresholds := variable(scope, "thresholds", dtype, append([]int{classes}, spatial...), uniform(h.Beta, h.ClassSpread))
+		thresholds := variable(scope, "thresholds", dtype, append([]int{classes}, spatial...),
+			uniform(h.Beta, h.ClassSpread))
 		registerUpdate(scope, thresholds, g, l.input.rms()*h.ClassLRScale, true)
 		l.thresholds = InsertAxes(thresholds.NodeValue(g), 0)
 	}
 }
 
-// computeDrive recomputes u = d ⋆ x + b from the current code below. x is padded with zeros, so a 1×1 kernel's drive in the padding is b.
+// computeDrive recomputes u = d ⋆ x + b from the current code below. x is padded with zeros, so a
+// 1×1 kernel's drive in the padding is b.
 func (l *level) computeDrive(below signal) {
 	l.input = l.path.forward(below)
 	l.drive = l.input
@@ -165,15 +174,16 @@ func (l *level) encode(drive *Node) {
 	}
 }
 
-// backProject maps a signal shaped as this block's code to the space of the code below, [N, (Y,) H, W, C]: d * (z⁺ − z⁻), then the adjoint of
-// the path.
+// backProject maps a signal shaped as this block's code to the space of the code below, [N, (Y,) H,
+// W, C]: d * (z⁺ − z⁻), then the adjoint of the path.
 func (l *level) backProject(from, below signal) signal {
 	spatial := l.input.values.Shape().Dimensions[l.input.batchAxes():]
 	if !l.block.Coding.Rectified {
 		from.values = Signed(from.values)
 	}
 	from.values = from.apply(func(z *Node) *Node {
-		return l.path.impl.Transpose(z, l.dictionary, l.block.Stride, l.block.Padding, spatial[0], spatial[1])
+		return l.path.impl.Transpose(z, l.dictionary, l.block.Stride, l.block.Padding, spatial[0],
+			spatial[1])
 	})
 	return l.path.unpool(l.path.dropout.apply(from), below)
 }
@@ -192,7 +202,8 @@ func (p path) forward(code signal) signal {
 	return p.dropout.apply(code)
 }
 
-// unpool is the adjoint of the pools: it maps r to the space of the code below. A max pool passes r to the positions of that code's maxima.
+// unpool is the adjoint of the pools: it maps r to the space of the code below. A max pool passes r
+// to the positions of that code's maxima.
 func (p path) unpool(r, below signal) signal {
 	if len(p.pools) == 0 {
 		return r
@@ -202,7 +213,8 @@ func (p path) unpool(r, below signal) signal {
 		below.values = BroadcastToDims(InsertAxes(below.values, 1), dims...)
 	}
 	below.values = Identity(StopGradient(below.values)) // a stopped node itself gets no gradient
-	above := path{pools: p.pools}.forward(below)        // fast kernels: GoMLX's own pools have no second derivative
+	// fast kernels: GoMLX's own pools have no second derivative
+	above := path{pools: p.pools}.forward(below)
 	r.values = Gradient(ReduceAllSum(Mul(above.values, r.values)), below.values)[0]
 	return r
 }
@@ -217,9 +229,10 @@ func (p Pool) apply(impl ops.Impl, below signal) signal {
 	return above
 }
 
-// dropout zeroes entries in training and rescales the others to keep the mean. All hypotheses of an image share one mask
-// (with separate masks, the noise would look like evidence for a class). So do all sweeps and both directions: the mask
-// thins the coupling between two blocks, and the sweeps still ascend one joint energy.
+// dropout zeroes entries in training and rescales the others to keep the mean. All hypotheses of an
+// image share one mask (with separate masks, the noise would look like evidence for a class). So do
+// all sweeps and both directions: the mask thins the coupling between two blocks, and the sweeps
+// still ascend one joint energy.
 type dropout struct {
 	key  *Node
 	rate float64
@@ -230,7 +243,8 @@ func newDropout(scope *model.Scope, h Hyper, g *Graph) *dropout {
 	if h.Dropout <= 0 || !scope.IsTraining(g) {
 		return nil
 	}
-	return &dropout{scope.Store().RandomIntN(g, uint64(1)<<32, shapes.Make(dtypes.Uint32, 2)), h.Dropout}
+	return &dropout{scope.Store().RandomIntN(g, uint64(1)<<32, shapes.Make(dtypes.Uint32, 2)),
+		h.Dropout}
 }
 
 // apply drops entries of a code. It is self-adjoint.

@@ -12,7 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// dictionaryGain compensates the rectification: each half of a split code keeps half of the drive's power.
+// dictionaryGain compensates the rectification: each half of a split code keeps half of the drive's
+// power.
 const dictionaryGain = math.Sqrt2
 
 // fill sets the initial values of a variable of these dimensions.
@@ -27,9 +28,11 @@ func uniform(value, spread float64) fill {
 	}
 }
 
-// variable returns the scope's variable and creates it on the first call. Its random numbers depend only on the seed
-// (model.ParamInitialSeed) and its path, so a new layer does not change the initial values of the others.
-func variable(scope *model.Scope, name string, dtype dtypes.DType, dims []int, fill fill) *model.Variable {
+// variable returns the scope's variable and creates it on the first call. Its random numbers depend
+// only on the seed (model.ParamInitialSeed) and its path, so a new layer does not change the
+// initial values of the others.
+func variable(scope *model.Scope, name string, dtype dtypes.DType, dims []int,
+	fill fill) *model.Variable {
 	if v := scope.GetVariable(name); v != nil {
 		return v
 	}
@@ -48,8 +51,8 @@ func variable(scope *model.Scope, name string, dtype dtypes.DType, dims []int, f
 	return scope.VariableWithValue(name, tensors.FromFlatDataAndDimensions(single, dims...))
 }
 
-// orthogonal fills a matrix, whose columns are along the last axis, with gain times a random matrix that has orthonormal columns, or orthonormal
-// rows if it is wider than high.
+// orthogonal fills a matrix, whose columns are along the last axis, with gain times a random matrix
+// that has orthonormal columns, or orthonormal rows if it is wider than high.
 func orthogonal(gain float64) fill {
 	return func(rng *rand.Rand, values []float64, dims []int) {
 		cols := dims[len(dims)-1]

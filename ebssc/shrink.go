@@ -6,8 +6,8 @@ import (
 	"ebsscgo/ebssc/internal/ops"
 )
 
-// Shrink is the asymmetric shrinkage of Eq. (asym_shrink), shrink_(β⁺,β⁻)(v), as the sum of two ReLUs:
-// ReLU(v − β⁺) − ReLU(−v − β⁻). It is a proper function where −β⁻ ≤ β⁺.
+// Shrink is the asymmetric shrinkage of Eq. (asym_shrink), shrink_(β⁺,β⁻)(v), as the sum of two
+// ReLUs: ReLU(v − β⁺) − ReLU(−v − β⁻). It is a proper function where −β⁻ ≤ β⁺.
 //
 // The thresholds broadcast to v; the result has v's shape. Soft shrinkage is Shrink(v, β, β).
 func Shrink(v, betaPlus, betaMinus *Node) *Node {
@@ -19,10 +19,11 @@ func SplitDrive(u *Node) *Node {
 	return implementation(u.Graph()).Split(u)
 }
 
-// ShrinkSplit is the asymmetric shrinkage as a split code, both halves as magnitudes, [z⁺, z⁻]:
-// z⁺ = ReLU(u − ŵ⁺) and z⁻ = ReLU(−u − ŵ⁻). Shrink is z⁺ − z⁻.
+// ShrinkSplit is the asymmetric shrinkage as a split code, both halves as magnitudes, [z⁺, z⁻]: z⁺
+// = ReLU(u − ŵ⁺) and z⁻ = ReLU(−u − ŵ⁻). Shrink is z⁺ − z⁻.
 //
-// It takes the drive of the split code, SplitDrive(u) [..., 2K], and thresholds [ŵ⁺, ŵ⁻] that broadcast to it.
+// It takes the drive of the split code, SplitDrive(u) [..., 2K], and thresholds [ŵ⁺, ŵ⁻] that
+// broadcast to it.
 func ShrinkSplit(drive, thresholds *Node) *Node {
 	return rectify(Sub(drive, thresholds))
 }

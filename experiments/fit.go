@@ -17,7 +17,7 @@ var Fit = []Experiment{
 	{Name: "ssc-ebc67-few", Title: "SSC+EBC₆₋₇, few images, long",
 		Base: "ssc-lc7-few", Adds: "classifier, few images, long training",
 		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}, Rescale: fewAndLong},
-	{Name: "ssc-lc7-parameters", Title: "SSC+LC₇, as many parameters as SSC+EBC₆₋₇",
+	{Name: "ssc-lc7-parameters", Title: "SSC+LC₇, equal parameters",
 		Base: "ssc-ebc67", Adds: "linear classifier, equal parameters",
 		Architecture: SevenBlocks{Body: ebssc.SSC},
 		Rescale:      func(s *Scale) { s.Width = s.Width * 25 / 16 }},

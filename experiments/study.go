@@ -39,7 +39,7 @@ type Study struct {
 var Studies = Suite{
 	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Headline: true,
 		Experiments: Table, Claims: tableClaims},
-	{Name: "unroll", About: "the paper's Fig. 3: a two-block model with 0 to 4 sweeps of inference, one setting for all", Images: MNIST, EvalEachEpoch: true,
+	{Name: "unroll", About: "the paper's Fig. 3: 0 to 4 sweeps of a two-block model, one setting for all", Images: MNIST, EvalEachEpoch: true,
 		Experiments: unrolled("unroll", 4, ebssc.SSC, nil), Claims: unrollClaims},
 	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, EvalEachEpoch: true,
 		Experiments: unrolled("unroll-both", 2, ebssc.EBC, nil)},

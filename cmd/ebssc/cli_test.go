@@ -47,7 +47,8 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 
 // Bad input ends in one line that says what to do, with status 1, before a backend starts and before anything is downloaded or written.
 func TestBadInputIsOneLine(t *testing.T) {
-	empty, made, bad, loop, cat := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "cat.jpg")
+	empty, made, bad, loop, unread := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	cat := filepath.Join(t.TempDir(), "cat.jpg")
 	t.Chdir(empty) // where results would go
 	t.Setenv("GOMLX_BACKEND", "none")
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))
@@ -63,10 +64,15 @@ func TestBadInputIsOneLine(t *testing.T) {
 	}
 	id, ebc := write(t, made, "relu-lc7", 30), write(t, made, "ssc-ebc67", 30)
 	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder), write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))
+	hidden := filepath.Join(unread, "quick", record.Folder, id+".json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(hidden), 0o755))
+	require.NoError(t, os.Symlink(id+".json", hidden)) // which nobody can read either
 	for _, c := range []struct{ args, says string }{
 		{"tabel", `unknown command "tabel" for ebssc`},
 		{"run table --bakend cpu", "did you mean --backend?"},
 		{"run table --only crelu-lc", "did you mean crelu-lc7?"},
+		{"run table --data=", "--data"},
+		{"run table --data=", "it is empty"},
 		{"run table --only unroll-1", "ebssc run unroll --only unroll-1"},
 		{"run table --only=", "--only names no experiment"},
 		{"run table --profile huge", "choose from smoke"},
@@ -95,7 +101,9 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --backend none --results /dev/null", "/dev/null"},
 		{"run table --backend none --results " + bad, "is refused"},
 		{"run table --backend none --results " + loop, "symbolic links"},
-		{"run table --results=", "--results is empty"},
+		{"run table --results=", "--results\" flag: it is empty"},
+		{"run unroll --results /proc/none", "give another one with --results"},
+		{"runs --results " + unread, "make it readable to you"},
 		{"run table --results=~/out", "write $HOME"},
 		{"run table --data=~/x", "write $HOME"},
 		{"report --results=~", "write $HOME"},
@@ -153,7 +161,7 @@ func TestLists(t *testing.T) {
 		require.Contains(t, stdout, text)
 	}
 	_, stdout, _ = call("list", "--results", results)
-	require.Regexp(t, `table +25 +1 in 12s `, stdout)
+	require.Regexp(t, `table +\d+ +1 in 12s `, stdout)
 
 	long := experiments.Overrides{HeldOut: 100, Set: "energy_scale=30;class_spread=0.25"}
 	trial := recordtest.New(t, "unroll-chosen-0", "quick", 1, long)
@@ -293,6 +301,7 @@ func TestCompare(t *testing.T) {
 var rooms = []string{
 	"cmd/ebssc", "notebooks/nb", "internal/pipeline", "internal/bench", "internal/report", "internal/stats", "internal/decode", "internal/train",
 	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/tensor", "internal/cache", "internal/safefile",
+	"internal/quiet",
 	"internal/catalogue", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 

@@ -172,6 +172,9 @@ func (p place) Type() string { return "string" }
 // Set refuses a home folder that no shell has put in the place of ~: it would become a folder of
 // that name.
 func (p place) Set(path string) error {
+	if path == "" { // as from --data "$UNSET": not what someone meant who named a folder
+		return errors.New("it is empty: name a folder, or leave the flag out")
+	}
 	if strings.HasPrefix(path, "~") {
 		return errors.New("the shell expands ~ only where a word begins with it: " +
 			"put a space in the place of =, or write $HOME")

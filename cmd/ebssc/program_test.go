@@ -174,6 +174,16 @@ func results(t *testing.T, folder string) (networks []string, records map[string
 	return networks, records
 }
 
+// An error is one line also where there is no home, and the libraries would complain of that.
+func TestWithoutHome(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(program, "report", "--results", t.TempDir())
+	cmd.Env = []string{"GLIBC_TUNABLES=glibc.malloc.hugetlb=0"}
+	out, err := cmd.CombinedOutput()
+	require.ErrorContains(t, err, "exit status 1")
+	require.Regexp(t, `^ebssc: no runs are recorded in [^\n]+\n$`, string(out))
+}
+
 // A program that is killed in mid-training, and then stopped by a signal, goes on with the same command and ends with the bits of an
 // unbroken one, which trains its runs side by side. Meanwhile no other process trains the same run.
 func TestKilled(t *testing.T) {

@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,50 +30,70 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintf(w, "Profile %s: %s.\n\nSTUDY\tRUNS\tRECORDED\tWIDTH\tIMAGES\tEPOCHS\tABOUT\n", name, profile.About)
-			for _, s := range catalogue.All.ForProfile(profile) {
-				runs, err := experiments.Plan(s, profile, s.Images.Declared(), experiments.Overrides{})
-				if err != nil {
-					return err
-				}
-				r, done, seconds := runs[0], 0, 0.0
-				for _, p := range folders {
-					for _, row := range p.Rows(s) {
-						for _, r := range row.Records {
-							done, seconds = done+1, seconds+r.Seconds
-						}
-					}
-				}
-				took := ""
-				if done > 0 {
-					took = fmt.Sprintf("%d in %s", done, time.Duration(seconds)*time.Second)
-				}
-				fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\n", s.Name, len(runs), took, r.Width(), r.TrainImages, r.Epochs, s.About)
-			}
-			known := func(percent float64) string {
-				if percent == 0 { // stands for none
-					return ""
-				}
-				return fmt.Sprintf("%.2f", percent)
-			}
-			fmt.Fprintln(w, "\nEXPERIMENT\tMODEL\tSTUDY\tPARAMETERS\t+ OFFSETS\tPAPER: PARAMS\tTRAIN %\tTEST %")
-			for _, s := range catalogue.All.ForProfile(profile) {
-				for _, e := range s.Experiments {
-					count, err := e.Network(profile.Scales[s.Name].Width).Count()
-					if err != nil {
-						return err
-					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", e.Name, e.Title, s.Name, count.Dictionary+count.Classifier, count.Offsets,
-						e.Paper.Params, known(e.Paper.TrainErr), known(e.Paper.TestErr))
-				}
-			}
-			return w.Flush()
+			return list(cmd.OutOrStdout(), profile, folders)
 		},
 	}
 	profileFlag(cmd, &name)
 	resultsFlag(cmd, &results)
 	return cmd
+}
+
+// list prints the studies of a profile and their experiments, in lines of 80 characters where names
+// allow it.
+func list(out io.Writer, profile experiments.Profile, folders []*report.Results) error {
+	fmt.Fprintf(out, "Profile %s: %s.\n\n", profile.Name, profile.About)
+	const study, experiment = "%-14s %5s  %-15s %6s %11s %7s\n", "%-25s %10s  %6s %7s %6s  %s\n"
+	fmt.Fprintf(out, study, "STUDY", "RUNS", "RECORDED", "WIDTH", "IMAGES", "EPOCHS")
+	percent := func(value float64) string {
+		if value == 0 { // stands for none
+			return ""
+		}
+		return fmt.Sprintf("%.2f", value)
+	}
+	lines := fmt.Sprintf(experiment, "EXPERIMENT", "PARAMETERS", "PAPER:", "TRAIN %", "TEST %", "MODEL")
+	for _, s := range catalogue.All.ForProfile(profile) {
+		runs, err := experiments.Plan(s, profile, s.Images.Declared(), experiments.Overrides{})
+		if err != nil {
+			return err
+		}
+		done, seconds := 0, 0.0
+		for _, p := range folders {
+			for _, row := range p.Rows(s) {
+				for _, r := range row.Records {
+					done, seconds = done+1, seconds+r.Seconds
+				}
+			}
+		}
+		took := ""
+		if done > 0 {
+			took = fmt.Sprintf("%d in %s", done, time.Duration(seconds)*time.Second)
+		}
+		var widths, images, epochs []int
+		for _, run := range runs {
+			widths, images, epochs = append(widths, run.Width()), append(images, run.TrainImages), append(epochs, run.Epochs)
+		}
+		fmt.Fprintf(out, study, s.Name, fmt.Sprint(len(runs)), took, span(widths), span(images), span(epochs))
+		fmt.Fprintf(out, "    %s\n", s.About)
+		for i, e := range s.Experiments {
+			count, err := runs[i*len(runs)/len(s.Experiments)].Network.Count()
+			if err != nil {
+				return err
+			}
+			lines += fmt.Sprintf(experiment, e.Name, fmt.Sprint(count.Dictionary+count.Classifier), e.Paper.Params,
+				percent(e.Paper.TrainErr), percent(e.Paper.TestErr), e.Title)
+		}
+	}
+	_, err := fmt.Fprintf(out, "\n%s", lines)
+	return err
+}
+
+// span writes numbers by the least and the largest: "5", or "1-64".
+func span(numbers []int) string {
+	least, most := slices.Min(numbers), slices.Max(numbers)
+	if least == most {
+		return fmt.Sprint(least)
+	}
+	return fmt.Sprintf("%d-%d", least, most)
 }
 
 func runsCommand() *cobra.Command {
@@ -129,7 +149,7 @@ func reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			written, err := report.WriteAll(results, folders)
+			written, err := report.WriteAll(cmd.Context(), results, folders)
 			maps.DeleteFunc(written, func(_ string, p *report.Results) bool { return len(p.Records) == 0 })
 			if err == nil && len(written) == 0 {
 				err = fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -70,13 +70,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		cmd.Root().HelpFunc()(cmd, args)
-		profile, _ := experiments.FindProfile(o.Profile) // what is no profile has the recipe's values
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "\nHyperparameters for --set, with the values of study %s at profile %s; some experiments change them:\n", studies[0].Name, o.Profile)
-		for _, row := range experiments.Recipe.Changed(profile.Scales[studies[0].Name].Change).Describe() {
-			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
-		}
-		w.Flush()
+		describeHyper(cmd.OutOrStdout(), studies[0], o.Profile)
 	})
 	profileFlag(cmd, &o.Profile)
 	dataFlag(cmd, &o.Data)
@@ -101,6 +95,27 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	return cmd
 }
 
+// describeHyper lists the hyperparameters of a study's first experiment at a profile, as --set takes
+// them, and the values that its other experiments have.
+func describeHyper(out io.Writer, study experiments.Study, name string) {
+	profile, _ := experiments.FindProfile(name) // what is no profile has the recipe's values
+	change := profile.Scales[study.Name].Change
+	fmt.Fprintf(out, "\nHyperparameters for --set, with the values of %s at profile %s:\n", study.Experiments[0].Name, name)
+	rows := experiments.Recipe.Changed(change, study.Experiments[0].Change).Describe()
+	for i, row := range rows {
+		others := map[string]bool{}
+		for _, e := range study.Experiments[1:] {
+			if value := experiments.Recipe.Changed(change, e.Change).Describe()[i][0]; value != row[0] {
+				others[value] = true
+			}
+		}
+		fmt.Fprintf(out, "  %-23s %s\n", row[0], row[1])
+		if len(others) > 0 {
+			fmt.Fprintf(out, "  %-23s other experiments: %s\n", "", strings.Join(slices.Sorted(maps.Keys(others)), ", "))
+		}
+	}
+}
+
 // run trains the experiments that only names, or all, and prints their tables and where all of it stands.
 func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []string, studies experiments.Suite) (err error) {
 	o.Out, o.Terminal = stdout, isTerminal(os.Stdout)
@@ -123,8 +138,14 @@ func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []strin
 	for _, folder := range slices.Sorted(maps.Keys(reports)) {
 		p := reports[folder]
 		for _, s := range studies {
-			if table := p.Table(s); len(table.Rows) > 0 {
-				fmt.Fprintf(stdout, "\n%s", table.Text())
+			tables := []report.Table{p.TrialsOf(s, o.Overrides)}
+			if o.Overrides == (experiments.Overrides{Seeds: o.Seeds}) {
+				tables = []report.Table{p.Table(s), p.Measured(s)}
+			}
+			for _, table := range tables {
+				if len(table.Rows) > 0 {
+					fmt.Fprintf(stdout, "\n%s", table.Text())
+				}
 			}
 		}
 		fmt.Fprintf(stdout, "\nall of it: %s\n", filepath.Join(p.Folder, report.File))

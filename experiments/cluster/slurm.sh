@@ -29,7 +29,7 @@ task=${SLURM_ARRAY_TASK_ID:-none}
 [[ -x run.sh ]] || die "$PWD has no run.sh: submit from the folder of a pack"
 
 status=0
-srun --cpus-per-task="$SLURM_CPUS_PER_TASK" ./run.sh "$@" --shard "$task/$shards" || status=$?
+srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-1}" ./run.sh "$@" --shard "$task/$shards" || status=$?
 # This script outlives a program that saved at the time limit alone: cancelling or requeueing the
 # task ends both. SLURM_JOB_ID of an array's last task would queue all tasks again.
 if ((status == 143)); then

@@ -5,7 +5,7 @@
 # records must be those of one process that trains the same runs. Six minutes on two cores, 8 GB of
 # memory.
 #
-#   experiments/cluster/test.sh [--data FOLDER]     # CIFAR-10 (or $EBSSC_DATA), else downloaded
+#   experiments/cluster/test.sh [--data FOLDER]     # with CIFAR-10 and MNIST; else downloaded
 #
 # Needs what README.md names, and Slurm (installed here if you are root on Debian). Leaves nothing but those packages.
 set -euo pipefail

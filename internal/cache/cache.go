@@ -14,10 +14,11 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
+
+	"ebsscgo/internal/safefile"
 )
 
 // EnvVar names the environment variable that moves the cache folder.
@@ -208,13 +209,9 @@ func lock(ctx context.Context, dir, name string) (*flock.Flock, error) {
 	if err := makeFolder(filepath.Dir(file), 1<<12); err != nil {
 		return nil, err
 	}
-	lock := flock.New(file, flock.SetPermissions(0o644))
-	if ok, err := lock.TryLock(); err == nil && !ok {
-		fmt.Fprintf(os.Stderr, "waiting for another run, which holds %s\n", file)
+	lock, err := safefile.Lock(ctx, file)
+	if err != nil {
+		err = explain(fmt.Errorf("waiting for the lock %s: %w", file, err))
 	}
-	if _, err := lock.TryLockContext(ctx, 100*time.Millisecond); err != nil {
-		lock.Close() // which the first try may have got
-		return nil, explain(fmt.Errorf("waiting for the lock %s: %w", file, err))
-	}
-	return lock, nil
+	return lock, err
 }

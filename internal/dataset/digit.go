@@ -10,7 +10,8 @@ import (
 
 // digitOf makes an image of that size of a picture of a digit, as MNIST's images were made: white ink
 // on black, in a box of 20×20 pixels whose centre of mass is in the middle. It also returns what it
-// did, in words, or nothing for a picture that is so already, or on which there is nothing.
+// did, in words, or nothing for a picture that is so already. Of a picture on which there is nothing
+// it makes no image, and says so.
 //
 // Paper is what the median of the picture's border shows, and ink what differs from it by more than
 // half of what the strongest does. Differences below a fifth of that are the paper's own.
@@ -28,7 +29,7 @@ func digitOf(picture *image.Gray, width, height int) (digit *image.Gray, done []
 		strongest = max(strongest, difference)
 	}
 	if strongest < least {
-		return nil, nil
+		return nil, []string{"nothing on it is lighter or darker than the rest: its scores mean nothing"}
 	}
 	for at, level := range ink.Pix {
 		if stretched := 255 * int(level) / strongest; 5*int(level) < strongest {

@@ -70,15 +70,18 @@ func TestDigit(t *testing.T) {
 	require.InDelta(t, 16.5, y, 0.6)
 }
 
-// What is a digit of MNIST's already, or nothing at all, stays as it is.
+// What is a digit of MNIST's already stays as it is. So does a picture with nothing on it, which is said.
 func TestDigitStays(t *testing.T) {
+	digit, done := digitOf(seven(28, 28, image.Rect(4, 8, 20, 28), 3, 0, 255), 28, 28)
+	require.Nil(t, digit, "its mass is in the middle")
+	require.Empty(t, done)
 	for _, picture := range []*image.Gray{
-		seven(28, 28, image.Rect(4, 8, 20, 28), 3, 0, 255), // of which the mass is in the middle
-		seven(30, 30, image.Rect(4, 8, 20, 28), 3, 200, 190),
-		image.NewGray(image.Rect(0, 0, 1, 1)),
+		seven(30, 30, image.Rect(4, 8, 20, 28), 3, 200, 190), image.NewGray(image.Rect(0, 0, 1, 1)),
 	} {
-		_, done := digitOf(picture, 28, 28)
-		require.Nil(t, done)
+		digit, done := digitOf(picture, 28, 28)
+		require.Nil(t, digit)
+		require.Len(t, done, 1)
+		require.Contains(t, done[0], "its scores mean nothing")
 	}
 	set, err := Local(experiments.MNIST, "")
 	if set == nil || err != nil {

@@ -54,21 +54,17 @@ func ReadPictures(paths []string, height, width, channels int, digits bool) (Ima
 		if digits {
 			const most = 512 // pixels of a side, more than enough for a digit
 			shrink := min(1, most/float64(max(bounds.Dx(), bounds.Dy())))
-			w, h := max(
-				1,
-				int(shrink*float64(bounds.Dx())),
-			), max(
-				1,
-				int(shrink*float64(bounds.Dy())),
-			)
+			w := max(1, int(shrink*float64(bounds.Dx())))
+			h := max(1, int(shrink*float64(bounds.Dy())))
 			if turned > 4 {
 				w, h = h, w
 			}
-			if digit, done := digitOf(grey(scale(whole, bounds, w, h, turned)), width, height); done != nil {
+			digit, done := digitOf(grey(scale(whole, bounds, w, h, turned)), width, height)
+			if digit != nil {
 				scaled = image.NewRGBA(digit.Rect)
 				draw.Draw(scaled, digit.Rect, digit, image.Point{}, draw.Src)
-				read[i].Done = append(read[i].Done, done...)
 			}
+			read[i].Done = append(read[i].Done, done...)
 		}
 		images.Labels = append(images.Labels, 0)
 		for y := range height {

@@ -1,5 +1,6 @@
-// Package decode visualises trained networks as Sec. 4.2 of the paper: it decodes their codes and class biases to images,
-// measures the fidelity of reconstructions and the effect of the class hypothesis, and draws the paper's figures.
+// Package decode visualises trained networks as Sec. 4.2 of the paper: it decodes their codes and
+// class biases to images, measures the fidelity of reconstructions and the effect of the class
+// hypothesis, and draws the paper's figures.
 package decode
 
 import (
@@ -17,20 +18,21 @@ import (
 	"ebsscgo/internal/tensor"
 )
 
-// Model decodes with a network and its variables, on a backend, for one caller at a time. Its program is compiled at the first use, for the fields
-// as they are then; Close frees it.
+// Model decodes with a network and its variables, on a backend, for one caller at a time. Its
+// program is compiled at the first use, for the fields as they are then; Close frees it.
 type Model struct {
 	Backend compute.Backend
 	Network ebssc.Network
 	Hyper   ebssc.Hyper
 	Store   *model.Store
-	// Unwhiten takes whitened images back: the inverse of the whitening's matrix, symmetric, float32 [D, D] with D = H·W·C. A whitened image y,
-	// as a vector, was y Unwhiten. nil for images that are not whitened.
+	// Unwhiten takes whitened images back: the inverse of the whitening's matrix, symmetric, float32
+	// [D, D] with D = H·W·C. A whitened image y, as a vector, was y Unwhiten. nil for images that are
+	// not whitened.
 	Unwhiten *tensors.Tensor
 	// Ink says that positive pixels are ink: digits that are not whitened.
 	Ink bool
-	// Batch is the number of images that are decoded at a time: the codes of all hypotheses take memory, and one program serves
-	// all calls. 0 decodes all images of a call at once.
+	// Batch is the number of images that are decoded at a time: the codes of all hypotheses take
+	// memory, and one program serves all calls. 0 decodes all images of a call at once.
 	Batch int
 
 	exec *model.Exec
@@ -43,18 +45,21 @@ type Model struct {
 type BlockPictures struct {
 	// Block is the block's name.
 	Block string
-	// Linear and Rectified have a picture for each image: codes with zero thresholds in all blocks, which do not depend on a hypothesis, decoded by
-	// the linear decoder and by the rectified one, see [ebssc.Reconstruction].
+	// Linear and Rectified have a picture for each image: codes with zero thresholds in all blocks,
+	// which do not depend on a hypothesis, decoded by the linear decoder and by the rectified one, see
+	// [ebssc.Reconstruction].
 	Linear, Rectified [][]float64
-	// Features have pictures for each image, one for each hypothesis: decoded codes without the thresholds' own contribution; or a single one if
-	// the code does not depend on the hypothesis. See [ebssc.Decoding].
+	// Features have pictures for each image, one for each hypothesis: decoded codes without the
+	// thresholds' own contribution; or a single one if the code does not depend on the hypothesis. See
+	// [ebssc.Decoding].
 	Features [][][]float64
 	// Biases are decoded class biases −ŵ_y, likewise; nil if the block has none.
 	Biases [][][]float64
 }
 
-// Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first. If ctx ends, Decode returns its cause.
-// For each level, decoding an image takes about Y times as long as its class scores.
+// Decode decodes preprocessed images [N, H, W, C] from every block, the lowest first. If ctx ends,
+// Decode returns its cause. For each level, decoding an image takes about Y times as long as its
+// class scores.
 func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]BlockPictures, error) {
 	levels := make([]BlockPictures, len(m.Network.Blocks()))
 	size := m.Network.Height * m.Network.Width * m.Network.Channels
@@ -149,7 +154,8 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor,
 // them. It frees no former value.
 func (m *Model) SetVariables(values map[string]*tensors.Tensor) error {
 	for name, value := range values {
-		if err := m.Store.GetVariable(model.RootScopePath + name).SetValuePreservingOld(value); err != nil {
+		variable := m.Store.GetVariable(model.RootScopePath + name)
+		if err := variable.SetValuePreservingOld(value); err != nil {
 			return err
 		}
 	}

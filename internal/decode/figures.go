@@ -13,28 +13,36 @@ import (
 	"ebsscgo/internal/tensor"
 )
 
-// Reconstructions draws the paper's Fig. 4 for an image [1, H, W, C] as it is and as the network sees it: below these a row for each level with the
-// reconstructions by both decoders, each at its own contrast, and the decoded class biases, each less the mean over the hypotheses. These share one
-// scale in a level; grey is 0.
-func Reconstructions(title string, classes []string, original, input *tensors.Tensor, levels []BlockPictures) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{"linear", "rectified"}, classes), original, input, levels, func(l BlockPictures) ([][]float64, [][][]float64) {
-		return [][]float64{l.Linear[0], l.Rectified[0]}, l.Biases
-	})
+// Reconstructions draws the paper's Fig. 4 for an image [1, H, W, C] as it is and as the network
+// sees it: below these a row for each level with the reconstructions by both decoders, each at its
+// own contrast, and the decoded class biases, each less the mean over the hypotheses. These share
+// one scale in a level; grey is 0.
+func Reconstructions(title string, classes []string, original, input *tensors.Tensor,
+	levels []BlockPictures) plot.Figure {
+	return drawLevels(title, slices.Concat([]string{"linear", "rectified"}, classes), original, input,
+		levels, func(l BlockPictures) ([][]float64, [][][]float64) {
+			return [][]float64{l.Linear[0], l.Rectified[0]}, l.Biases
+		})
 }
 
-// Hypotheses draws an image [1, H, W, C], as it is and as the network sees it, decoded under each class hypothesis: a row for each level, with the
-// mean of the decoded features over the hypotheses, and their differences from it. These share one scale in a level; grey is 0. A code that does not
-// depend on the hypothesis has no differences.
-func Hypotheses(title string, classes []string, original, input *tensors.Tensor, levels []BlockPictures) plot.Figure {
-	return drawLevels(title, slices.Concat([]string{"mean"}, classes), original, input, levels, func(l BlockPictures) ([][]float64, [][][]float64) {
-		_, mean := deviations(l.Features[0])
-		return [][]float64{mean}, l.Features
-	})
+// Hypotheses draws an image [1, H, W, C], as it is and as the network sees it, decoded under each
+// class hypothesis: a row for each level, with the mean of the decoded features over the
+// hypotheses, and their differences from it. These share one scale in a level; grey is 0. A code
+// that does not depend on the hypothesis has no differences.
+func Hypotheses(title string, classes []string, original, input *tensors.Tensor,
+	levels []BlockPictures) plot.Figure {
+	return drawLevels(title, slices.Concat([]string{"mean"}, classes), original, input, levels,
+		func(l BlockPictures) ([][]float64, [][][]float64) {
+			_, mean := deviations(l.Features[0])
+			return [][]float64{mean}, l.Features
+		})
 }
 
-// drawLevels draws an image, and below it a row for each level, with captions over the columns: pictures at a contrast of their own, and then those
-// of the hypotheses less their mean, at one contrast of all.
-func drawLevels(title string, captions []string, original, input *tensors.Tensor, levels []BlockPictures,
+// drawLevels draws an image, and below it a row for each level, with captions over the columns:
+// pictures at a contrast of their own, and then those of the hypotheses less their mean, at one
+// contrast of all.
+func drawLevels(title string, captions []string, original, input *tensors.Tensor,
+	levels []BlockPictures,
 	picturesOf func(BlockPictures) (alone [][]float64, byHypothesis [][][]float64)) plot.Figure {
 	dims, seen := input.Shape().Dimensions[1:], tensor.Values(input)
 	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0])}
@@ -59,10 +67,12 @@ func drawLevels(title string, captions []string, original, input *tensors.Tensor
 	return grid.Draw()
 }
 
-// Residuals draws one panel of the paper's Fig. 5: images as they are [N, H, W, 1] in the rows, hypotheses in the columns, and in each cell the
-// residual of the decoded features from their mean over hypotheses, divided by the root mean square of that mean. The image's own class has a frame.
+// Residuals draws one panel of the paper's Fig. 5: images as they are [N, H, W, 1] in the rows,
+// hypotheses in the columns, and in each cell the residual of the decoded features from their mean
+// over hypotheses, divided by the root mean square of that mean. The image's own class has a frame.
 // All cells share one scale, which clips the largest half percent.
-func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint16, level BlockPictures) plot.Figure {
+func Residuals(title string, classes []string, originals *tensors.Tensor, labels []uint16,
+	level BlockPictures) plot.Figure {
 	dims := originals.Shape().Dimensions[1:]
 	var residuals [][][]float64
 	var magnitudes []float64
@@ -80,11 +90,13 @@ func Residuals(title string, classes []string, originals *tensors.Tensor, labels
 	slices.Sort(magnitudes)
 	limit := stat.Quantile(0.995, stat.Empirical, magnitudes, nil)
 	captions := slices.Concat([]string{"original"}, classes)
-	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0]), Scale: limit, Framed: "the image's own class"}
+	grid := plot.Grid{Title: title, Columns: len(captions), Side: 1.5 * vg.Length(dims[0]),
+		Scale: limit, Framed: "the image's own class"}
 	for i, label := range labels {
 		tiles := []plot.Tile{Photo("", tensor.Pick(originals, i))}
 		for class, residual := range residuals[i] {
-			tiles = append(tiles, plot.Tile{Picture: plot.Map(residual, dims[0], dims[1], limit), Strong: class == int(label)})
+			tiles = append(tiles, plot.Tile{Picture: plot.Map(residual, dims[0], dims[1], limit),
+				Strong: class == int(label)})
 		}
 		addRow(&grid, classes[label], captions, tiles)
 		captions = nil
@@ -92,7 +104,8 @@ func Residuals(title string, classes []string, originals *tensors.Tensor, labels
 	return grid.Draw()
 }
 
-// Dictionaries draws the first block's filters [k, k, C, K] before and after training, each at its own contrast; grey is 0.
+// Dictionaries draws the first block's filters [k, k, C, K] before and after training, each at its
+// own contrast; grey is 0.
 func Dictionaries(title string, before, after *tensors.Tensor) plot.Figure {
 	grid := plot.Grid{Title: title, Columns: min(before.Shape().Dim(3), 16), Side: 30}
 	for i, dictionary := range []*tensors.Tensor{before, after} {
@@ -126,22 +139,26 @@ func addRow(grid *plot.Grid, name string, captions []string, tiles []plot.Tile) 
 	grid.Rows, grid.Tiles = append(grid.Rows, name), append(grid.Tiles, row...)
 }
 
-// signed renders signed pictures [H, W, C] in one scale: grey is 0, and the largest magnitude black or white.
+// signed renders signed pictures [H, W, C] in one scale: grey is 0, and the largest magnitude black
+// or white.
 func signed(dims []int, pictures ...[]float64) (tiles []plot.Tile) {
 	limit := floats.Norm(slices.Concat(pictures...), math.Inf(1))
 	for _, values := range pictures {
-		tiles = append(tiles, plot.Tile{Picture: plot.Photo(values, dims[0], dims[1], dims[2], -limit, limit)})
+		tiles = append(tiles, plot.Tile{Picture: plot.Photo(values, dims[0], dims[1], dims[2], -limit,
+			limit)})
 	}
 	return tiles
 }
 
-// Photo is a tile of an image [1, H, W, C] as it is, with pixels from 0 to 1: a digit, of one channel, as dark ink.
+// Photo is a tile of an image [1, H, W, C] as it is, with pixels from 0 to 1: a digit, of one
+// channel, as dark ink.
 func Photo(caption string, image *tensors.Tensor) plot.Tile {
 	dims, low := image.Shape().Dimensions, 0.0
 	if dims[3] == 1 {
 		low = 1
 	}
-	return plot.Tile{Caption: caption, Picture: plot.Photo(tensor.Values(image), dims[1], dims[2], dims[3], low, 1-low)}
+	return plot.Tile{Caption: caption, Picture: plot.Photo(tensor.Values(image), dims[1], dims[2],
+		dims[3], low, 1-low)}
 }
 
 // deviations returns the pictures of an image less their mean over the hypotheses, and the mean.

@@ -13,10 +13,12 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Measure decodes preprocessed images [N, H, W, C], N ≥ 2, from every block, the lowest first, and returns means over the images.
-// The control of an image, see [record.Similarity], has the code of the image that follows it in a batch. So Measure returns an error for one
-// image, or for batches of one. If ctx ends, it returns its cause.
-func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []record.BlockMeasures, err error) {
+// Measure decodes preprocessed images [N, H, W, C], N ≥ 2, from every block, the lowest first, and
+// returns means over the images. The control of an image, see [record.Similarity], has the code of
+// the image that follows it in a batch. So Measure returns an error for one image, or for batches
+// of one. If ctx ends, it returns its cause.
+func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []record.BlockMeasures,
+	err error) {
 	if images.Shape().Dim(0) < 2 || m.Batch == 1 {
 		return nil, errors.New("measuring decodings takes two images in a batch: an image's control is the code of another one")
 	}
@@ -137,11 +139,13 @@ func compare(inputs []*Node, decoded, control *Node) (s similarity[*Node]) {
 	return s
 }
 
-// spread returns the spread of class biases [N, Y, H, W, C] over the image, see [experiments.BiasSpread], as means over the hypotheses [N]. A bias
-// that is the hypotheses' mean everywhere counts 0.
+// spread returns the spread of class biases [N, Y, H, W, C] over the image, see
+// [experiments.BiasSpread], as means over the hypotheses [N]. A bias that is the hypotheses' mean
+// everywhere counts 0.
 func spread(biases *Node) *Node {
 	p := ReduceSum(Square(Sub(biases, ReduceAndKeep(biases, ReduceMean, 1))), -1)
-	p = ratio(p, ReduceAndKeep(p, ReduceMax, 2, 3)) // in units of the largest: squares of small numbers vanish in float32
+	// in units of the largest: squares of small numbers vanish in float32
+	p = ratio(p, ReduceAndKeep(p, ReduceMax, 2, 3))
 	return ReduceMean(ratio(Square(ReduceMean(p, 2, 3)), ReduceMean(Square(p), 2, 3)), 1)
 }
 

@@ -40,11 +40,12 @@ type Trained struct {
 	images    *tensors.Tensor    // the same as the network sees them
 }
 
-// NewTrained returns the network of a run, whose variables are in store, with the run's whitening, nil
-// for a run that is not whitened.
-func NewTrained(backend compute.Backend, run experiments.Run, store *model.Store, whitening *dataset.Whitening) *Trained {
-	n := &Trained{Classes: dataset.ClassesOf(run.Dataset.Name, run.Network.Classes),
-		run: run, whitening: whitening, model: NewModel(backend, run, store)}
+// NewTrained returns the network of a run, whose variables are in store, with the run's whitening,
+// nil for a run that is not whitened.
+func NewTrained(backend compute.Backend, run experiments.Run, store *model.Store,
+	whitening *dataset.Whitening) *Trained {
+	n := &Trained{Classes: dataset.ClassesOf(run.Dataset.Name, run.Network.Classes), run: run,
+		whitening: whitening, model: NewModel(backend, run, store)}
 	if whitening != nil {
 		n.model.Unwhiten = whitening.Inverse()
 	}
@@ -68,8 +69,8 @@ func (n *Trained) see(images dataset.Images) (err error) {
 }
 
 // Measure measures the decodings of test images of the run by the network, and by the same network
-// before training. With draw it draws them, too. It returns what a record keeps, and the pictures by
-// the names of their files.
+// before training. With draw it draws them, too. It returns what a record keeps, and the pictures
+// by the names of their files.
 func (n *Trained) Measure(ctx context.Context, test dataset.Images, draw bool) (
 	measured *record.Decodings, pictures map[string][]byte, err error) {
 	count := min(decodedImages, test.Len())
@@ -114,7 +115,8 @@ func (n *Trained) Measure(ctx context.Context, test dataset.Images, draw bool) (
 }
 
 // DecodeImage draws the decodings of one of the run's test images from every level.
-func (n *Trained) DecodeImage(ctx context.Context, test dataset.Images, image int) (figure plot.Figure, err error) {
+func (n *Trained) DecodeImage(ctx context.Context, test dataset.Images,
+	image int) (figure plot.Figure, err error) {
 	if err := n.see(test.Slice(0, image+1)); err != nil {
 		return figure, err
 	}
@@ -122,42 +124,51 @@ func (n *Trained) DecodeImage(ctx context.Context, test dataset.Images, image in
 	return figure, err
 }
 
-// Classify returns pictures of the size of the network's images as it sees them [N, H, W, C], and their
-// class scores.
-func (n *Trained) Classify(ctx context.Context, pictures dataset.Images) (*tensors.Tensor, ebssc.Scores, error) {
+// Classify returns pictures of the size of the network's images as it sees them [N, H, W, C], and
+// their class scores.
+func (n *Trained) Classify(ctx context.Context, pictures dataset.Images) (*tensors.Tensor,
+	ebssc.Scores, error) {
 	return train.Classify(ctx, n.model.Backend, n.run, n.model.Store, n.whitening, pictures)
 }
 
 // Hypotheses draws a picture, as it is and as [Trained.Classify] returned it, decoded from each
 // level under each class hypothesis.
-func (n *Trained) Hypotheses(ctx context.Context, name string, original dataset.Images, picture *tensors.Tensor) (figure plot.Figure, err error) {
+func (n *Trained) Hypotheses(ctx context.Context, name string, original dataset.Images,
+	picture *tensors.Tensor) (figure plot.Figure, err error) {
 	levels, err := n.model.Decode(ctx, picture)
 	if err != nil {
 		return figure, err
 	}
-	title := n.title("%s decoded from each level: mean over class hypotheses, and differences from it", name)
+	title := n.title("%s decoded from each level: mean over class hypotheses, and differences from it",
+		name)
 	return Hypotheses(title, n.Classes, original.Tensor(), picture, levels), nil
 }
 
 // title is a figure's: what it shows, and in a second line of which network.
 func (n *Trained) title(format string, values ...any) string {
-	return fmt.Sprintf(format, values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d", catalogue.All.Title(n.run.Experiment),
+	return fmt.Sprintf(format,
+		values...) + fmt.Sprintf("\n%s, %s, width %d, %d images, %d epochs, seed %d",
+		catalogue.All.Title(n.run.Experiment),
 		dataset.Title(n.run.Dataset.Name), n.run.Width(), n.run.TrainImages, n.run.Epochs, n.run.Seed)
 }
 
-func (n *Trained) levels(ctx context.Context, image int) (title string, figure plot.Figure, err error) {
+func (n *Trained) levels(ctx context.Context, image int) (title string, figure plot.Figure,
+	err error) {
 	shown := tensor.Pick(n.images, image)
 	levels, err := n.model.Decode(ctx, shown)
 	if err != nil {
 		return "", figure, err
 	}
-	title = n.title("Test image %d (%s) decoded from each level, and class biases less their mean", image, n.Classes[n.originals.Labels[image]])
-	return title, Reconstructions(title, n.Classes, n.originals.Slice(image, image+1).Tensor(), shown, levels), nil
+	title = n.title("Test image %d (%s) decoded from each level, and class biases less their mean",
+		image, n.Classes[n.originals.Labels[image]])
+	return title, Reconstructions(title, n.Classes, n.originals.Slice(image, image+1).Tensor(), shown,
+		levels), nil
 }
 
 // draw draws the network's figures: of the first image of class 0, of a digit of each class, and of
 // the first dictionary.
-func (n *Trained) draw(ctx context.Context, initial *model.Store, add func(suffix, title string, figure plot.Figure) error) error {
+func (n *Trained) draw(ctx context.Context, initial *model.Store,
+	add func(suffix, title string, figure plot.Figure) error) error {
 	title, figure, err := n.levels(ctx, max(0, slices.Index(n.originals.Labels, 0)))
 	if err == nil {
 		err = add("levels", title, figure)
@@ -175,7 +186,8 @@ func (n *Trained) draw(ctx context.Context, initial *model.Store, add func(suffi
 }
 
 // drawResiduals draws how hypotheses change the decodings of a digit of each class.
-func (n *Trained) drawResiduals(ctx context.Context, add func(suffix, title string, figure plot.Figure) error) error {
+func (n *Trained) drawResiduals(ctx context.Context,
+	add func(suffix, title string, figure plot.Figure) error) error {
 	var numbers []int // of one image of each class
 	var labels []uint16
 	for class := range n.Classes {
@@ -190,8 +202,10 @@ func (n *Trained) drawResiduals(ctx context.Context, add func(suffix, title stri
 	originals := tensor.Pick(n.originals.Tensor(), numbers...)
 	for _, level := range levels {
 		if level.Block == "conv2" || level.Block == "conv5" {
-			title := n.title("Differences from the mean over class hypotheses (columns), decoded from %s", level.Block)
-			if err := add(level.Block, title, Residuals(title, n.Classes, originals, labels, level)); err != nil {
+			title := n.title("Differences from the mean over class hypotheses (columns), decoded from %s",
+				level.Block)
+			if err := add(level.Block, title, Residuals(title, n.Classes, originals, labels,
+				level)); err != nil {
 				return err
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -29,6 +30,7 @@ import (
 	"github.com/gomlx/gomlx/support/exceptions"
 
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/quiet"
 )
 
 // Choice is the backend that was chosen, and why.
@@ -55,8 +57,25 @@ const (
 )
 
 func init() {
+	quiet.End()
 	// Code that asks GoMLX for a backend by name must not download a plugin either.
 	xla.EnableAutoInstall(false)
+	// Before any client, which reads it: XLA divides the sum of a kernel's gradient by its threads.
+	os.Setenv("PJRT_NPROC", strconv.Itoa(threads))
+}
+
+// threads is the number of threads of an XLA client on the CPU, whatever the machine has. A client
+// has four devices and at least a thread for each: machines of up to four processors have had this
+// number, and the committed results have its bits.
+const threads = 4
+
+// Threads is the number of XLA's threads on the CPU with so many devices, which decides how sums
+// are rounded; 0 on other backends.
+func (c Choice) Threads(devices int) int {
+	if c.Name != nameCPU {
+		return 0
+	}
+	return max(threads, devices)
 }
 
 // CUDA reports whether an NVIDIA GPU computes.

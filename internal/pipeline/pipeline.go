@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/gofrs/flock"
 	"github.com/gomlx/compute"
 	"golang.org/x/sync/errgroup"
 
@@ -174,7 +173,8 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 		}
 	}
 	if err := os.MkdirAll(o.Results, 0o755); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("a folder for results: %w; "+
+			"give another one with --results", err)
 	}
 	s, err := Start(ctx, o, find, slices.Compact(slices.Sorted(slices.Values(images)))...)
 	if err != nil {
@@ -201,7 +201,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 		diverged, err = s.train(ctx, runs, missing)
 	}
 	if err == nil && s.Shard.Count == 0 {
-		reports, err = report.WriteAll(s.Results, folders)
+		reports, err = report.WriteAll(ctx, s.Results, folders)
 	}
 	return reports, diverged, err
 }
@@ -333,14 +333,14 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
 		}
 	}
-	// The lock keeps other processes out until this one ends, however it ends. Opening it never waits, not even for a pipe.
+	// The lock keeps other processes out until this one ends, however it ends.
 	locked := filepath.Join(runner.Checkpoints, id+".lock")
-	lock := flock.New(locked, flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
-	held, err := lock.TryLock()
+	lock, held, err := safefile.TryLock(locked)
 	if err != nil {
-		return fmt.Errorf("locking %s: %w; give another folder with --results", locked, err)
+		return fmt.Errorf("locking a run: %w; remove it, or give another folder with "+
+			"--results", err)
 	}
-	defer lock.Unlock()
+	defer lock.Close()
 	_, unrecorded := record.Load(record.Path(records, id))
 	switch {
 	case !held && unrecorded == nil: // recorded by another process, which is tidying up

@@ -111,7 +111,11 @@ func TestRun(t *testing.T) {
 	runs, _, _ := planned(t, o, nil, study...)
 	checkpoints := filepath.Join(o.Results, folder, train.Checkpoints)
 	require.NoError(t, os.MkdirAll(checkpoints, 0o755))
-	require.NoError(t, syscall.Mkfifo(filepath.Join(checkpoints, runs[0].ID()+".lock"), 0o600), "for which nothing waits")
+	locked := filepath.Join(checkpoints, runs[0].ID()+".lock")
+	require.NoError(t, syscall.Mkfifo(locked, 0o600))
+	_, _, err := Run(t.Context(), o, study)
+	require.ErrorContains(t, err, locked+": it is no regular file; remove it")
+	require.NoError(t, os.Remove(locked))
 	unfinished := filepath.Join(checkpoints, "."+runs[0].ID()+".ckpt123") // of a kill while a checkpoint was written
 	require.NoError(t, os.WriteFile(unfinished, nil, 0o600))
 	log.Reset()

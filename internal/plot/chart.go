@@ -39,7 +39,8 @@ type Curve struct {
 	Points []Point
 }
 
-// Point is a value at X, with the ends of its range or interval. Without an interval they are the mean or, of dots, NaN.
+// Point is a value at X, with the ends of its range or interval. Without an interval they are the
+// mean or, of dots, NaN.
 type Point struct {
 	X, Mean, Low, High float64
 }
@@ -49,12 +50,13 @@ func At(x float64, values ...float64) Point {
 	return Point{x, stat.Mean(values, nil), floats.Min(values), floats.Max(values)}
 }
 
-// maxMarkers is the number of points up to which each has a marker, and a tick of the axis; more would overlap.
+// maxMarkers is the number of points up to which each has a marker, and a tick of the axis; more
+// would overlap.
 const maxMarkers = 12
 
-// Charts draws charts one below the other: each curve as a line through the means and, if points have
-// a range or an interval, below the lines a translucent band from low to high. Lines differ in dashes,
-// too, so that one that lies on another shows.
+// Charts draws charts one below the other: each curve as a line through the means and, if points
+// have a range or an interval, below the lines a translucent band from low to high. Lines differ in
+// dashes, too, so that one that lies on another shows.
 func Charts(charts ...Chart) (Figure, error) { return ChartGrid(1, charts...) }
 
 // ChartGrid draws charts likewise in so many columns.
@@ -125,10 +127,12 @@ func (c Chart) panel() (*plot.Plot, error) {
 	if p.Y.Min <= 0 {
 		return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
 	}
-	// From a power of ten, which have the labels, to another. LogTicks leaves out the first power below 1.
+	// From a power of ten, which have the labels, to another. LogTicks leaves out the first power
+	// below 1.
 	ticks := func(low, high float64) []plot.Tick { return plot.LogTicks{Prec: -1}.Ticks(low/10, high) }
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(ticks)
-	p.Y.Min, p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Min))-1), math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
+	p.Y.Min, p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Min))-1),
+		math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
 	return p, nil
 }
 
@@ -144,7 +148,8 @@ func (c Curve) addBand(p *plot.Plot, hue color.NRGBA) {
 	if !slices.Equal(lower, upper) {
 		slices.Reverse(upper)
 		hue.A = 0x40 // translucent
-		p.Add(&plotter.Polygon{XYs: []plotter.XYs{append(lower, upper...)}, Color: hue, LineStyle: draw.LineStyle{Color: hue}})
+		p.Add(&plotter.Polygon{XYs: []plotter.XYs{append(lower, upper...)}, Color: hue,
+			LineStyle: draw.LineStyle{Color: hue}})
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Dots is a dot plot: a row for each name, from the top, and in it a dot with its interval for each curve that has a point there.
+// Dots is a dot plot: a row for each name, from the top, and in it a dot with its interval for each
+// curve that has a point there.
 type Dots struct {
 	// Title, in one or more lines; X names the axis.
 	Title, X string
@@ -54,5 +55,6 @@ func (d Dots) Draw() Figure {
 	p.Y.Tick.Marker, p.Y.Min, p.Y.Max = labels, -0.6, last+0.6
 	margin := (p.X.Max - p.X.Min) / 25 // so that no interval ends where the axis does
 	p.X.Min, p.X.Max = p.X.Min-margin, p.X.Max+margin
-	return Panels(400+width, vg.Length(150+32*last), [][]*plot.Plot{{p}}) // a title in three lines, the axis and its label take 115
+	// a title in three lines, the axis and its label take 115
+	return Panels(400+width, vg.Length(150+32*last), [][]*plot.Plot{{p}})
 }

@@ -1,4 +1,5 @@
-// Package plot turns numbers into figures: line charts ([Chart]), dot plots ([Dots]) and grids of images ([Grid]).
+// Package plot turns numbers into figures: line charts ([Chart]), dot plots ([Dots]) and grids of
+// images ([Grid]).
 package plot
 
 import (
@@ -28,7 +29,8 @@ type Figure struct {
 
 // PNG renders the figure as pixels: two a point, for screens of double density.
 func (f Figure) PNG() ([]byte, error) {
-	return f.render(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(144))})
+	return f.render(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.Width, f.Height),
+		vgimg.UseDPI(144))})
 }
 
 // SVG renders the figure as vectors.
@@ -73,14 +75,15 @@ func AddLine(p *plot.Plot, points plotter.XYs, hue color.Color, width vg.Length)
 }
 
 func dots(points plotter.XYs, hue color.Color, radius vg.Length) *plotter.Scatter {
-	return &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: hue, Radius: radius, Shape: draw.CircleGlyph{}}}
+	return &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: hue, Radius: radius,
+		Shape: draw.CircleGlyph{}}}
 }
 
 // margin around plots, in points.
 const margin = 10
 
-// Panels returns the figure of plots in rows, with aligned axes and a margin, of that total size in points. A plot's legend stands to
-// the right of the plot, which it would cover inside.
+// Panels returns the figure of plots in rows, with aligned axes and a margin, of that total size in
+// points. A plot's legend stands to the right of the plot, which it would cover inside.
 func Panels(width, height vg.Length, rows [][]*plot.Plot) Figure {
 	legends := map[*plot.Plot]plot.Legend{}
 	for _, p := range slices.Concat(rows...) {
@@ -90,7 +93,8 @@ func Panels(width, height vg.Length, rows [][]*plot.Plot) Figure {
 		canvas.SetColor(color.White)
 		canvas.Fill(canvas.Rectangle.Path())
 		inner := draw.Crop(canvas, margin, -margin, margin, -margin)
-		for i, places := range plot.Align(rows, draw.Tiles{Rows: len(rows), Cols: len(rows[0]), PadX: margin, PadY: margin}, inner) {
+		for i, places := range plot.Align(rows, draw.Tiles{Rows: len(rows), Cols: len(rows[0]),
+			PadX: margin, PadY: margin}, inner) {
 			for j, place := range places {
 				p := rows[i][j]
 				legend, top := legends[p], p.Title.TextStyle.Height(p.Title.Text)+p.Title.Padding
@@ -105,7 +109,8 @@ func Panels(width, height vg.Length, rows [][]*plot.Plot) Figure {
 }
 
 // hues are the colours of curves and dots: ColorBrewer's Dark2, and black.
-var hues = []uint32{0x1b9e77, 0xd95f02, 0x7570b3, 0xe7298a, 0x66a61e, 0xe6ab02, 0xa6761d, 0x666666, 0}
+var hues = []uint32{0x1b9e77, 0xd95f02, 0x7570b3, 0xe7298a, 0x66a61e, 0xe6ab02, 0xa6761d, 0x666666,
+	0}
 
 // Hue returns colour i of nine distinct ones; it repeats from there on.
 func Hue(i int) color.NRGBA {
@@ -129,7 +134,8 @@ func decimalTicks(low, high float64) []plot.Tick {
 	const slack = 1e-9 // in floating point 3 · 0.1 > 0.3
 	var values []float64
 	first := math.Ceil(low/step - slack)
-	for i := 0.0; i <= 6 && first+i <= high/step+slack; i++ { // at most 6: far from 0 a step may be lost in rounding
+	// at most 6: far from 0 a step may be lost in rounding
+	for i := 0.0; i <= 6 && first+i <= high/step+slack; i++ {
 		values = append(values, (first+i)*step+0) // −0 becomes 0
 	}
 	return ticksAt(values)
@@ -137,7 +143,8 @@ func decimalTicks(low, high float64) []plot.Tick {
 
 func ticksAt(values []float64) (all []plot.Tick) {
 	for _, value := range values {
-		all = append(all, plot.Tick{Value: value, Label: strings.Replace(fmt.Sprintf("%.5g", value), "-", "−", 1)})
+		all = append(all, plot.Tick{Value: value, Label: strings.Replace(fmt.Sprintf("%.5g", value), "-",
+			"−", 1)})
 	}
 	return all
 }

@@ -30,7 +30,8 @@ type Grid struct {
 	Title string
 	// Columns is the number of tiles in a row.
 	Columns int
-	// Side of a tile in points. Pictures stay sharp and files small if it is a multiple of half their side in pixels.
+	// Side of a tile in points. Pictures stay sharp and files small if it is a multiple of half their
+	// side in pixels.
 	Side vg.Length
 	// Rows are the names left of the rows; empty for rows without names.
 	Rows []string
@@ -52,9 +53,11 @@ const (
 // Draw lays out and draws the grid.
 func (g Grid) Draw() Figure {
 	style := func(size vg.Length, x text.XAlignment, y text.YAlignment) text.Style {
-		return text.Style{Color: color.Black, Font: sans(size), XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
+		return text.Style{Color: color.Black, Font: sans(size), XAlign: x, YAlign: y,
+			Handler: plot.DefaultTextHandler}
 	}
-	title, names, small := style(13, draw.XCenter, draw.YTop), style(10, draw.XRight, draw.YCenter), style(10, draw.XCenter, draw.YBottom)
+	title, names, small := style(13, draw.XCenter, draw.YTop), style(10, draw.XRight, draw.YCenter),
+		style(10, draw.XCenter, draw.YBottom)
 	beside := style(10, draw.XLeft, draw.YCenter)
 	top, left := gridGap, gridGap
 	if g.Title != "" {
@@ -71,7 +74,8 @@ func (g Grid) Draw() Figure {
 		tops = append(tops, top)
 		top += g.Side + gridGap
 	}
-	height, width := top, max(left+vg.Length(g.Columns)*(g.Side+gridGap), roundUp(title.Width(g.Title))+2*gridGap)
+	height, width := top, max(left+vg.Length(g.Columns)*(g.Side+gridGap),
+		roundUp(title.Width(g.Title))+2*gridGap)
 	if g.Scale != 0 {
 		height += 2*gridText + gridGap
 		width = max(width, scaleWidth+2*(gridText+6*gridGap+roundUp(beside.Width(g.Framed))))
@@ -90,9 +94,11 @@ func (g Grid) Draw() Figure {
 		}
 		if g.Scale != 0 { // the colours of Map, with their labels above
 			start := (width - scaleWidth) / 2
-			bar := vg.Rectangle{Min: vg.Point{X: start, Y: gridGap}, Max: vg.Point{X: start + scaleWidth, Y: gridText + 3}}
+			bar := vg.Rectangle{Min: vg.Point{X: start, Y: gridGap},
+				Max: vg.Point{X: start + scaleWidth, Y: gridText + 3}}
 			canvas.DrawImage(bar, Map(floats.Span(make([]float64, 255), -1, 1), 1, 255, 1))
-			for i, label := range []string{fmt.Sprintf("−%.2g", g.Scale), "0", fmt.Sprintf("+%.2g", g.Scale)} {
+			for i, label := range []string{fmt.Sprintf("−%.2g", g.Scale), "0",
+				fmt.Sprintf("+%.2g", g.Scale)} {
 				canvas.FillText(small, vg.Point{X: start + vg.Length(i)*scaleWidth/2, Y: bar.Max.Y + 3}, label)
 			}
 			if g.Framed != "" {

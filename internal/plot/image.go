@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// Photo renders an image [height, width, channels] with 1 channel (grey) or 3 (colours): low is black, high is white, and
-// values beyond are clipped. With low above high large values are dark, as ink.
+// Photo renders an image [height, width, channels] with 1 channel (grey) or 3 (colours): low is
+// black, high is white, and values beyond are clipped. With low above high large values are dark,
+// as ink.
 func Photo(values []float64, height, width, channels int, low, high float64) image.Image {
 	if !(high > low || high < low) {
 		low, high = low-1, low+1 // a contrast of 0: all is grey
@@ -18,12 +19,14 @@ func Photo(values []float64, height, width, channels int, low, high float64) ima
 	picture := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for i := range height * width {
 		pixel := values[i*channels:][:channels]
-		picture.SetNRGBA(i%width, i/width, color.NRGBA{level(pixel[0]), level(pixel[channels/2]), level(pixel[channels-1]), 0xff})
+		picture.SetNRGBA(i%width, i/width, color.NRGBA{level(pixel[0]), level(pixel[channels/2]),
+			level(pixel[channels-1]), 0xff})
 	}
 	return picture
 }
 
-// Map renders numbers [height, width] in a diverging colour map: 0 is white, limit red and −limit blue; values beyond are clipped.
+// Map renders numbers [height, width] in a diverging colour map: 0 is white, limit red and −limit
+// blue; values beyond are clipped.
 func Map(values []float64, height, width int, limit float64) image.Image {
 	if !(limit > 0) {
 		limit = 1 // all is 0

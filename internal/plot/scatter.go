@@ -47,7 +47,8 @@ func (s Scatter) Draw() Figure {
 	p.X.Min, p.X.Max = 0, 1.05*right
 	AddLine(p, plotter.XYs{{X: 0, Y: 0}, {X: p.X.Max, Y: 0}}, grey, 1)
 	if s.Line != "" {
-		drawn := AddLine(p, plotter.XYs{{X: 0, Y: s.Intercept}, {X: p.X.Max, Y: s.Intercept + s.Slope*p.X.Max}}, grey, 1)
+		drawn := AddLine(p, plotter.XYs{{X: 0, Y: s.Intercept},
+			{X: p.X.Max, Y: s.Intercept + s.Slope*p.X.Max}}, grey, 1)
 		drawn.Dashes = []vg.Length{4, 3}
 		p.Legend.Add(printable(s.Line), drawn)
 	}

@@ -71,7 +71,8 @@ func Load(path string) (r Record, err error) {
 	text, err := safefile.Read(path, maxSize)
 	switch {
 	case errors.As(err, new(syscall.Errno)): // the record may well be good
-		return Record{}, fmt.Errorf("reading a record: %w", err)
+		return Record{}, fmt.Errorf("reading a record: %w; make it readable to you, or name "+
+			"another folder with --results", err)
 	case err != nil:
 		return Record{}, refused(path, "file", err)
 	}
@@ -96,9 +97,9 @@ var named = regexp.MustCompile(`^\S+-\d+-[0-9a-f]{10}\.json$`)
 // none. Files whose names no record has, such as "… (1).json", are copies that programs make: a line
 // on standard error says that they are passed over.
 func LoadAll(folder string) (map[string]Record, error) {
-	entries, err := os.ReadDir(folder)
+	entries, err := safefile.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading records: %w", err)
+		return nil, fmt.Errorf("reading records: %w; name another folder with --results", err)
 	}
 	records := map[string]Record{}
 	for _, entry := range entries {
@@ -202,7 +203,8 @@ func (r Record) ProgressError() error {
 }
 
 func (r Record) originError() error {
-	return within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices)))
+	return errors.Join(within(0, 1<<20, new(float64(r.Origin.Threads))),
+		within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices))))
 }
 
 // epochsError returns an error where an epoch of the curve is not what training writes.

@@ -84,12 +84,15 @@ type Origin struct {
 	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores that the run could use.
 	System, CPU string
 	Cores       int
+	// Threads of XLA on a CPU, which decide how sums are rounded; 0 on other backends, where it is
+	// not known for all of the run, and in records of before it was fixed.
+	Threads int `json:",omitempty"`
 	// GPU is the name of the device that computed, if it was one.
 	GPU string `json:",omitempty"`
 }
 
 // ResumedOn returns the origin of a run that began on o and was resumed on next. Fields that differ
-// read "first then second"; Cores and Devices are next's.
+// read "first then second"; Cores and Devices are next's, and so are Threads if o has as many.
 func (o Origin) ResumedOn(next Origin) Origin {
 	both := func(first, second string) string {
 		if slices.Contains(strings.Split(cmp.Or(first, "none"), " then "), cmp.Or(second, "none")) {
@@ -100,6 +103,9 @@ func (o Origin) ResumedOn(next Origin) Origin {
 	next.Commit, next.Go, next.GoMLX = both(o.Commit, next.Commit), both(o.Go, next.Go), both(o.GoMLX, next.GoMLX)
 	next.Backend, next.Plugin, next.System = both(o.Backend, next.Backend), both(o.Plugin, next.Plugin), both(o.System, next.System)
 	next.CPU, next.GPU = both(o.CPU, next.CPU), both(o.GPU, next.GPU)
+	if o.Threads != next.Threads {
+		next.Threads = 0
+	}
 	return next
 }
 

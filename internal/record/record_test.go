@@ -127,6 +127,7 @@ func TestEditsAreNamed(t *testing.T) {
 		{"text", `"Command": "`, `"Command": "\u001b`},
 		{"text", `"CPU": "`, `"CPU": "\u009b`},
 		{"Origin", `"Cores": 2`, `"Cores": 0`},
+		{"Origin", `"Cores": 2`, `"Cores": 2, "Threads": -4`},
 		{"Curve", `"Epoch": 2`, `"Epoch": 3`},
 		{"Network", `"HalfSHA256": "01`, `"HalfSHA256": "x1`},
 		{"SHA256", `"Seconds": 12`, `"Seconds":  12`}, // not as this program writes it
@@ -172,6 +173,9 @@ func TestThen(t *testing.T) {
 	all := record.Origin{Commit: "a", Go: "b", GoMLX: "c", Backend: "d", Plugin: "e", System: "f", CPU: "g", GPU: "h", Cores: 2}
 	require.Equal(t, record.Origin{Commit: "none then a", Go: "none then b", GoMLX: "none then c", Backend: "none then d", Plugin: "none then e",
 		System: "none then f", CPU: "none then g", GPU: "none then h", Cores: 2}, cpu.ResumedOn(all))
+	four := record.Origin{Threads: 4}
+	require.Equal(t, four, four.ResumedOn(four))
+	require.Zero(t, cpu.ResumedOn(four), "the first steps may have had another number")
 }
 
 // What cannot be a result is not saved, and leaves no file.

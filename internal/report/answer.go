@@ -36,17 +36,22 @@ func WriteAnswer(results string, folders map[string]*Results) error {
 	return writeReadme(filepath.Join(results, "..", File), profiles)
 }
 
-// classifierSteps returns the classifier's step in test error, beside the training error of its base,
-// at each scale at which both rows were trained, and a chart of it. The paper's own is the last.
+// classifierSteps returns the classifier's step in test error, beside the training error of its
+// base, at each scale at which both rows were trained, and a chart of it. The paper's own is the
+// last.
 func classifierSteps(profiles []*Results) (Table, plot.Scatter) {
-	t := Table{Name: "classifier", Columns: []Column{{Name: "scale"}, {Name: "experiment"}, {Name: "base"},
-		{Name: "base_train_err", Kind: Number}, {Name: "step", Kind: Interval}, {Name: "seeds", Kind: Number}, {Name: "planned_seeds", Kind: Number}}}
+	t := Table{Name: "classifier", Columns: []Column{{Name: "scale"}, {Name: "experiment"},
+		{Name: "base"},
+		{Name: "base_train_err", Kind: Number}, {Name: "step", Kind: Interval},
+		{Name: "seeds", Kind: Number}, {Name: "planned_seeds", Kind: Number}}}
 	chart := plot.Scatter{Title: "When the energy-based classifier helps",
 		X:     "training error of its base, SSC+LC₇ (%)",
 		Y:     "its step in test error (points, with 95 % intervals)",
 		Slope: experiments.FitSlope, Intercept: experiments.FitIntercept, Line: "expected before fit"}
-	add := func(name, subject, base string, trainErr float64, step Cell, seeds, planned int, hollow bool) {
-		t.Rows = append(t.Rows, []Cell{text(name), text(subject), text(base), number(trainErr, 2), step, count(seeds), count(planned)})
+	add := func(name, subject, base string, trainErr float64, step Cell, seeds, planned int,
+		hollow bool) {
+		t.Rows = append(t.Rows, []Cell{text(name), text(subject), text(base), number(trainErr, 2), step,
+			count(seeds), count(planned)})
 		chart.Curves = append(chart.Curves, plot.Curve{Name: name, Hollow: hollow,
 			Points: []plot.Point{{X: trainErr, Mean: step.value, Low: step.low, High: step.high}}})
 	}
@@ -65,7 +70,8 @@ func classifierSteps(profiles []*Results) (Table, plot.Scatter) {
 	for _, p := range profiles[:min(1, len(profiles))] {
 		step := experiments.ClassifierSteps[0]
 		subject, base := p.rows[step.Subject], p.rows[step.Base]
-		add("the paper", step.Subject, step.Base, base.Paper.TrainErr, difference{subject: subject, base: base}.paper(), 1, 1, true)
+		add("the paper", step.Subject, step.Base, base.Paper.TrainErr,
+			difference{subject: subject, base: base}.paper(), 1, 1, true)
 	}
 	return t, chart
 }
@@ -107,7 +113,8 @@ func Blocks(profiles []*Results) map[string]string {
 // tally counts the verdicts of a profile on the claims that the paper's text states, on those that
 // were read off its tables and source, and on this project's.
 func tally(p *Results) string {
-	kinds := []string{"the paper's text states", "were read off its tables and its source's comments", "are this project's"}
+	kinds := []string{"the paper's text states", "were read off its tables and its source's comments",
+		"are this project's"}
 	words := []string{Agrees, Disagrees, Open, ""} // without a verdict last
 	total, counts := make([]int, len(kinds)), make([]map[string]int, len(kinds))
 	for kind := range kinds {
@@ -124,8 +131,10 @@ func tally(p *Results) string {
 		total[kind]++
 		counts[kind][v.Word]++
 	}
-	t := Table{Columns: []Column{{Title: "claims at " + p.Name + " that"}, {Title: "all", Kind: Number},
-		{Title: "agree", Kind: Number}, {Title: "disagree", Kind: Number}, {Title: "are open", Kind: Number},
+	t := Table{Columns: []Column{{Title: "claims at " + p.Name + " that"},
+		{Title: "all", Kind: Number},
+		{Title: "agree", Kind: Number}, {Title: "disagree", Kind: Number},
+		{Title: "are open", Kind: Number},
 		{Title: "are not judged", Kind: Number}}}
 	for kind, name := range kinds {
 		if total[kind] == 0 {

@@ -27,7 +27,8 @@ type Verdict struct {
 	Estimates, Beside []stats.Estimate
 	// Word is the verdict, one of the constants; empty without one. Reason says why there is none.
 	Word, Reason string
-	// P is the claim's p value, corrected for the number of claims of the profile; NaN without a verdict.
+	// P is the claim's p value, corrected for the number of claims of the profile; NaN without a
+	// verdict.
 	P float64
 }
 
@@ -35,8 +36,8 @@ type Verdict struct {
 // project's. Each kind is corrected for its own number.
 func (p *Results) Claims(ours bool) []Verdict { return p.judge(ours, false) }
 
-// Opened names the verdicts that would be open if test errors were judged over seeds and test images
-// together: with other test images they might not hold.
+// Opened names the verdicts that would be open if test errors were judged over seeds and test
+// images together: with other test images they might not hold.
 func (p *Results) Opened(ours bool) (names []string) {
 	for i, v := range p.judge(ours, true) {
 		if v.Word == Open && p.Claims(ours)[i].Word != Open {
@@ -108,13 +109,15 @@ func (p *Results) unjudged(v Verdict) string {
 		for _, term := range e.Terms {
 			row := p.rows[term.Experiment]
 			records := row.Records
-			if len(records) == 0 || slices.ContainsFunc(records, func(r record.Record) bool { return r.Value(e.Quantity, term) == nil }) {
+			if len(records) == 0 || slices.ContainsFunc(records,
+				func(r record.Record) bool { return r.Value(e.Quantity, term) == nil }) {
 				return "not measured"
 			}
 			if len(records) < row.Planned {
 				short = append(short, row)
 			}
-			learned = learned && !slices.ContainsFunc(records, func(r record.Record) bool { return !r.Learned() })
+			learned = learned && !slices.ContainsFunc(records,
+				func(r record.Record) bool { return !r.Learned() })
 		}
 	}
 	switch {
@@ -128,8 +131,9 @@ func (p *Results) unjudged(v Verdict) string {
 	return ""
 }
 
-// pValues are those of agreement, in which all expectations hold (intersection–union of one-sided tests), and of disagreement, in which one is
-// reversed: its value lies beyond one of its finite bounds (Bonferroni).
+// pValues are those of agreement, in which all expectations hold (intersection–union of one-sided
+// tests), and of disagreement, in which one is reversed: its value lies beyond one of its finite
+// bounds (Bonferroni).
 func (v Verdict) pValues() (agree, disagree float64) {
 	disagree = 1
 	for i, e := range v.Expect {
@@ -138,22 +142,26 @@ func (v Verdict) pValues() (agree, disagree float64) {
 			bounds = 1
 		}
 		agree = max(agree, measured.Above(e.Low), measured.Below(e.High))
-		disagree = min(disagree, float64(bounds*len(v.Expect))*min(measured.Below(e.Low), measured.Above(e.High)))
+		disagree = min(disagree, float64(bounds*len(v.Expect))*min(measured.Below(e.Low),
+			measured.Above(e.High)))
 	}
 	return agree, disagree
 }
 
 func (p *Results) claimsTable(verdicts []Verdict, ours bool) Table {
 	t := Table{Columns: []Column{
-		{Title: "claim", Kind: Code}, {Title: "the paper says"}, {Title: "where"}, {Title: "in numbers"}, {Title: "verdict"},
+		{Title: "claim", Kind: Code}, {Title: "the paper says"}, {Title: "where"}, {Title: "in numbers"},
+		{Title: "verdict"},
 		{Title: "corrected p", Kind: Number},
 	}}
 	for _, v := range verdicts {
-		t.Rows = append(t.Rows, []Cell{text(v.Name), text(v.Says), text(v.Where), text(v.Reading), v.word(), formatted(v.P, "%.2g")})
+		t.Rows = append(t.Rows, []Cell{text(v.Name), text(v.Says), text(v.Where), text(v.Reading),
+			v.word(), formatted(v.P, "%.2g")})
 	}
 	if opened := p.Opened(ours); len(opened) > 0 {
-		t.Notes = append(t.Notes, "Verdicts are for these test images. Over seeds and test images together "+
-			"they would be open: `"+strings.Join(opened, "`, `")+"`.")
+		t.Notes = append(t.Notes,
+			"Verdicts are for these test images. Over seeds and test images together "+
+				"they would be open: `"+strings.Join(opened, "`, `")+"`.")
 	}
 	return t
 }
@@ -168,17 +176,22 @@ func (v Verdict) word() Cell {
 
 func (p *Results) expectationsTable(verdicts []Verdict) Table {
 	t := Table{Name: "claims", Columns: []Column{
-		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"}, {Title: "quantity", Name: "quantity"}, {Title: "of", Name: "contrast"},
-		{Title: "measured (95 % interval)", Name: "measured", Kind: Interval}, {Title: "seeds", Name: "n", Kind: Number},
-		{Title: "expected above", Name: "low", Kind: Number}, {Title: "expected below", Name: "high", Kind: Number},
+		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"},
+		{Title: "quantity", Name: "quantity"}, {Title: "of", Name: "contrast"},
+		{Title: "measured (95 % interval)", Name: "measured", Kind: Interval},
+		{Title: "seeds", Name: "n", Kind: Number},
+		{Title: "expected above", Name: "low", Kind: Number},
+		{Title: "expected below", Name: "high", Kind: Number},
 		{Name: "verdict"}, {Name: "reason"}, {Name: "corrected_p", Kind: Number},
 	}}
 	for _, v := range verdicts {
 		estimates := slices.Concat(v.Estimates, v.Beside)
 		for i, e := range slices.Concat(v.Expect, v.Claim.Beside) {
 			t.Rows = append(t.Rows, []Cell{
-				text(v.Name), text(v.Study.Name), text(e.Quantity.Name), text(contrast(e.Terms, catalogue.All.Title)),
-				estimated(estimates[i], e.Quantity.Format), count(estimates[i].N), formatted(e.Low, "%.4g"), formatted(e.High, "%.4g"),
+				text(v.Name), text(v.Study.Name), text(e.Quantity.Name),
+				text(contrast(e.Terms, catalogue.All.Title)),
+				estimated(estimates[i], e.Quantity.Format), count(estimates[i].N), formatted(e.Low, "%.4g"),
+				formatted(e.High, "%.4g"),
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})
 		}

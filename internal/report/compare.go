@@ -8,18 +8,24 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// Compare puts the rows of two folders of one profile side by side, those that both have records of; the title names the studies of which only one
-// has some. It names the rows whose test error is higher in b, beyond the interval of Welch's t over seeds. It is an error where no row can be
+// Compare puts the rows of two folders of one profile side by side, those that both have records
+// of; the title names the studies of which only one has some. It names the rows whose test error is
+// higher in b, beyond the interval of Welch's t over seeds. It is an error where no row can be
 // compared.
 func Compare(a, b *Results) (t Table, worse []string, err error) {
 	t = Table{Name: "compare", Columns: []Column{
 		{Title: "model"}, {Name: "experiment"},
-		{Title: "training %: A", Name: "train_err_a", Kind: Mean}, {Title: "B", Name: "train_err_b", Kind: Mean},
-		{Title: "test %: A", Name: "test_err_a", Kind: Mean}, {Title: "B", Name: "test_err_b", Kind: Mean},
-		{Title: "B − A (95 % interval)", Name: "difference", Kind: Interval}, {Title: "verdict", Name: "verdict"},
+		{Title: "training %: A", Name: "train_err_a", Kind: Mean},
+		{Title: "B", Name: "train_err_b", Kind: Mean},
+		{Title: "test %: A", Name: "test_err_a", Kind: Mean},
+		{Title: "B", Name: "test_err_b", Kind: Mean},
+		{Title: "B − A (95 % interval)", Name: "difference", Kind: Interval},
+		{Title: "verdict", Name: "verdict"},
 	}}
 	if a.Name != b.Name {
-		return t, nil, fmt.Errorf("%s is of profile %s and %s of profile %s: compare two folders of one profile", a.Folder, a.Name, b.Folder, b.Name)
+		return t, nil,
+			fmt.Errorf("%s is of profile %s and %s of profile %s: compare two folders of one profile",
+				a.Folder, a.Name, b.Folder, b.Name)
 	}
 	for _, study := range a.Studies {
 		for _, rowA := range a.Rows(study) {
@@ -29,7 +35,8 @@ func Compare(a, b *Results) (t Table, worse []string, err error) {
 			}
 			if setA, setB := a.Datasets[study.Images], b.Datasets[study.Images]; setA != setB {
 				return t, nil, fmt.Errorf("%s is on %s (SHA-256 %.12s) in %s and on %s (SHA-256 %.12s) in %s: "+
-					"only rows of the same data set are compared", rowA.Name, setA.Name, setA.SHA256, a.Folder, setB.Name, setB.SHA256, b.Folder)
+					"only rows of the same data set are compared", rowA.Name, setA.Name, setA.SHA256, a.Folder,
+					setB.Name, setB.SHA256, b.Folder)
 			}
 			testA, testB := rowA.Sample(experiments.TestErr), rowB.Sample(experiments.TestErr)
 			difference, verdict := stats.Welch(testA, testB), ""
@@ -39,7 +46,8 @@ func Compare(a, b *Results) (t Table, worse []string, err error) {
 			case high < 0:
 				verdict = "better"
 			}
-			t.Rows = append(t.Rows, []Cell{text(rowA.Title), text(rowA.Name), mean(rowA.Sample(experiments.TrainErr), 2), mean(rowB.Sample(experiments.TrainErr), 2),
+			t.Rows = append(t.Rows, []Cell{text(rowA.Title), text(rowA.Name),
+				mean(rowA.Sample(experiments.TrainErr), 2), mean(rowB.Sample(experiments.TrainErr), 2),
 				mean(testA, 2), mean(testB, 2), estimated(difference, "%.2f"), text(verdict)})
 		}
 	}

@@ -16,7 +16,8 @@ func minusBase(subject, base string) []experiments.Term {
 	return []experiments.Term{{Weight: 1, Experiment: subject}, {Weight: -1, Experiment: base}}
 }
 
-// mergeTerms adds the weights of terms that are otherwise equal, and drops those whose weights cancel.
+// mergeTerms adds the weights of terms that are otherwise equal, and drops those whose weights
+// cancel.
 func mergeTerms(terms []experiments.Term) (all []experiments.Term) {
 	for _, term := range terms {
 		at := slices.IndexFunc(all, func(other experiments.Term) bool {
@@ -60,9 +61,9 @@ func contrast(terms []experiments.Term, title func(experiment string) string) (s
 	return strings.TrimSpace(sum)
 }
 
-// contrastBySeed returns a weighted sum of a quantity in each seed in which all terms were measured,
-// and the sum of the squared weights. Rows of one seed share initial values, image order and
-// augmentation, so their differences are paired.
+// contrastBySeed returns a weighted sum of a quantity in each seed in which all terms were
+// measured, and the sum of the squared weights. Rows of one seed share initial values, image order
+// and augmentation, so their differences are paired.
 func (p *Results) contrastBySeed(quantity experiments.Quantity, terms []experiments.Term) (
 	values []float64, squaredWeights float64) {
 	for _, term := range mergeTerms(terms) {
@@ -111,13 +112,15 @@ func (p *Results) images(terms []experiments.Term) (all stats.Images) {
 
 // pooled returns the steps of a study that have the scale of the terms: their variance is pooled.
 // Where the terms are of several scales there are none.
-func (p *Results) pooled(study experiments.Study, terms []experiments.Term) (steps []experiments.Experiment) {
+func (p *Results) pooled(study experiments.Study,
+	terms []experiments.Term) (steps []experiments.Experiment) {
 	scale, same := p.rows[terms[0].Experiment].scale, true
 	for _, term := range terms {
 		same = same && p.rows[term.Experiment].scale == scale
 	}
 	for _, e := range study.Experiments {
-		if same && e.Base != "" && p.rows[e.Name].scale == scale && p.rows[e.Base].scale == scale {
+		if same && e.Base != "" && p.rows[e.Name].shown() && p.rows[e.Name].scale == scale &&
+			p.rows[e.Base].scale == scale {
 			steps = append(steps, e)
 		}
 	}
@@ -127,7 +130,8 @@ func (p *Results) pooled(study experiments.Study, terms []experiments.Term) (ste
 // estimate estimates a weighted sum of a quantity, paired over seeds. The variance between seeds is
 // pooled over the steps of the study at the same scale; without such a step it is the sum's own. It
 // is at least what seeds and test images have to do with one another.
-func (p *Results) estimate(study experiments.Study, quantity experiments.Quantity, terms []experiments.Term) stats.Estimate {
+func (p *Results) estimate(study experiments.Study, quantity experiments.Quantity,
+	terms []experiments.Term) stats.Estimate {
 	var pool stats.PooledVariance
 	for _, e := range p.pooled(study, terms) {
 		pool.Add(p.contrastBySeed(quantity, minusBase(e.Name, e.Base)))
@@ -158,10 +162,11 @@ func (p *Results) Difference(subject, base string) (seeds, both stats.Estimate) 
 	return seeds, p.overImages(seeds, terms)
 }
 
-// estimates are those of expectations. Quantities of a network's blocks have the variance pooled over
-// the expectations that are about the same quantity. overImages makes those of test errors estimates
-// for other test images, too.
-func (p *Results) estimates(study experiments.Study, expect []experiments.Expectation, overImages bool) (all []stats.Estimate) {
+// estimates are those of expectations. Quantities of a network's blocks have the variance pooled
+// over the expectations that are about the same quantity. overImages makes those of test errors
+// estimates for other test images, too.
+func (p *Results) estimates(study experiments.Study, expect []experiments.Expectation,
+	overImages bool) (all []stats.Estimate) {
 	for _, e := range expect {
 		if !e.Quantity.InBlock {
 			estimate := p.estimate(study, e.Quantity, e.Terms)

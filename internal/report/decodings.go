@@ -11,8 +11,8 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// measures are the columns of the table of decodings, with the number of a block that they show; nil
-// where it was not measured.
+// measures are the columns of the table of decodings, with the number of a block that they show;
+// nil where it was not measured.
 var measures = []struct {
 	name  string
 	value func(record.BlockMeasures) *float64
@@ -24,19 +24,23 @@ var measures = []struct {
 	{"linear_image_control", func(l record.BlockMeasures) *float64 { return l.Linear.ImageControl }},
 	{"rectified_cosine", func(l record.BlockMeasures) *float64 { return &l.Rectified.Cosine }},
 	{"rectified_control", func(l record.BlockMeasures) *float64 { return &l.Rectified.Control }},
-	{"rectified_fidelity", func(l record.BlockMeasures) *float64 { return new(l.Rectified.Fidelity()) }},
-	{"rectified_image_cosine", func(l record.BlockMeasures) *float64 { return l.Rectified.ImageCosine }},
-	{"rectified_image_control", func(l record.BlockMeasures) *float64 { return l.Rectified.ImageControl }},
+	{"rectified_fidelity",
+		func(l record.BlockMeasures) *float64 { return new(l.Rectified.Fidelity()) }},
+	{"rectified_image_cosine",
+		func(l record.BlockMeasures) *float64 { return l.Rectified.ImageCosine }},
+	{"rectified_image_control",
+		func(l record.BlockMeasures) *float64 { return l.Rectified.ImageControl }},
 	{"difference", func(l record.BlockMeasures) *float64 { return l.Difference }},
 	{"ink_share", func(l record.BlockMeasures) *float64 { return l.InkShare }},
 	{"ink_area", func(l record.BlockMeasures) *float64 { return l.InkArea }},
 	{"bias_spread", func(l record.BlockMeasures) *float64 { return l.BiasSpread }},
 }
 
-// decodings returns the measurements on the decodings of rows, block by block, as trained and before
-// training: means over seeds.
+// decodings returns the measurements on the decodings of rows, block by block, as trained and
+// before training: means over seeds.
 func decodings(rows ...Row) Table {
-	t := Table{Name: "decodings", Columns: []Column{{Name: "experiment"}, {Name: "block"}, {Name: "trained"}}}
+	t := Table{Name: "decodings", Columns: []Column{{Name: "experiment"}, {Name: "block"},
+		{Name: "trained"}}}
 	for _, m := range measures {
 		t.Columns = append(t.Columns, Column{Name: m.name, Kind: Mean})
 	}
@@ -73,7 +77,8 @@ func (r Row) eachBlock(trained bool, do func(block int, levels []record.BlockMea
 	}
 }
 
-// pictures are those of the row's decodings: of its first seed, if that network learned. It refuses one that is not the recorded one.
+// pictures are those of the row's decodings: of its first seed, if that network learned. It refuses
+// one that is not the recorded one.
 func (p *Results) pictures(row Row) ([]record.Figure, error) {
 	if len(row.Records) == 0 || row.Records[0].Decodings == nil || !row.Records[0].Learned() {
 		return nil, nil

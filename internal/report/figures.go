@@ -12,7 +12,8 @@ func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	here, paper := plot.Curve{Name: "here"}, plot.Curve{Name: "the paper", Hollow: true}
 	add := func(curve *plot.Curve, row int, cell Cell) {
 		if !cell.empty() {
-			curve.Points = append(curve.Points, plot.Point{X: float64(row), Mean: cell.value, Low: cell.low, High: cell.high})
+			curve.Points = append(curve.Points, plot.Point{X: float64(row), Mean: cell.value, Low: cell.low,
+				High: cell.high})
 		}
 	}
 	dots := plot.Dots{Title: "Differences in test error: " + p.named(study), Zero: true}
@@ -76,11 +77,14 @@ func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 		for _, trained := range []bool{true, false} {
 			curve, control := plot.Curve{Name: trainedWord(trained)}, plot.Curve{}
 			row.eachBlock(trained, func(block int, levels []record.BlockMeasures) {
-				cosines := valuesOf(levels, func(l record.BlockMeasures) *float64 { return new(decoder(l).Cosine) })
-				controls := valuesOf(levels, func(l record.BlockMeasures) *float64 { return new(decoder(l).Control) })
+				cosines := valuesOf(levels,
+					func(l record.BlockMeasures) *float64 { return new(decoder(l).Cosine) })
+				controls := valuesOf(levels,
+					func(l record.BlockMeasures) *float64 { return new(decoder(l).Control) })
 				curve.Points = append(curve.Points, plot.At(float64(block), cosines...))
 				point := plot.At(float64(block), controls...)
-				control.Points = append(control.Points, plot.Point{X: point.X, Mean: point.Mean, High: point.Mean})
+				control.Points = append(control.Points, plot.Point{X: point.X, Mean: point.Mean,
+					High: point.Mean})
 			})
 			if len(curve.Points) > 0 {
 				chart.Curves = append(chart.Curves, curve)
@@ -108,9 +112,12 @@ func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 	}
 	return plot.ChartGrid(2,
 		fidelity("Linear decoder"+of, func(l record.BlockMeasures) record.Similarity { return l.Linear }),
-		fidelity("Rectified decoder"+of, func(l record.BlockMeasures) record.Similarity { return l.Rectified }),
-		measured("Class difference", "share of the decoding", func(l record.BlockMeasures) *float64 { return l.Difference }),
-		measured("Spread of class biases", "share of the image", func(l record.BlockMeasures) *float64 { return l.BiasSpread }))
+		fidelity("Rectified decoder"+of,
+			func(l record.BlockMeasures) record.Similarity { return l.Rectified }),
+		measured("Class difference", "share of the decoding",
+			func(l record.BlockMeasures) *float64 { return l.Difference }),
+		measured("Spread of class biases", "share of the image",
+			func(l record.BlockMeasures) *float64 { return l.BiasSpread }))
 }
 
 func trainedWord(trained bool) string {
@@ -121,7 +128,8 @@ func trainedWord(trained bool) string {
 }
 
 // valuesOf returns what is measured of some levels, without those of which it was not.
-func valuesOf(levels []record.BlockMeasures, value func(record.BlockMeasures) *float64) (values []float64) {
+func valuesOf(levels []record.BlockMeasures,
+	value func(record.BlockMeasures) *float64) (values []float64) {
 	for _, level := range levels {
 		if measured := value(level); measured != nil {
 			values = append(values, *measured)

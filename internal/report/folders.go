@@ -12,6 +12,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 )
 
 // Folders returns the folders in results of the profile of that name, or of all profiles for an
@@ -21,9 +22,11 @@ func Folders(results, name string) (map[string]experiments.Profile, error) {
 		return nil, errors.New("--results is empty: name a folder")
 	}
 	if _, err := os.Stat(filepath.Join(results, record.Folder)); err == nil {
-		return nil, fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results", results)
+		return nil,
+			fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results",
+				results)
 	}
-	entries, err := os.ReadDir(results)
+	entries, err := safefile.ReadDir(results)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading results: %w; name another folder with --results", err)
 	}
@@ -31,7 +34,8 @@ func Folders(results, name string) (map[string]experiments.Profile, error) {
 	for _, entry := range entries {
 		profileName, _, _ := strings.Cut(entry.Name(), "-")
 		profile, unknown := experiments.FindProfile(profileName)
-		info, missing := os.Stat(filepath.Join(results, entry.Name())) // also of a folder that lies elsewhere
+		// also of a folder that lies elsewhere
+		info, missing := os.Stat(filepath.Join(results, entry.Name()))
 		if unknown == nil && missing == nil && info.IsDir() && (name == "" || name == profileName) {
 			folders[entry.Name()] = profile
 		}

@@ -26,7 +26,8 @@ type page struct {
 
 func (g *page) section(title string) { fmt.Fprintf(&g.text, "\n## %s\n", escaped(title)) }
 
-// table adds a table. Its CSV file gets the table's name; without one its numbers stand in another file.
+// table adds a table. Its CSV file gets the table's name; without one its numbers stand in another
+// file.
 func (g *page) table(t Table) {
 	g.text.WriteString("\n" + t.Markdown())
 	if t.Name != "" {
@@ -54,7 +55,8 @@ func (g *page) picture(f record.Figure) {
 	fmt.Fprintf(&g.text, "\n![%s](%s)\n", escaped(f.Title), address.EscapedPath())
 }
 
-// files are all files of the reports by their paths in the folder, with slashes. Without records there are none.
+// files are all files of the reports by their paths in the folder, with slashes. Without records
+// there are none.
 func (p *Results) files() (map[string][]byte, error) {
 	if len(p.Records) == 0 {
 		return nil, nil
@@ -100,7 +102,8 @@ func (p *Results) writeDifferences(g *page, study experiments.Study) {
 			t.Title = p.describe(study)
 		}
 		g.table(t)
-		g.chart(t.Name, "differences in test error between rows", func() (plot.Figure, error) { return p.drawDifferences(study) })
+		g.chart(t.Name, "differences in test error between rows",
+			func() (plot.Figure, error) { return p.drawDifferences(study) })
 	}
 }
 
@@ -112,9 +115,11 @@ func (p *Results) study(g *page, study experiments.Study) {
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.EvalEachEpoch:
-		fmt.Fprintf(&g.text, "\nMean and range over seeds by epoch; the loss is that of at most %d training images.\n",
+		fmt.Fprintf(&g.text,
+			"\nMean and range over seeds by epoch; the loss is that of at most %d training images.\n",
 			experiments.TracedImages)
-		g.chart(study.Name, "training loss and test error by epoch", func() (plot.Figure, error) { return p.drawSweeps(study) })
+		g.chart(study.Name, "training loss and test error by epoch",
+			func() (plot.Figure, error) { return p.drawSweeps(study) })
 	case curves && study.Headline:
 		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })
 	}

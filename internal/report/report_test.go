@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/safefile"
 )
 
 // all are the studies of profile quick.
@@ -68,7 +70,7 @@ func TestCommittedNumbers(t *testing.T) {
 		name, _, _ := strings.Cut(folder, "-")
 		folders[folder] = profile(t, name)
 	}
-	_, err = report.WriteAll(results, folders)
+	_, err = report.WriteAll(t.Context(), results, folders)
 	require.NoError(t, err)
 	for folder, of := range folders {
 		loaded[folder], err = report.Load(results, folder, of)
@@ -116,7 +118,7 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	smoke, err := report.Load(results, "smoke", profile(t, "smoke")) // has no records
 	require.NoError(t, err)
 	both := load(t, results).Differences(study(t, "table"), smoke).Markdown()
-	require.Contains(t, both, "| quick: width 16, 4 epochs, 5 seeds | smoke: width 4, 4 epochs, 0 of 1 seed |")
+	require.Contains(t, both, "| profile quick: width 16, 4 epochs, 5 seeds | profile smoke: width 4, 4 epochs, 0 of 1 seed |")
 	require.Contains(t, both, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
 	few := t.TempDir()
 	fill(t, few, stepped, func(r *record.Record) bool { return r.Run.Seed < 5 }, "table")
@@ -227,11 +229,11 @@ func TestAllIsLoadedFirst(t *testing.T) {
 	r.Decodings.Figures = []record.Figure{{File: "missing.png", SHA256: fmt.Sprintf("%x", sha256.Sum256(nil))}}
 	_, err := r.Save(filepath.Join(results, "quick-mnist32", record.Folder))
 	require.NoError(t, err)
-	_, err = report.WriteAll(results, both)
+	_, err = report.WriteAll(t.Context(), results, both)
 	require.ErrorContains(t, err, "missing.png")
 	damaged := filepath.Join(results, "quick-mnist32", record.Folder, "relu-lc7-1-0123456789.json")
 	require.NoError(t, os.WriteFile(damaged, nil, 0o644))
-	_, err = report.WriteAll(results, both)
+	_, err = report.WriteAll(t.Context(), results, both)
 	require.ErrorContains(t, err, damaged)
 	require.Empty(t, files(t, results))
 }
@@ -281,7 +283,10 @@ func TestHostileFiles(t *testing.T) {
 		} {
 			require.NoError(t, os.Remove(path))
 			require.NoError(t, make())
-			if _, err := writeAll(t, results); strings.HasSuffix(name, ".png") {
+			_, err := writeAll(t, results)
+			needed := strings.HasSuffix(name, ".png") ||
+				strings.HasSuffix(name, ".lock") && kind != "huge"
+			if needed {
 				require.ErrorContains(t, err, path, kind)
 				require.NotContains(t, err.Error(), "\n")
 				require.NoError(t, os.Remove(path))
@@ -292,6 +297,50 @@ func TestHostileFiles(t *testing.T) {
 			require.Equal(t, want, files(t, folder), "%s in place of %s", kind, name)
 		}
 	}
+}
+
+// A folder of records that is a link to one of the kernel's or of devices is no folder without
+// records, and a record there is not waited for.
+func TestFoldersOfTheKernel(t *testing.T) {
+	results := t.TempDir()
+	runs := filepath.Join(results, "quick", record.Folder)
+	require.NoError(t, os.Mkdir(filepath.Dir(runs), 0o755))
+	defer time.AfterFunc(time.Minute, func() { panic("it waits") }).Stop()
+	for _, target := range []string{"/proc/self", "/sys", "/dev"} {
+		require.NoError(t, os.Symlink(target, runs))
+		_, err := report.LoadAll(results, "quick")
+		require.ErrorContains(t, err, "reading records: list "+runs, target)
+		require.ErrorContains(t, err, "name another folder with --results")
+		_, err = report.LoadAll(target, "")
+		require.ErrorContains(t, err, "reading results: list "+target)
+		require.NoError(t, os.Remove(runs))
+	}
+	r := recordtest.New(t, "ssc-lc7", "quick", 1, experiments.Overrides{})
+	path := record.Path(runs, r.Run.ID())
+	require.NoError(t, os.Mkdir(runs, 0o755))
+	require.NoError(t, os.Symlink("/proc/self/maps", path))
+	_, err := report.LoadAll(results, "quick")
+	require.ErrorContains(t, err, path+" is refused: file: ")
+	require.NotContains(t, err.Error(), "\n")
+}
+
+// Who waits while another process writes the reports stops with the context.
+func TestWaitingEnds(t *testing.T) {
+	results := t.TempDir()
+	fill(t, results, stepped, nil, "unroll")
+	path := filepath.Join(results, "quick", record.Folder, "report.lock")
+	lock, held, err := safefile.TryLock(path)
+	require.NoError(t, err)
+	require.True(t, held)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	folders := map[string]experiments.Profile{"quick": profile(t, "quick")}
+	_, err = report.WriteAll(ctx, results, folders)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoFileExists(t, filepath.Join(results, "quick", report.File))
+	require.NoError(t, lock.Close())
+	_, err = report.WriteAll(t.Context(), results, folders)
+	require.NoError(t, err)
 }
 
 // One folder has one data set for each kind of images, of one profile.
@@ -413,7 +462,7 @@ func TestRuns(t *testing.T) {
 	text := load(t, results).Runs().Text()
 	require.Equal(t, 1, strings.Count(text, " here "))
 	require.Regexp(t, r.Run.ID()+` .* here     --epochs 2 --held-out 100 --set "muon_rate=0.02;crop=0"\n`, text)
-	require.Equal(t, 1+3*13+1, strings.Count(text, "\n"))
+	require.Equal(t, 2+3*13+1, strings.Count(text, "\n"), "titles in two lines, a line a run")
 }
 
 // Every profile can be reported from any of its studies alone, trained or not.
@@ -425,7 +474,8 @@ func TestEachStudyAlone(t *testing.T) {
 			require.NoError(t, err)
 			_, err = recordtest.Made(t, runs[0], 20, 30).Save(filepath.Join(results, "any", record.Folder))
 			require.NoError(t, err)
-			all, err := report.WriteAll(results, map[string]experiments.Profile{"any": p})
+			folders := map[string]experiments.Profile{"any": p}
+			all, err := report.WriteAll(t.Context(), results, folders)
 			require.NoError(t, err)
 			require.Len(t, all["any"].Studies, 1)
 			require.Contains(t, all["any"].Table(s).Text(), runs[0].Profile)

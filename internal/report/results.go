@@ -18,7 +18,8 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// Results is a folder of results: the rows that a profile plans, and the records that belong to them.
+// Results is a folder of results: the rows that a profile plans, and the records that belong to
+// them.
 type Results struct {
 	experiments.Profile
 	// Folder of the results, such as results/quick.
@@ -54,7 +55,8 @@ type Row struct {
 type scale struct{ images, epochs int }
 
 // Load reads and verifies the records of a folder of results, once. The folder has the profile's
-// name, or that with the name of another data set. Two data sets for one kind of images are refused.
+// name, or that with the name of another data set. Two data sets for one kind of images are
+// refused.
 func Load(results, folder string, profile experiments.Profile) (*Results, error) {
 	p := &Results{Profile: profile, Folder: filepath.Join(results, folder),
 		own: map[experiments.DataKind]experiments.Images{}, rows: map[string]Row{}, planned: map[string]bool{}}
@@ -154,17 +156,29 @@ func (p *Results) plan(study experiments.Study, set experiments.Dataset) {
 	}
 }
 
-// Rows returns the rows of a study in their order, those without a record, too. A study without any
-// record has none.
+// Rows returns the rows of a study in their order: those with a record, and those that the paper
+// has a number of. So a row that was just declared changes no report. A study without any record
+// has none.
 func (p *Results) Rows(study experiments.Study) (rows []Row) {
-	if !slices.ContainsFunc(p.Studies, func(s experiments.Study) bool { return s.Name == study.Name }) {
+	if !slices.ContainsFunc(p.Studies,
+		func(s experiments.Study) bool { return s.Name == study.Name }) {
 		return nil
 	}
+	return p.shown(study)
+}
+
+// shown returns the rows of a study that have a record, or a number of the paper.
+func (p *Results) shown(study experiments.Study) (rows []Row) {
 	for _, e := range study.Experiments {
-		rows = append(rows, p.rows[e.Name])
+		if row := p.rows[e.Name]; row.shown() {
+			rows = append(rows, row)
+		}
 	}
 	return rows
 }
+
+// shown reports whether reports have the row: if it has a record, or a number of the paper.
+func (r Row) shown() bool { return len(r.Records) > 0 || r.Paper != (experiments.Paper{}) }
 
 // seed returns the record of a seed.
 func (r Row) seed(seed int) (record.Record, bool) {
@@ -180,7 +194,10 @@ func (p *Results) Trial(r record.Record) bool { return !p.planned[r.ID] }
 
 // Sample sums up a quantity of the row's records that is not one of a block.
 func (r Row) Sample(quantity experiments.Quantity) stats.Sample {
-	return stats.SampleOf(r.values(func(of record.Record) float64 { return *of.Value(quantity, experiments.Term{}) }))
+	return stats.SampleOf(r.values(func(of record.Record) float64 {
+		return *of.Value(quantity,
+			experiments.Term{})
+	}))
 }
 
 func (r Row) values(of func(record.Record) float64) (values []float64) {
@@ -192,16 +209,18 @@ func (r Row) values(of func(record.Record) float64) (values []float64) {
 
 // scale says at what size the rows of a study are run, and how many seeds of it are recorded.
 func (p *Results) scaleOf(study experiments.Study) string {
-	var rows []Row
+	rows := p.shown(study)
 	widths, epochs := []int{p.Scales[study.Name].Width}, []int{p.Scales[study.Name].Epochs}
-	for _, e := range study.Experiments {
-		row := p.rows[e.Name]
-		rows = append(rows, row)
+	for _, row := range rows {
 		if row.width > 0 {
 			widths, epochs = append(widths, row.width), append(epochs, row.scale.epochs)
 		}
 	}
-	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name, span(widths), span(epochs), seeds(rows...))
+	if len(rows) == 0 {
+		rows = []Row{{Planned: p.Scales[study.Name].Seeds}}
+	}
+	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name, span(widths), span(epochs),
+		seeds(rows...))
 }
 
 // span writes numbers by the least and the largest: "5", or "1 to 64".
@@ -213,7 +232,8 @@ func span(numbers []int) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-// describe says what figures and tables of a study are of: its scale, and in a second line the images.
+// describe says what figures and tables of a study are of: its scale, and in a second line the
+// images.
 func (p *Results) describe(study experiments.Study) string {
 	set, scale := p.Datasets[study.Images], p.Scales[study.Name]
 	title := dataset.Title(set.Name)
@@ -226,11 +246,13 @@ func (p *Results) describe(study experiments.Study) string {
 			images = append(images, row.scale.images)
 		}
 	}
-	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scaleOf(study), span(images),
+	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scaleOf(study),
+		span(images),
 		min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
 }
 
-// seeds says how many of the planned seeds rows have: "5 seeds", "1 of 5 seeds" or "0 to 3 of 5 seeds".
+// seeds says how many of the planned seeds rows have: "5 seeds", "1 of 5 seeds" or "0 to 3 of 5
+// seeds".
 func seeds(rows ...Row) string {
 	planned, least, most := rows[0].Planned, len(rows[0].Records), 0
 	for _, row := range rows {

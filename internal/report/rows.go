@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
@@ -24,7 +25,7 @@ func (p *Results) differences(study experiments.Study) (all []difference) {
 	var ofPaper []Row
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
-		if base, ok := p.rows[e.Base]; ok {
+		if base, ok := p.rows[e.Base]; ok && row.shown() {
 			all = append(all, difference{e.Adds, row, base})
 		}
 		if row.Paper.TestErr != 0 {
@@ -37,9 +38,9 @@ func (p *Results) differences(study experiments.Study) (all []difference) {
 	return all
 }
 
-// Differences returns the differences in test error between the rows of a study, beside the paper's:
-// of these results, and of others. The heads say how many seeds there are; with fewer than planned
-// nothing is told from 0. Results without records have no differences.
+// Differences returns the differences in test error between the rows of a study, beside the
+// paper's: of these results, and of others. The heads say how many seeds there are; with fewer than
+// planned nothing is told from 0. Results without records have no differences.
 func (p *Results) Differences(study experiments.Study, others ...*Results) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"},
@@ -60,7 +61,8 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 			text(d.base.Name), d.paper().boldIfClear()})
 	}
 	for _, results := range append([]*Results{p}, others...) {
-		t.Columns = append(t.Columns, Column{Title: results.scaleOf(study), Name: "here", Kind: Interval},
+		t.Columns = append(t.Columns, Column{Title: "profile " + results.scaleOf(study), Name: "here",
+			Kind: Interval},
 			Column{Name: "over_seeds", Kind: Interval}, Column{Name: "seeds", Kind: Number})
 		for i, d := range differences {
 			overSeeds, both := results.Difference(d.subject.Name, d.base.Name)
@@ -71,6 +73,15 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 			t.Rows[i] = append(t.Rows[i], cell, estimated(overSeeds, "%.2f"), count(both.N))
 		}
 	}
+	return t
+}
+
+// Measured returns the differences of a study that were measured here, for a terminal.
+func (p *Results) Measured(study experiments.Study) Table {
+	t := p.Differences(study)
+	t.Title, t.Notes = "", nil
+	seeds := len(t.Columns) - 1
+	t.Rows = slices.DeleteFunc(t.Rows, func(row []Cell) bool { return row[seeds].value == 0 })
 	return t
 }
 
@@ -91,10 +102,14 @@ func (d difference) paper() Cell {
 func (p *Results) Table(study experiments.Study) Table {
 	t := Table{Name: study.Name, Title: p.describe(study), Columns: []Column{
 		{Title: "model"}, {Name: "experiment"}, {Title: "training loss", Name: "train_loss", Kind: Mean},
-		{Title: "training error %", Name: "train_err", Kind: Mean}, {Title: "test error %", Name: "test_err", Kind: Mean},
-		{Title: "parameters", Name: "parameters", Kind: Number}, {Title: "paper: training error %", Name: "paper_train_err", Kind: Number},
-		{Title: "paper: test error %", Name: "paper_test_err", Kind: Number}, {Title: "paper: parameters", Name: "paper_parameters"},
-		{Title: "seeds"}, {Name: "planned_seeds", Kind: Number}, {Name: "width", Kind: Number}, {Name: "seconds", Kind: Mean},
+		{Title: "training error %", Name: "train_err", Kind: Mean},
+		{Title: "test error %", Name: "test_err", Kind: Mean},
+		{Title: "parameters", Name: "parameters", Kind: Number},
+		{Title: "paper: training error %", Name: "paper_train_err", Kind: Number},
+		{Title: "paper: test error %", Name: "paper_test_err", Kind: Number},
+		{Title: "paper: parameters", Name: "paper_parameters"},
+		{Title: "seeds"}, {Name: "planned_seeds", Kind: Number}, {Name: "width", Kind: Number},
+		{Name: "seconds", Kind: Mean},
 	}}
 	for _, row := range p.Rows(study) {
 		var parameters, width Cell
@@ -102,8 +117,10 @@ func (p *Results) Table(study experiments.Study) Table {
 			parameters, width = count(row.Records[0].Parameters), count(row.Records[0].Run.Width())
 		}
 		t.Rows = append(t.Rows, []Cell{
-			text(row.Title), text(row.Name), mean(row.Sample(experiments.TrainLoss), 4), mean(row.Sample(experiments.TrainErr), 2), mean(row.Sample(experiments.TestErr), 2),
-			parameters, published(row.Paper.TrainErr), published(row.Paper.TestErr), text(row.Paper.Params), text(seeds(row)), count(row.Planned),
+			text(row.Title), text(row.Name), mean(row.Sample(experiments.TrainLoss), 4),
+			mean(row.Sample(experiments.TrainErr), 2), mean(row.Sample(experiments.TestErr), 2),
+			parameters, published(row.Paper.TrainErr), published(row.Paper.TestErr), text(row.Paper.Params),
+			text(seeds(row)), count(row.Planned),
 			width, mean(stats.SampleOf(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
 		})
 	}

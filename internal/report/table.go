@@ -14,7 +14,8 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// Table is a report in rows and columns. Its values are typed until one of Markdown, CSV and Text prints them.
+// Table is a report in rows and columns. Its values are typed until one of Markdown, CSV and Text
+// prints them.
 type Table struct {
 	// Name of the CSV file, and Title above the table for readers; both may be empty.
 	Name, Title string
@@ -29,7 +30,8 @@ type Table struct {
 type Column struct {
 	// Title for readers, who do not see a column without one.
 	Title string
-	// Name in CSV files, which leave out a column without one. Kind says which further columns hold the parts of its cells.
+	// Name in CSV files, which leave out a column without one. Kind says which further columns hold
+	// the parts of its cells.
 	Name string
 	Kind Kind
 }
@@ -52,7 +54,8 @@ const (
 // Cell is a value of a table. The zero Cell is empty.
 type Cell struct {
 	text string
-	// value, and low and high, the ends of its interval; NaN where there is none. deviation of the n seeds.
+	// value, and low and high, the ends of its interval; NaN where there is none. deviation of the n
+	// seeds.
 	value, low, high, deviation float64
 	n                           int
 	// format of a number for readers; empty for a text.
@@ -63,7 +66,10 @@ type Cell struct {
 // text, number and the others make cells of their kinds.
 func text(s string) Cell { return Cell{text: s} }
 
-func number(value float64, digits int) Cell { return formatted(value, fmt.Sprintf("%%.%df", digits)) }
+func number(value float64, digits int) Cell {
+	return formatted(value,
+		fmt.Sprintf("%%.%df", digits))
+}
 
 func count(value int) Cell { return number(float64(value), 0) }
 
@@ -133,7 +139,8 @@ func printable(s string) string {
 }
 
 // shown are the lines that readers see, the titles first, and the kinds of their columns.
-func (t Table) readerColumns(title func(string) string, cell func(Cell, Kind) string) (lines [][]string, kinds []Kind) {
+func (t Table) readerColumns(title func(string) string,
+	cell func(Cell, Kind) string) (lines [][]string, kinds []Kind) {
 	lines = make([][]string, 1+len(t.Rows))
 	for i, column := range t.Columns {
 		if column.Title == "" {
@@ -189,7 +196,8 @@ var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "$", `\$`, "`", "\\`", "
 // escaped is a text that Markdown shows as it is.
 func escaped(s string) string { return escapes.Replace(printable(s)) }
 
-// CSV is the table for programs: a number a column, without rounding for readers, and texts that no spreadsheet takes for formulas.
+// CSV is the table for programs: a number a column, without rounding for readers, and texts that no
+// spreadsheet takes for formulas.
 func (t Table) CSV() []byte {
 	lines := make([][]string, 1+len(t.Rows))
 	for i, column := range t.Columns {
@@ -235,7 +243,8 @@ func (c Cell) csvFields(kind Kind) []string {
 	return all[:len(kind.parts())]
 }
 
-// exact prints a number with six digits, or all digits of a whole one, so that rounding on other processors does not show; nothing for NaN and ∞.
+// exact prints a number with six digits, or all digits of a whole one, so that rounding on other
+// processors does not show; nothing for NaN and ∞.
 func sixDigits(value float64) string {
 	switch {
 	case math.IsNaN(value), math.IsInf(value, 0):
@@ -253,14 +262,18 @@ func (t Table) Text() string {
 	if t.Title != "" {
 		all.WriteString(printable(t.Title) + "\n")
 	}
-	lines, kinds := t.readerColumns(func(title string) string { return strings.ToUpper(printable(title)) }, func(c Cell, _ Kind) string { return c.human() })
-	for _, line := range lines {
+	lines, kinds := t.readerColumns(func(title string) string { return strings.ToUpper(printable(title)) },
+		func(c Cell, _ Kind) string { return c.human() })
+	widths := make([]int, len(kinds))
+	for i := range kinds {
+		for _, line := range lines[1:] {
+			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+		}
+	}
+	for _, line := range append(wrapTitles(lines[0], widths), lines[1:]...) {
 		padded := ""
 		for i, kind := range kinds {
-			width := 0
-			for _, other := range lines {
-				width = max(width, utf8.RuneCountInString(other[i]))
-			}
+			width := widths[i]
 			if kind <= Code {
 				width = -width // aligned to the left
 			}
@@ -269,6 +282,36 @@ func (t Table) Text() string {
 		all.WriteString(strings.TrimRight(padded, " ") + "\n")
 	}
 	return all.String()
+}
+
+// wrapTitles breaks titles between words to the widths of their columns, which it makes as wide as
+// the longest word. The last line of each stands above its column.
+func wrapTitles(titles []string, widths []int) (lines [][]string) {
+	broken, most := make([][]string, len(titles)), 0
+	for i, title := range titles {
+		for _, word := range strings.Fields(title) {
+			widths[i] = max(widths[i], utf8.RuneCountInString(word))
+		}
+		for _, word := range strings.Fields(title) {
+			last := len(broken[i]) - 1
+			if last >= 0 && utf8.RuneCountInString(broken[i][last]+" "+word) <= widths[i] {
+				broken[i][last] += " " + word
+			} else {
+				broken[i] = append(broken[i], word)
+			}
+		}
+		most = max(most, len(broken[i]))
+	}
+	for n := range most {
+		line := make([]string, len(titles))
+		for i, parts := range broken {
+			if at := n - most + len(parts); at >= 0 {
+				line[i] = parts[at]
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // withoutEmpty hides columns from readers that are empty in all rows.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,9 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-
-	"github.com/gofrs/flock"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
@@ -29,18 +27,23 @@ const maxSize = 16 << 20
 // WriteAll loads the records of folders of results, each of a profile, and writes all their reports: README.md, CSV files and figures, and a manifest
 // of them. They follow from the records and the pictures of decodings alone: the same give the same bytes. Everything is made in memory first, so
 // that a damaged record leaves all files as they are. Files of an earlier manifest that no record supports any more are removed, and no others. It
-// waits while another process writes the same reports.
-func WriteAll(results string, folders map[string]experiments.Profile) (written map[string]*Results, err error) {
+// waits while another process writes the same reports, until ctx ends.
+func WriteAll(ctx context.Context, results string, folders map[string]experiments.Profile) (
+	written map[string]*Results, err error) {
 	written, files := map[string]*Results{}, map[string]map[string][]byte{}
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		runs := filepath.Join(results, folder, record.Folder)
 		// Without the lock the slower of two could write reports that lack a record which the other has seen.
-		lock := flock.New(filepath.Join(runs, "report.lock"), flock.SetPermissions(0o644), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
-		locked := lock.Lock()
-		if locked != nil && !errors.Is(locked, fs.ErrNotExist) {
-			return nil, fmt.Errorf("locking the reports in %s: %w; give another folder with --results", runs, locked)
+		lock, locked := safefile.Lock(ctx, filepath.Join(runs, "report.lock"))
+		switch {
+		case locked == nil:
+			defer lock.Close()
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("reports in %s, which another process writes: %w", runs, locked)
+		case !errors.Is(locked, fs.ErrNotExist):
+			return nil, fmt.Errorf("locking the reports in %s: %w; remove it, or give another "+
+				"folder with --results", runs, locked)
 		}
-		defer lock.Unlock()
 		if written[folder], err = Load(results, folder, folders[folder]); err != nil {
 			return nil, err
 		}

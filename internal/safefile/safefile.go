@@ -1,5 +1,7 @@
-// Package safefile reads and writes whole files. It reads regular files of bounded size alone. It writes in one step: to a temporary name
-// beside the file's place, which is then renamed, so that a kill leaves the old file.
+// Package safefile reads and writes whole files, lists folders and locks. It opens regular files
+// and folders of a disk alone, by their descriptors, and reads no more than a bound. It writes in
+// one step: to a temporary name beside the file's place, which is then renamed, so that a kill
+// leaves the old file.
 package safefile
 
 import (
@@ -10,22 +12,68 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/google/renameio/v2"
 )
 
-// Open opens a regular file for reading. A pipe, a device or a folder is an error, and none makes it wait.
+var (
+	errNotRegular = errors.New("it is no regular file")
+	errKernel     = errors.New("it is of no disk, but the kernel's, as /proc and /sys are")
+)
+
+// Open opens a regular file for reading. A pipe, a device, a folder or a file of the kernel's is an
+// error, and none makes it wait.
 func Open(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := file.Stat()
+	switch {
+	case err != nil || !info.Mode().IsRegular():
+		err = errNotRegular
+	case ofKernel(file):
+		err = errKernel
+	}
+	if err != nil {
 		file.Close()
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("it is no regular file")}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	return file, nil
+}
+
+// maxEntries is the number of entries of the largest folder that is listed.
+const maxEntries = 1 << 17
+
+// ReadDir lists a folder by name, as [os.ReadDir] does. A folder of the kernel's, of devices, or of
+// more than 131,072 entries is an error, and nothing makes it wait.
+func ReadDir(path string) ([]fs.DirEntry, error) {
+	folder, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	entries, err := folder.ReadDir(maxEntries + 1)
+	device := func(entry fs.DirEntry) bool { return entry.Type()&fs.ModeDevice != 0 }
+	switch {
+	case ofKernel(folder):
+		err = errKernel
+	case err != nil && !errors.Is(err, io.EOF): // of an empty folder
+		return nil, err
+	case len(entries) > maxEntries:
+		err = fmt.Errorf("it has more than %d entries", maxEntries)
+	case slices.ContainsFunc(entries, device):
+		err = errors.New("it has devices, as /dev has")
+	default:
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+			return strings.Compare(a.Name(), b.Name())
+		})
+		return entries, nil
+	}
+	return nil, &fs.PathError{Op: "list", Path: path, Err: err}
 }
 
 // Read reads a regular file of at most that many bytes.

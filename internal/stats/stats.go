@@ -1,5 +1,6 @@
-// Package stats holds the statistics of the reports: means over seeds, differences of rows that are paired over seeds, and the correction for
-// several claims. docs/protocol.md says how they are used. Tests compare them with published tables and with calculations by hand.
+// Package stats holds the statistics of the reports: means over seeds, differences of rows that are
+// paired over seeds, and the correction for several claims. docs/protocol.md says how they are
+// used. Tests compare them with published tables and with calculations by hand.
 package stats
 
 import (
@@ -16,7 +17,8 @@ const Significance = 0.05
 
 // Sample sums up values, one a seed.
 type Sample struct {
-	// Mean and Std, the standard deviation with N − 1 in its denominator. Std is NaN for a single value, both for none.
+	// Mean and Std, the standard deviation with N − 1 in its denominator. Std is NaN for a single
+	// value, both for none.
 	Mean, Std float64
 	// N is the number of values.
 	N int
@@ -28,8 +30,8 @@ func SampleOf(values []float64) Sample {
 	return Sample{mean, std, len(values)}
 }
 
-// Estimate is a mean over seeds with its standard error. The error follows Student's t distribution with so many degrees of freedom; without
-// degrees nothing is known of the error.
+// Estimate is a mean over seeds with its standard error. The error follows Student's t distribution
+// with so many degrees of freedom; without degrees nothing is known of the error.
 type Estimate struct {
 	// Value is the mean, NaN without seeds; Error is its standard error.
 	Value, Error float64
@@ -42,7 +44,8 @@ type Estimate struct {
 // Known says whether the error is known.
 func (e Estimate) Known() bool { return e.Degrees > 0 && e.Error > 0 }
 
-// Interval holds the true value with a chance of 1 − [Significance]. Both ends are NaN where the error is not known.
+// Interval holds the true value with a chance of 1 − [Significance]. Both ends are NaN where the
+// error is not known.
 func (e Estimate) Interval() (low, high float64) {
 	if !e.Known() {
 		return math.NaN(), math.NaN()
@@ -51,7 +54,8 @@ func (e Estimate) Interval() (low, high float64) {
 	return e.Value - half, e.Value + half
 }
 
-// Below is the p value of the one-sided test that the true value lies below a bound. It is small where it does.
+// Below is the p value of the one-sided test that the true value lies below a bound. It is small
+// where it does.
 func (e Estimate) Below(bound float64) float64 { return e.t().CDF((e.Value - bound) / e.Error) }
 
 // Above is that of the test that it lies above a bound.
@@ -64,7 +68,8 @@ func (e Estimate) t() distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1
 // have the same, each scaled to squared weights of sum 1.
 type PooledVariance struct{ squares, degrees float64 }
 
-// Add adds a weighted sum: its values, one a seed, and the sum of its squared weights. A single value says nothing of the variance.
+// Add adds a weighted sum: its values, one a seed, and the sum of its squared weights. A single
+// value says nothing of the variance.
 func (p *PooledVariance) Add(values []float64, squaredWeights float64) {
 	if s := SampleOf(values); s.N > 1 {
 		p.squares += float64(s.N-1) * s.Std * s.Std / squaredWeights
@@ -75,13 +80,16 @@ func (p *PooledVariance) Add(values []float64, squaredWeights float64) {
 // Empty says whether no sum of more than one value was added.
 func (p PooledVariance) Empty() bool { return p.degrees == 0 }
 
-// Estimate is the mean of a weighted sum over seeds, with the pooled variance. Of a single seed no error is given.
+// Estimate is the mean of a weighted sum over seeds, with the pooled variance. Of a single seed no
+// error is given.
 func (p PooledVariance) Estimate(values []float64, squaredWeights float64) Estimate {
 	s := SampleOf(values)
 	if s.N < 2 || p.degrees == 0 {
 		return Estimate{Value: s.Mean, N: s.N}
 	}
-	return Estimate{Value: s.Mean, Error: math.Sqrt(p.squares / p.degrees * squaredWeights / float64(s.N)), Degrees: p.degrees, N: s.N}
+	return Estimate{Value: s.Mean,
+		Error: math.Sqrt(p.squares / p.degrees * squaredWeights / float64(s.N)), Degrees: p.degrees,
+		N: s.N}
 }
 
 // Images are what a weighted sum is on each test image, by seed and image, such as the difference
@@ -89,9 +97,10 @@ func (p PooledVariance) Estimate(values []float64, squaredWeights float64) Estim
 // images is the sum's value in a seed.
 type Images [][]float64
 
-// variances returns the parts of the variance of the mean over seeds and images: what seed and image
-// have to do with one another, and what an image is for all seeds. They are components of a two-way
-// layout (Searle, Casella & McCulloch, Variance Components, 1992, Ch. 4), in the square of the unit.
+// variances returns the parts of the variance of the mean over seeds and images: what seed and
+// image have to do with one another, and what an image is for all seeds. They are components of a
+// two-way layout (Searle, Casella & McCulloch, Variance Components, 1992, Ch. 4), in the square of
+// the unit.
 func (x Images) variances() (residual, images float64) {
 	seeds, count := float64(len(x)), float64(len(x[0]))
 	bySeed, byImage := make([]float64, len(x)), make([]float64, len(x[0]))
@@ -125,9 +134,9 @@ func (e Estimate) AtLeast(x Images) Estimate {
 	return e
 }
 
-// Over returns the estimate for other test images, too: images of one population are drawn, as seeds
-// are. Both variances add up, with the degrees of freedom of Satterthwaite (1946). Of a single seed
-// the error is that over images alone.
+// Over returns the estimate for other test images, too: images of one population are drawn, as
+// seeds are. Both variances add up, with the degrees of freedom of Satterthwaite (1946). Of a
+// single seed the error is that over images alone.
 func (e Estimate) Over(x Images) Estimate {
 	_, images := x.variances()
 	seeds, degrees := 0.0, float64(len(x[0])-1)
@@ -142,7 +151,8 @@ func (e Estimate) Over(x Images) Estimate {
 	return e
 }
 
-// Welch estimates b's mean minus a's, which are not paired and may differ in size and deviation, by Welch's t.
+// Welch estimates b's mean minus a's, which are not paired and may differ in size and deviation, by
+// Welch's t.
 func Welch(a, b Sample) Estimate {
 	e := Estimate{Value: b.Mean - a.Mean, N: min(a.N, b.N)}
 	if e.N < 2 {
@@ -156,13 +166,14 @@ func Welch(a, b Sample) Estimate {
 	return e
 }
 
-// Proportions is half the width of the interval of the difference between two rates, p and q, each over n images.
+// Proportions is half the width of the interval of the difference between two rates, p and q, each
+// over n images.
 func Proportions(p, q float64, n int) float64 {
 	return distuv.UnitNormal.Quantile(1-Significance/2) * math.Sqrt((p*(1-p)+q*(1-q))/float64(n))
 }
 
-// Holm corrects p values for their number (Holm, 1979): the chance that even one of those below a level is below it by chance alone is at most
-// that level.
+// Holm corrects p values for their number (Holm, 1979): the chance that even one of those below a
+// level is below it by chance alone is at most that level.
 func Holm(values []float64) []float64 {
 	order := make([]int, len(values))
 	floats.ArgsortStable(slices.Clone(values), order)

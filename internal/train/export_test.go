@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 
 	"github.com/gomlx/compute"
@@ -123,4 +124,34 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 	})
 	_, err = loop.RunSteps(batches, steps)
 	require.NoError(t, err)
+}
+
+// looked is a context that calls a function when training looks at it, as it does after each step.
+type looked struct {
+	context.Context
+	at func()
+}
+
+// Err is nil.
+func (l looked) Err() error {
+	l.at()
+	return nil
+}
+
+// TrainWithDeadFilter takes a run's steps as Train does, and puts a NaN into a variable after one.
+func TrainWithDeadFilter(runner *Runner, run experiments.Run, name string, step int) (err error) {
+	s := newTrainingRun(runner, run)
+	if s.train, s.test, err = runner.upload(context.Background(), run); err != nil {
+		return err
+	}
+	defer s.train.FinalizeAll()
+	defer s.test.FinalizeAll()
+	s.ctx = looked{context.Background(), func() {
+		if s.taken() != step {
+			return
+		}
+		v := run.Network.Variables(s.store)[name]
+		tensors.MustMutableFlatData(v, func(flat []float32) { flat[0] = float32(math.NaN()) })
+	}}
+	return s.takeSteps()
 }

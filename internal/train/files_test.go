@@ -185,6 +185,9 @@ func TestNetworkFiles(t *testing.T) {
 
 // The networks that are committed have a record, and are read.
 func TestCommittedNetworks(t *testing.T) {
+	whitening, err := filepath.Glob(record.NetworkFile("../../results/weekend", "whitening-*"))
+	require.NoError(t, err)
+	require.Len(t, whitening, 1, "classify's network has its whitening beside it")
 	for _, folder := range []string{"../../results/quick", "../../results/weekend"} {
 		records, err := record.LoadAll(filepath.Join(folder, record.Folder))
 		require.NoError(t, err)

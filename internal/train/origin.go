@@ -25,7 +25,8 @@ func Versions() string {
 // of its SHA-256.
 func OriginOf(choice device.Choice, devices int) record.Origin {
 	o := record.Origin{Commit: record.Commit(), Go: runtime.Version(), GoMLX: "unknown", Backend: choice.Name, Devices: devices,
-		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName, Cores: device.Cores(), GPU: choice.GPU()}
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName,
+		Cores: device.Cores(), Threads: choice.Threads(devices), GPU: choice.GPU()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {
 			if dependency.Path == "github.com/gomlx/gomlx" {

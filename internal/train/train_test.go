@@ -4,10 +4,12 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +25,7 @@ import (
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/train"
 )
 
@@ -214,6 +217,8 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Len(t, whitenings, 1)
 	good, err := os.ReadFile(whitenings[0])
 	require.NoError(t, err)
+	_, err = train.LoadWhitening(golang, filepath.Join(filepath.Dir(folder), "another"), run)
+	require.NoError(t, err, "of a profile beside it")
 	for what, change := range map[string]wrong{
 		"other images":  edited("whitening", `"TrainImages":400`, `"TrainImages":401`),
 		"another ε":     edited("whitening", `"Epsilon":`, `"Epsilon":1`),
@@ -298,6 +303,22 @@ func TestDivergence(t *testing.T) {
 		require.Equal(t, c.saved, step > 0)
 		require.NotContains(t, log, "not good")
 	}
+}
+
+// A filter that has a NaN gives codes of 0, so that the loss stays finite but for the penalty. It
+// shows at the end of the epoch, with the step, and is not saved.
+func TestDeadFilter(t *testing.T) {
+	t.Parallel()
+	run, set := small(t, 3)
+	run.Hyper.Alpha = 0
+	folder := t.TempDir()
+	runner, _ := newRunner(set, folder)
+	err := train.TrainWithDeadFilter(runner, run, "conv6/dictionary", 7)
+	require.ErrorAs(t, err, new(train.Diverged))
+	require.ErrorContains(t, err, "diverged: conv6/dictionary is not finite after step 10 with")
+	step, _, err := train.Restore(golang, folder, run)
+	require.NoError(t, err)
+	require.Equal(t, 5, step, "of the epoch before")
 }
 
 // The rate rises in the warm-up and falls along half a cosine to the end of training.
@@ -394,5 +415,33 @@ func TestDevicesTakeTheSameSteps(t *testing.T) {
 	require.Zero(t, slices.Min(variables[1]["conv7/thresholds"]), "some were projected")
 	for name := range names {
 		require.InDeltaSlice(t, variables[1][name], variables[2][name], 1e-4, name)
+	}
+}
+
+// A network has the same bits whatever number of threads XLA would take: that of the processors of
+// the machine, or of a variable that a user sets. Each process takes two steps of a training.
+func TestThreads(t *testing.T) {
+	const nproc, child = "PJRT_NPROC", "TEST_THREADS"
+	if os.Getenv(child) != "" {
+		run, set := small(t, 1)
+		runner, _ := newRunner(set, t.TempDir())
+		runner.Backend = xla
+		train.TakeSteps(t, runner, run, 2, func(_, _ float64, variable func(string) []float32) {
+			require.NoError(t, json.NewEncoder(os.Stdout).Encode(variable("conv6/dictionary")))
+		})
+		return
+	}
+	t.Parallel()
+	var networks []string
+	for _, threads := range []string{"1", "8", "16"} {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestThreads$")
+		cmd.Env = append(os.Environ(), child+"=1", nproc+"="+threads)
+		out, err := cmd.Output() // XLA writes what it warns of, with the time, to standard error
+		require.NoError(t, err, "%s", out)
+		require.Equal(t, 2, strings.Count(string(out), "]"), "%s", out)
+		networks = append(networks, safefile.Sum(out))
+	}
+	for _, network := range networks[1:] {
+		require.Equal(t, networks[0], network)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -80,13 +81,19 @@ func (r *Runner) SaveWhitening(ctx context.Context, results string, run experime
 	return safefile.Write(path, file)
 }
 
-// LoadWhitening reads the whitening of a run from the folder of its results; nil for a run that is not
-// whitened. The error is fs.ErrNotExist where it is not there.
+// LoadWhitening reads the whitening of a run from the folder of its results, or of another profile's
+// beside it, whose runs may share it; nil for a run that is not whitened. The error is fs.ErrNotExist
+// where none has it.
 func LoadWhitening(backend compute.Backend, results string, run experiments.Run) (*dataset.Whitening, error) {
 	if run.Hyper.Preprocessing != experiments.ZCA {
 		return nil, nil
 	}
 	path := whiteningFile(results, run)
+	others, err := fs.Glob(os.DirFS(filepath.Dir(results)),
+		"*/"+record.NetworksFolder+"/"+filepath.Base(path))
+	if _, missing := os.Stat(path); missing != nil && err == nil && len(others) > 0 {
+		path = filepath.Join(filepath.Dir(results), others[0])
+	}
 	file, err := safefile.Read(path, maxNetworkSize)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// CrossCorrelate returns d ⋆ x, what deep-learning libraries call a convolution, for x [N, H, W, C] and d [kh, kw, C, K]
-// with the same stride along both spatial axes and pad zeros on each side: [N, H', W', K] with
-// H' = (H + 2·pad − kh)/stride + 1, rounded down. It is differentiable in both.
+// CrossCorrelate returns d ⋆ x, what deep-learning libraries call a convolution, for x [N, H, W, C]
+// and d [kh, kw, C, K] with the same stride along both spatial axes and pad zeros on each side: [N,
+// H', W', K] with H' = (H + 2·pad − kh)/stride + 1, rounded down. It is differentiable in both.
 func (k Impl) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	// GoMLX has no gradient for a padding wider than the kernel's overhang: pad an operand instead.
 	if size := d.Shape().Dim(0); pad >= size {
@@ -25,28 +25,33 @@ func (k Impl) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	case d.Shape().Dim(0)%2 == 0 || 2*pad >= d.Shape().Dim(0):
 		// GoMLX's gradient in x is wrong for kernels of even size, and panics where the padding is wide.
 		return withGradients(convolve(x, d, stride, pad),
-			operand{x, func(v *Node) *Node { return transpose(v, d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2)) }},
-			operand{d, func(v *Node) *Node { return kernelGradient(x, v, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1)) }})
+			operand{x, func(v *Node) *Node {
+				return transpose(v, d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2))
+			}},
+			operand{d, func(v *Node) *Node {
+				return kernelGradient(x, v, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1))
+			}})
 	default:
 		return convolve(x, d, stride, pad)
 	}
 }
 
-// tilesImage reports whether the windows of the kernel d cover an image exactly once: as non-overlapping patches without
-// gaps, as single pixels, or as one window.
+// tilesImage reports whether the windows of the kernel d cover an image exactly once: as
+// non-overlapping patches without gaps, as single pixels, or as one window.
 func tilesImage(d *Node, stride, pad, height, width int) bool {
 	kh, kw := d.Shape().Dim(0), d.Shape().Dim(1)
 	one := kh == height && kw == width
 	return pad == 0 && (one || kh == stride && kw == stride && height%kh == 0 && width%kw == 0)
 }
 
-// patchwise computes CrossCorrelate for windows that tile the image as one matrix product over the patches: XLA's gradient of a convolution with
-// 1×1 kernels is slow.
+// patchwise computes CrossCorrelate for windows that tile the image as one matrix product over the
+// patches: XLA's gradient of a convolution with 1×1 kernels is slow.
 func patchwise(x, d *Node) *Node {
 	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	count, rows, columns := x.Shape().Dim(0), x.Shape().Dim(1)/kh, x.Shape().Dim(2)/kw
 	windows := TransposeAllAxes(Reshape(x, count, rows, kh, columns, kw, c), 0, 1, 3, 2, 4, 5)
-	return Reshape(Dot(Reshape(windows, -1, kh*kw*c), Reshape(d, kh*kw*c, k)).Product(), count, rows, columns, k)
+	return Reshape(Dot(Reshape(windows, -1, kh*kw*c), Reshape(d, kh*kw*c, k)).Product(), count, rows,
+		columns, k)
 }
 
 // patchwiseTranspose is the adjoint of patchwise with respect to x.
@@ -58,13 +63,14 @@ func patchwiseTranspose(z, d *Node) *Node {
 	return Reshape(x, count, rows*kh, columns*kw, c)
 }
 
-// Transpose returns d * z, the exact adjoint of [Impl.CrossCorrelate] with respect to x: ⟨d ⋆ x, z⟩ = ⟨x, d * z⟩ for all x
-// [N, height, width, C]. z is [N, H', W', K], d [kh, kw, C, K], the result [N, height, width, C]. It is differentiable
-// in both.
+// Transpose returns d * z, the exact adjoint of [Impl.CrossCorrelate] with respect to x: ⟨d ⋆ x, z⟩
+// = ⟨x, d * z⟩ for all x [N, height, width, C]. z is [N, H', W', K], d [kh, kw, C, K], the result
+// [N, height, width, C]. It is differentiable in both.
 func (k Impl) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 	if size := d.Shape().Dim(0); pad >= size {
 		bordered := k.Transpose(z, d, stride, 0, height+2*pad, width+2*pad)
-		return Slice(bordered, AxisRange(), AxisRange(pad, pad+height), AxisRange(pad, pad+width), AxisRange())
+		return Slice(bordered, AxisRange(), AxisRange(pad, pad+height), AxisRange(pad, pad+width),
+			AxisRange())
 	}
 	if !k.Plain && fitsWinograd(d, stride, pad) {
 		return k.transpose3x3(z, d)
@@ -74,7 +80,9 @@ func (k Impl) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 	}
 	return withGradients(transpose(z, d, stride, pad, height, width),
 		operand{z, func(v *Node) *Node { return k.CrossCorrelate(v, d, stride, pad) }},
-		operand{d, func(v *Node) *Node { return kernelGradient(v, z, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1)) }})
+		operand{d, func(v *Node) *Node {
+			return kernelGradient(v, z, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1))
+		}})
 }
 
 // convolve is GoMLX's convolution with this package's parameters.
@@ -82,8 +90,8 @@ func convolve(x, d *Node, stride, pad int) *Node {
 	return Convolve(x, d).Strides(stride).PaddingPerDim([][2]int{{pad, pad}, {pad, pad}}).Done()
 }
 
-// transpose is the adjoint of convolve with respect to x [N, height, width, C]: the flipped kernel slides over z dilated by
-// the stride.
+// transpose is the adjoint of convolve with respect to x [N, height, width, C]: the flipped kernel
+// slides over z dilated by the stride.
 func transpose(z, d *Node, stride, pad, height, width int) *Node {
 	paddings := [][2]int{
 		adjointPadding(d.Shape().Dim(0), z.Shape().Dim(1), stride, pad, height),
@@ -93,21 +101,22 @@ func transpose(z, d *Node, stride, pad, height, width int) *Node {
 		InputDilationPerAxis(stride, stride).PaddingPerDim(paddings).Done()
 }
 
-// flipped returns the kernel [kh, kw, K, C] of the adjoint: d reversed along its spatial axes, with C and K exchanged.
+// flipped returns the kernel [kh, kw, K, C] of the adjoint: d reversed along its spatial axes, with
+// C and K exchanged.
 func flipped(d *Node) *Node {
 	return TransposeAllAxes(Reverse(d, 0, 1), 0, 1, 3, 2)
 }
 
-// adjointPadding returns the padding of the dilated z along an axis: with it the flipped kernel maps `positions` entries of z
-// to `size` entries of x.
+// adjointPadding returns the padding of the dilated z along an axis: with it the flipped kernel
+// maps `positions` entries of z to `size` entries of x.
 func adjointPadding(kernel, positions, stride, pad, size int) [2]int {
 	before := kernel - 1 - pad
 	dilated := (positions-1)*stride + 1
 	return [2]int{before, size + kernel - 1 - dilated - before}
 }
 
-// kernelGradient returns the gradient [kh, kw, C, K] of convolve with respect to its kernel, for its input x and the gradient
-// v with respect to its result.
+// kernelGradient returns the gradient [kh, kw, C, K] of convolve with respect to its kernel, for
+// its input x and the gradient v with respect to its result.
 func kernelGradient(x, v *Node, stride, pad, kh, kw int) *Node {
 	// The sum runs over the batch, so it takes the role of the channels; the stride dilates v.
 	axes := ConvolveAxesConfig{
@@ -119,11 +128,13 @@ func kernelGradient(x, v *Node, stride, pad, kh, kw int) *Node {
 		kernelPadding(kh, v.Shape().Dim(1), stride, pad, x.Shape().Dim(1)),
 		kernelPadding(kw, v.Shape().Dim(2), stride, pad, x.Shape().Dim(2)),
 	}
-	return Convolve(x, v).AxesConfig(axes).DilationPerAxis(stride, stride).PaddingPerDim(paddings).Done()
+	convolution := Convolve(x, v).AxesConfig(axes).DilationPerAxis(stride, stride)
+	return convolution.PaddingPerDim(paddings).Done()
 }
 
-// kernelPadding returns the padding of x along an axis: with it the dilated v fits at `kernel` positions. The padding at the
-// end is negative if the strided windows do not reach x's last entries.
+// kernelPadding returns the padding of x along an axis: with it the dilated v fits at `kernel`
+// positions. The padding at the end is negative if the strided windows do not reach x's last
+// entries.
 func kernelPadding(kernel, positions, stride, pad, size int) [2]int {
 	dilated := (positions-1)*stride + 1
 	return [2]int{pad, kernel - 1 + dilated - size - pad}

@@ -8,13 +8,14 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Dropout zeroes each entry of x independently with probability rate, 0 < rate < 1, and divides the others by 1−rate. Entries
-// along the shared axes are dropped together. key holds two random uint32 numbers, [2]; the same key and shape drop the same
-// entries.
+// Dropout zeroes each entry of x independently with probability rate, 0 < rate < 1, and divides the
+// others by 1−rate. Entries along the shared axes are dropped together. key holds two random uint32
+// numbers, [2]; the same key and shape drop the same entries.
 //
-// It replaces layers.Dropout, whose random numbers take longer on a CPU than the next convolution: XLA generates them one at
-// a time. Here a hash of entry i and the key decides. XLA fuses the hash with the other operations on x, vectorises it, and
-// recomputes it in the backward pass instead of storing the mask. The hash is the 32-bit mixing function "lowbias32"
+// It replaces layers.Dropout, whose random numbers take longer on a CPU than the next convolution:
+// XLA generates them one at a time. Here a hash of entry i and the key decides. XLA fuses the hash
+// with the other operations on x, vectorises it, and recomputes it in the backward pass instead of
+// storing the mask. The hash is the 32-bit mixing function "lowbias32"
 // (github.com/skeeto/hash-prospector), once for each number of the key.
 func Dropout(x, key *Node, rate float64, shared ...int) *Node {
 	key.AssertDims(2)

@@ -7,18 +7,19 @@ import (
 // operand is an input of an operation with custom gradients.
 type operand struct {
 	value *Node
-	// gradient returns the gradient with respect to value, for the gradient v with respect to the result. It is called only
-	// if that gradient is needed.
+	// gradient returns the gradient with respect to value, for the gradient v with respect to the
+	// result. It is called only if that gradient is needed.
 	gradient func(v *Node) *Node
 }
 
-// withGradients returns result, which must be computed from the operands' values, with custom gradients: those of the
-// operands replace GoMLX's.
+// withGradients returns result, which must be computed from the operands' values, with custom
+// gradients: those of the operands replace GoMLX's.
 //
-// GoMLX has custom gradients only for identities of the same shape. So an identity around the result stores the arriving
-// gradient v, and an identity on each operand ignores its arriving gradient and returns gradient(v) instead. GoMLX needs a
-// path from the result to the operands: a scalar that is added to the result, `Where(false, first elements of the operands,
-// 0)`, links them. XLA constant-folds it.
+// GoMLX has custom gradients only for identities of the same shape. So an identity around the
+// result stores the arriving gradient v, and an identity on each operand ignores its arriving
+// gradient and returns gradient(v) instead. GoMLX needs a path from the result to the operands: a
+// scalar that is added to the result, `Where(false, first elements of the operands, 0)`, links
+// them. XLA constant-folds it.
 func withGradients(result *Node, operands ...operand) *Node {
 	g := result.Graph()
 	var v *Node

@@ -8,16 +8,19 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// loopOverBatch runs step on one chunk of the batch after the other, in a loop inside the graph: start counts from 0 to batch
-// by chunk, which must divide batch. Each step maps the state to the next one; the last state is returned. A step may use
-// only its arguments, no other nodes from outside the loop.
+// loopOverBatch runs step on one chunk of the batch after the other, in a loop inside the graph:
+// start counts from 0 to batch by chunk, which must divide batch. Each step maps the state to the
+// next one; the last state is returned. A step may use only its arguments, no other nodes from
+// outside the loop.
 //
-// The temporaries of a step fit into the cache and reuse the same memory. That makes the loop faster than one pass over the
-// batch: memory traffic and page faults of big temporaries cost more than their arithmetic.
+// The temporaries of a step fit into the cache and reuse the same memory. That makes the loop
+// faster than one pass over the batch: memory traffic and page faults of big temporaries cost more
+// than their arithmetic.
 //
-// step must not use operations with GoMLX's cached scalars (ScalarZero, MulScalar and the like): GoMLX would reuse the loop's
-// scalar in the graph outside.
-func loopOverBatch(batch, chunk int, inputs []*Node, state *Node, step func(start *Node, inputs []*Node, state *Node) *Node) *Node {
+// step must not use operations with GoMLX's cached scalars (ScalarZero, MulScalar and the like):
+// GoMLX would reuse the loop's scalar in the graph outside.
+func loopOverBatch(batch, chunk int, inputs []*Node, state *Node,
+	step func(start *Node, inputs []*Node, state *Node) *Node) *Node {
 	g := state.Graph()
 	if chunk == batch {
 		return step(Const(g, int32(0)), inputs, state)
@@ -64,8 +67,8 @@ func batchOffset(start *Node, rank int) []*Node {
 	return append([]*Node{start}, slices.Repeat([]*Node{Const(start.Graph(), int32(0))}, rank-1)...)
 }
 
-// chunkSize returns the largest divisor of batch for which a chunk takes at most `budget` bytes, at least 1. It returns batch
-// if the backend cannot update slices, as GoMLX's Go backend.
+// chunkSize returns the largest divisor of batch for which a chunk takes at most `budget` bytes, at
+// least 1. It returns batch if the backend cannot update slices, as GoMLX's Go backend.
 func chunkSize(g *Graph, batch, bytesPerImage, budget int) int {
 	if !g.Backend().Capabilities().Operations[compute.OpTypeDynamicUpdateSlice] {
 		return batch

@@ -1,16 +1,17 @@
-// Package ops holds the graph operations that dominate a training step: convolutions, their adjoints, pooling and
-// dropout. Most have two implementations with the same values and gradients: the plain one, GoMLX's own operations, and a
-// fast one with custom gradients for the shapes where measurements show it faster with XLA on a CPU. On other devices use
-// the plain one.
+// Package ops holds the graph operations that dominate a training step: convolutions, their
+// adjoints, pooling and dropout. Most have two implementations with the same values and gradients:
+// the plain one, GoMLX's own operations, and a fast one with custom gradients for the shapes where
+// measurements show it faster with XLA on a CPU. On other devices use the plain one.
 //
-// Images are channels last, [N, H, W, C]; kernels are [kh, kw, C, K]. Operations run while a graph is built and panic on
-// wrong shapes, as GoMLX's do.
+// Images are channels last, [N, H, W, C]; kernels are [kh, kw, C, K]. Operations run while a graph
+// is built and panic on wrong shapes, as GoMLX's do.
 package ops
 
 // Impl selects the implementation of the operations. The zero value selects the fast ones.
 type Impl struct {
 	// Plain disables all fast paths.
 	Plain bool
-	// BFloat16 computes in bfloat16, with their gradients, the convolutions that Winograd's transforms would compute.
+	// BFloat16 computes in bfloat16, with their gradients, the convolutions that Winograd's transforms
+	// would compute.
 	BFloat16 bool
 }

@@ -7,26 +7,27 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// MaxPool returns the maximum of each window×window window of x [N, H, W, C], `stride` apart, with −∞ as padding, pad on each
-// side: [N, H', W', C] with H' = (H + 2·pad − window)/stride + 1, rounded down. Each window must overlap the image:
-// pad < window.
+// MaxPool returns the maximum of each window×window window of x [N, H, W, C], `stride` apart, with
+// −∞ as padding, pad on each side: [N, H', W', C] with H' = (H + 2·pad − window)/stride + 1,
+// rounded down. Each window must overlap the image: pad < window.
 //
-// The gradient of an output goes to one position of its window: at ties, as among the many zeros of a sparse code, to the
-// first maximum in reading order.
+// The gradient of an output goes to one position of its window: at ties, as among the many zeros of
+// a sparse code, to the first maximum in reading order.
 //
-// The fast path replaces GoMLX's MaxPool: its gradient in XLA, a search in each window and a scatter on one core, takes longer
-// than a convolution.
+// The fast path replaces GoMLX's MaxPool: its gradient in XLA, a search in each window and a
+// scatter on one core, takes longer than a convolution.
 func (k Impl) MaxPool(x *Node, window, stride, pad int) *Node {
 	if k.Plain {
-		return MaxPool(x).Window(window).Strides(stride).PaddingPerDim([][2]int{{pad, pad}, {pad, pad}}).Done()
+		padding := [][2]int{{pad, pad}, {pad, pad}}
+		return MaxPool(x).Window(window).Strides(stride).PaddingPerDim(padding).Done()
 	}
 	// The first maximum in each row, then the first row.
 	p := pooling{window, stride, pad}
 	return p.maxAlong(p.maxAlong(x, 2), 1)
 }
 
-// AvgPool is [Impl.MaxPool] with the mean instead of the maximum. The mean runs over the positions of the window inside the
-// image, without the padding.
+// AvgPool is [Impl.MaxPool] with the mean instead of the maximum. The mean runs over the positions
+// of the window inside the image, without the padding.
 //
 // It has one implementation: the gradient of GoMLX's MeanPool fails on the Go backend.
 func (k Impl) AvgPool(x *Node, window, stride, pad int) *Node {
@@ -52,7 +53,8 @@ func (p pooling) maxAlong(x *Node, axis int) *Node {
 	}})
 }
 
-// routeToFirstMax returns, for each tap, v where that tap is the first to equal the maximum y, else 0.
+// routeToFirstMax returns, for each tap, v where that tap is the first to equal the maximum y, else
+// 0.
 func routeToFirstMax(taps []*Node, y, v *Node) []*Node {
 	last := len(taps) - 1
 	zeros := ZerosLike(v)
@@ -78,7 +80,8 @@ func (p pooling) meanAlong(x *Node, axis int) *Node {
 	}})
 }
 
-// taps returns, for each position in a window along the axis, the values of x there in all windows, with fill as padding.
+// taps returns, for each position in a window along the axis, the values of x there in all windows,
+// with fill as padding.
 func (p pooling) taps(x, fill *Node, axis int) []*Node {
 	size := x.Shape().Dim(axis)
 	count := (size+2*p.pad-p.window)/p.stride + 1
@@ -86,7 +89,8 @@ func (p pooling) taps(x, fill *Node, axis int) []*Node {
 	return windows(x, axis, p.window, p.stride, count)
 }
 
-// tapsAdjoint is the adjoint of taps: it sums the shares of each position along an axis of that size.
+// tapsAdjoint is the adjoint of taps: it sums the shares of each position along an axis of that
+// size.
 func (p pooling) tapsAdjoint(shares []*Node, size, axis int) *Node {
 	zero := ScalarZero(shares[0].Graph(), shares[0].DType())
 	// Position stride·q + phase of the padded axis is tap stride·j + phase of window q − j.
@@ -111,8 +115,9 @@ func (p pooling) tapsAdjoint(shares []*Node, size, axis int) *Node {
 	return SliceAxis(x, axis, AxisRange(p.pad, p.pad+size))
 }
 
-// padAxis pads x along an axis with `before` and `after` copies of fill. Unlike GoMLX's Pad it is differentiable with respect
-// to x, and so is the adjoint of a pool: unrolled inference differentiates it.
+// padAxis pads x along an axis with `before` and `after` copies of fill. Unlike GoMLX's Pad it is
+// differentiable with respect to x, and so is the adjoint of a pool: unrolled inference
+// differentiates it.
 func padAxis(x, fill *Node, axis, before, after int) *Node {
 	padding := make([]PadAxis, x.Rank())
 	padding[axis] = PadAxis{Start: before, End: after}

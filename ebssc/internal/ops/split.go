@@ -8,8 +8,9 @@ import (
 
 // Split returns the drive [u, −u] [..., 2K] of a split code for u [..., K].
 //
-// The fast path multiplies u by ±1 along a new axis instead of concatenating u and −u: XLA computes operations fused with a
-// concatenation entry by entry, with a branch for each, and operations fused with a product in vectors.
+// The fast path multiplies u by ±1 along a new axis instead of concatenating u and −u: XLA computes
+// operations fused with a concatenation entry by entry, with a branch for each, and operations
+// fused with a product in vectors.
 func (k Impl) Split(u *Node) *Node {
 	if k.Plain {
 		return Concatenate([]*Node{u, Neg(u)}, -1)
@@ -24,11 +25,11 @@ func (k Impl) Split(u *Node) *Node {
 	}})
 }
 
-// Inner returns the inner products ⟨a, b⟩ of two nodes of one shape over all axes except the first batchAxes; the result has
-// the batch axes.
+// Inner returns the inner products ⟨a, b⟩ of two nodes of one shape over all axes except the first
+// batchAxes; the result has the batch axes.
 //
-// The fast path adds the products of both halves of the last axis, if its size is even, before it sums: XLA reduces a split
-// code entry by entry, and each half in vectors.
+// The fast path adds the products of both halves of the last axis, if its size is even, before it
+// sums: XLA reduces a split code entry by entry, and each half in vectors.
 func (k Impl) Inner(a, b *Node, batchAxes int) *Node {
 	var axes []int
 	for axis := batchAxes; axis < a.Rank(); axis++ {

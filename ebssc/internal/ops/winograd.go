@@ -40,24 +40,27 @@ const (
 	tile   = 4        // outputs of a tile along an axis
 	points = tile + 2 // inputs of a tile along an axis, and points of its transform
 
-	// chunkBytes bounds the transformed tiles and products of a step of the loop over the batch. From 4 to 32 MiB the time
-	// hardly changes; outside it rises.
+	// chunkBytes bounds the transformed tiles and products of a step of the loop over the batch. From
+	// 4 to 32 MiB the time hardly changes; outside it rises.
 	chunkBytes = 8 << 20
 )
 
-// fitsWinograd reports whether a convolution with d and its gradients use Winograd's transforms, or bfloat16 in their place: 3×3
-// kernels on eight or more channels, with stride 1 and padding 1, of float32 numbers.
+// fitsWinograd reports whether a convolution with d and its gradients use Winograd's transforms, or
+// bfloat16 in their place: 3×3 kernels on eight or more channels, with stride 1 and padding 1, of
+// float32 numbers.
 //
-// On two cores, forward and both gradients, the transforms take 0.2 to 0.6 of the time of XLA's convolutions at the networks'
-// shapes (48 to 384 channels; BenchmarkStepConvolution) and 0.6 to 1 of it at 8 to 32 channels. Their error is up to 1e-5 of
-// the largest result; XLA's is 1e-6.
+// On two cores, forward and both gradients, the transforms take 0.2 to 0.6 of the time of XLA's
+// convolutions at the networks' shapes (48 to 384 channels; BenchmarkStepConvolution) and 0.6 to 1
+// of it at 8 to 32 channels. Their error is up to 1e-5 of the largest result; XLA's is 1e-6.
 func fitsWinograd(d *Node, stride, pad int) bool {
 	dims := d.Shape().Dimensions
-	return d.DType() == dtypes.Float32 && dims[0] == 3 && dims[1] == 3 && dims[2] >= 8 && stride == 1 && pad == 1
+	return d.DType() == dtypes.Float32 && dims[0] == 3 && dims[1] == 3 && dims[2] >= 8 &&
+		stride == 1 && pad == 1
 }
 
-// correlate3x3 computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one with respect to x is the same
-// operation with the flipped kernel, the one with respect to d an operation of its own.
+// correlate3x3 computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one
+// with respect to x is the same operation with the flipped kernel, the one with respect to d an
+// operation of its own.
 func (k Impl) correlate3x3(x, d *Node) *Node {
 	value, gradient := k.of3x3()
 	return withGradients(value(x, d),
@@ -73,8 +76,9 @@ func (k Impl) transpose3x3(z, d *Node) *Node {
 		operand{d, func(v *Node) *Node { return gradient(v, z) }})
 }
 
-// of3x3 returns the functions that compute d ⋆ x, [N, H, W, K], of x and d, and its gradient with respect to d, [3, 3, C, K], of x and the gradient
-// with respect to d ⋆ x: by Winograd's transforms, or in bfloat16.
+// of3x3 returns the functions that compute d ⋆ x, [N, H, W, K], of x and d, and its gradient with
+// respect to d, [3, 3, C, K], of x and the gradient with respect to d ⋆ x: by Winograd's
+// transforms, or in bfloat16.
 func (k Impl) of3x3() (value, gradient func(x, other *Node) *Node) {
 	if k.BFloat16 {
 		return bfloat16Value, bfloat16KernelGradient
@@ -88,37 +92,41 @@ func winogradValue(x, d *Node) *Node {
 	zero, one := opaqueScalars(d)
 	y := BroadcastToDims(zero, t.batch, t.height, t.width, t.filters)
 	inputs := []*Node{x, transformFilter(d), one}
-	return loopOverBatch(t.batch, t.chunk, inputs, y, func(start *Node, inputs []*Node, y *Node) *Node {
-		x, kernel, one := inputs[0], inputs[1], inputs[2]
-		in := t.transformInput(batchChunk(x, start, t.chunk), one)
-		products := DotGeneral(in, []int{2}, []int{0}, kernel, []int{1}, []int{0})
-		return updateBatch(y, t.transformOutput(products, one), start)
-	})
+	return loopOverBatch(t.batch, t.chunk, inputs, y,
+		func(start *Node, inputs []*Node, y *Node) *Node {
+			x, kernel, one := inputs[0], inputs[1], inputs[2]
+			in := t.transformInput(batchChunk(x, start, t.chunk), one)
+			products := DotGeneral(in, []int{2}, []int{0}, kernel, []int{1}, []int{0})
+			return updateBatch(y, t.transformOutput(products, one), start)
+		})
 }
 
-// winogradKernelGradient returns the gradient [3, 3, C, K] of d ⋆ x with respect to d, for the gradient v with respect to
-// d ⋆ x.
+// winogradKernelGradient returns the gradient [3, 3, C, K] of d ⋆ x with respect to d, for the
+// gradient v with respect to d ⋆ x.
 func winogradKernelGradient(x, v *Node) *Node {
 	t := newTiles(x, v.Shape().Dim(3))
 	zero, one := opaqueScalars(v)
 	total := BroadcastToDims(zero, points*points, t.channels, t.filters)
 	inputs := []*Node{x, v, one}
-	return filterAdjoint(loopOverBatch(t.batch, t.chunk, inputs, total, func(start *Node, inputs []*Node, total *Node) *Node {
-		x, v, one := inputs[0], inputs[1], inputs[2]
-		in := t.transformInput(batchChunk(x, start, t.chunk), one)
-		out := t.outputAdjoint(batchChunk(v, start, t.chunk), one)
-		return Add(total, sumOverTiles(in, out))
-	}))
+	return filterAdjoint(loopOverBatch(t.batch, t.chunk, inputs, total,
+		func(start *Node, inputs []*Node, total *Node) *Node {
+			x, v, one := inputs[0], inputs[1], inputs[2]
+			in := t.transformInput(batchChunk(x, start, t.chunk), one)
+			out := t.outputAdjoint(batchChunk(v, start, t.chunk), one)
+			return Add(total, sumOverTiles(in, out))
+		}))
 }
 
-// sumOverTiles returns inᵀ·out at each point: [36, tiles, C] and [36, tiles, K] to [36, C, K]. It is split into several
-// products, which XLA computes in parallel; it computes the points of one batched product in sequence on one core.
+// sumOverTiles returns inᵀ·out at each point: [36, tiles, C] and [36, tiles, K] to [36, C, K]. It
+// is split into several products, which XLA computes in parallel; it computes the points of one
+// batched product in sequence on one core.
 func sumOverTiles(in, out *Node) *Node {
 	const parts, size = 4, points * points / 4
 	products := make([]*Node, parts)
 	for i := range products {
 		part := AxisRange(i*size, (i+1)*size)
-		products[i] = DotGeneral(SliceAxis(in, 0, part), []int{1}, []int{0}, SliceAxis(out, 0, part), []int{1}, []int{0})
+		products[i] = DotGeneral(SliceAxis(in, 0, part), []int{1}, []int{0}, SliceAxis(out, 0, part),
+			[]int{1}, []int{0})
 	}
 	return Concatenate(products, 0)
 }
@@ -134,14 +142,16 @@ func newTiles(x *Node, filters int) tiles {
 	dims := x.Shape().Dimensions
 	t := tiles{batch: dims[0], height: dims[1], width: dims[2], channels: dims[3], filters: filters}
 	t.rows, t.columns = (t.height+tile-1)/tile, (t.width+tile-1)/tile
-	t.chunk = chunkSize(x.Graph(), t.batch, 4*points*points*t.rows*t.columns*(t.channels+t.filters), chunkBytes)
+	t.chunk = chunkSize(x.Graph(), t.batch, 4*points*points*t.rows*t.columns*(t.channels+t.filters),
+		chunkBytes)
 	return t
 }
 
 // transformInput returns the transformed 6×6 tiles of x [n, H, W, C]: [36, n·rows·columns, C].
 func (t tiles) transformInput(x, one *Node) *Node {
 	x = Pad(x, Const(x.Graph(), float32(0)), PadAxis{},
-		PadAxis{Start: 1, End: t.rows*tile + 1 - t.height}, PadAxis{Start: 1, End: t.columns*tile + 1 - t.width}, PadAxis{})
+		PadAxis{Start: 1, End: t.rows*tile + 1 - t.height},
+		PadAxis{Start: 1, End: t.columns*tile + 1 - t.width}, PadAxis{})
 	x = applyMatrix(inputTransform, windows(x, 1, points, tile, t.rows), 0)
 	x = Div(x, one)
 	x = applyMatrix(inputTransform, windows(x, 3, points, tile, t.columns), 1)
@@ -174,14 +184,16 @@ func (t tiles) transformOutput(products, one *Node) *Node {
 // transformFilter returns the transformed kernel [36, C, K] of d [3, 3, C, K].
 func transformFilter(d *Node) *Node {
 	c, k := d.Shape().Dim(2), d.Shape().Dim(3)
-	u := DotGeneral(Const(d.Graph(), kronecker(filterTransform)), []int{1}, nil, Reshape(d, 9, c*k), []int{0}, nil)
+	u := DotGeneral(Const(d.Graph(), kronecker(filterTransform)), []int{1}, nil, Reshape(d, 9, c*k),
+		[]int{0}, nil)
 	return Reshape(u, points*points, c, k)
 }
 
 // filterAdjoint is the adjoint of transformFilter: [36, C, K] to [3, 3, C, K].
 func filterAdjoint(u *Node) *Node {
 	c, k := u.Shape().Dim(1), u.Shape().Dim(2)
-	d := DotGeneral(Const(u.Graph(), kronecker(filterTransform)), []int{0}, nil, Reshape(u, points*points, c*k), []int{0}, nil)
+	d := DotGeneral(Const(u.Graph(), kronecker(filterTransform)), []int{0}, nil,
+		Reshape(u, points*points, c*k), []int{0}, nil)
 	return Reshape(d, 3, 3, c, k)
 }
 
@@ -196,7 +208,8 @@ func applyMatrix(m [][]float32, parts []*Node, axis int) *Node {
 	return Sum(terms)
 }
 
-// windows returns, for each position in a window, the values of x there in `count` windows along an axis, `stride` apart.
+// windows returns, for each position in a window, the values of x there in `count` windows along an
+// axis, `stride` apart.
 func windows(x *Node, axis, window, stride, count int) []*Node {
 	taps := make([]*Node, window)
 	for i := range taps {
@@ -214,12 +227,12 @@ func unstack(x *Node, axis int) []*Node {
 	return parts
 }
 
-// opaqueScalars returns the scalars 0 and 1 in a form that XLA cannot constant-fold: they depend on x's first element, and are
-// NaN if it is.
+// opaqueScalars returns the scalars 0 and 1 in a form that XLA cannot constant-fold: they depend on
+// x's first element, and are NaN if it is.
 //
-// XLA fuses a sum into each sum that uses it, and recomputes it there, but not a quotient: division by an opaque 1
-// materialises an intermediate result. It also copies a constant that is the initial state of several loops, but not an
-// opaque 0.
+// XLA fuses a sum into each sum that uses it, and recomputes it there, but not a quotient: division
+// by an opaque 1 materialises an intermediate result. It also copies a constant that is the initial
+// state of several loops, but not an opaque 0.
 func opaqueScalars(x *Node) (zero, one *Node) {
 	g, dtype := x.Graph(), x.DType()
 	first := firstElement(x)
