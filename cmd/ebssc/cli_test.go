@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,6 +54,14 @@ func TestBadInputIsOneLine(t *testing.T) {
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(loop, "quick"), 0o755))
 	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder))) // which nobody can read, not even root
+
+	pictures := t.TempDir() // that nobody can read, of many classes
+	for file := range 1200 {
+		class := filepath.Join(pictures, strconv.Itoa(file/4))
+		require.NoError(t, os.MkdirAll(class, 0o755))
+		picture := filepath.Join(class, strconv.Itoa(file)+".png")
+		require.NoError(t, os.WriteFile(picture, nil, 0o600))
+	}
 	id, ebc := write(t, made, "relu-lc7", 30), write(t, made, "ssc-ebc67", 30)
 	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder), write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))
 	hidden := filepath.Join(unread, "quick", record.Folder, id+".json")
@@ -79,6 +88,15 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --devices 0", "--devices 0 is out of range"},
 		{"run all --devices 8", "batch_size=100 of unroll-0 cannot be shared by 8 devices"},
 		{"run table --shard 4/3", "such as 3/10"},
+		{"run table --pictures /does/not/exist", "/does/not/exist"},
+		{"run table --pictures " + empty, "folders of classes: 0"},
+		{"run table --side 20", "name a folder"},
+		{"run table --grey", "name a folder"},
+		{"run table --pictures " + pictures + " --data " + empty, "leave one out"},
+		{"run table --pictures " + pictures + " --side 65", "16 to 64"},
+		{"run table --only relu-lc7 --pictures " + pictures, "no training picture left"},
+		{"run table --pictures " + pictures + " --width 128 --set batch_size=300",
+			"ssc-ebc67 with 300 classes needs about"},
 		{"run table --backend none --data /does/not/exist --results " + made, "/does/not/exist"},
 		{"run table --backend none --results /dev/null", "/dev/null"},
 		{"run table --backend none --results " + bad, "is refused"},

@@ -42,7 +42,9 @@ func (flags *networkFlags) add(cmd *cobra.Command) {
 	resultsFlag(cmd, &flags.Results)
 }
 
-// find finds the record that --run means, and its folder: of several the one that errs least. Those whose networks are here go first, trials last.
+// find finds the record that --run means, and its folder: of several the one that errs least. Those
+// whose networks are here go first, trials last, and after all others those of a person's own
+// pictures.
 func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
 	profiles, err := report.LoadAll(flags.Results, "")
@@ -67,6 +69,9 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 			}
 			if _, missing := os.Stat(record.NetworkFile(p.Folder, id)); missing != nil {
 				rank += 1000
+			}
+			if experiments.Own(r.Run.Dataset.Name) { // of other classes than those of all others
+				rank += 10_000
 			}
 			if rank < first {
 				first, best, folder = rank, r, p.Folder
@@ -164,6 +169,11 @@ func classifyCommand() *cobra.Command {
 			}
 			pictureOf := map[string]string{} // by the file of its decodings
 			draw := flags.out != "" && r.Run.Network.Classifier != ebssc.Linear
+			const most = 100
+			if classes := r.Run.Network.Classes; draw && classes > most {
+				return fmt.Errorf("--out draws a picture for each class, and %s has %d, more than %d: "+
+					"leave it out", r.ID, classes, most)
+			}
 			for _, path := range paths {
 				if other := pictureOf[drawing(path)]; other != "" && draw {
 					return fmt.Errorf("%s and %s would both give %s: name them one at a time, with another --out", other, path, drawing(path))
@@ -243,7 +253,7 @@ func halveCommand() *cobra.Command {
 }
 
 // printScores prints the classes, the most probable first: the probabilities of the softmax, scores, and for networks with
-// class-specific codes the energies minus their mean.
+// class-specific codes the energies minus their mean. Of many classes it prints the first.
 func printScores(w io.Writer, run experiments.Run, classes []string, scores []float32) {
 	order, logs := make([]int, len(scores)), ebssc.Scores{scores}.LogProbabilities()[0]
 	for i := range order {
@@ -253,7 +263,8 @@ func printScores(w io.Writer, run experiments.Run, classes []string, scores []fl
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer table.Flush()
 	fmt.Fprintln(table, "CLASS\tPROBABILITY\tSCORE\tENERGY − MEAN\t")
-	for _, i := range order {
+	const most = 20 // rows
+	for _, i := range order[:min(most, len(order))] {
 		energy := "–"
 		if run.Network.Classifier != ebssc.Linear {
 			energy = fmt.Sprintf("%+.4f", scores[i]/float32(run.Hyper.EnergyScale))

@@ -54,6 +54,14 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 					return fmt.Errorf("--%s %d is out of range: leave it out, or choose at least 1", name, value)
 				}
 			}
+			if o.Pictures.Folder != "" && o.Data != "" {
+				return errors.New("--pictures and --data both name what to train on: leave one out")
+			}
+			for _, name := range []string{"side", "grey"} {
+				if cmd.Flags().Changed(name) && o.Pictures.Folder == "" {
+					return fmt.Errorf("--%s is of --pictures: name a folder with that, too", name)
+				}
+			}
 			if cmd.Flags().Changed("only") && len(only) == 0 {
 				return errors.New("--only names no experiment: leave it out for all")
 			}
@@ -68,6 +76,11 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	dataFlag(cmd, &o.Data)
 	resultsFlag(cmd, &o.Results)
 	f := cmd.Flags()
+	placeFlag(cmd, &o.Pictures.Folder, "pictures", "", "folder of your own pictures to train on, "+
+		"a subfolder for each class,\nor such in train/ and test/ (default: the study's data set)")
+	f.IntVar(&o.Pictures.Side, "side", 32, fmt.Sprintf("side of the images that --pictures become, "+
+		"in pixels: %d to %d", experiments.MinSide, experiments.MaxSide))
+	f.BoolVar(&o.Pictures.Grey, "grey", false, "make images of one channel of --pictures")
 	f.IntVar(&o.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
 	f.IntVar(&o.Epochs, "epochs", 0, "number of epochs (default: the profile's)")
 	f.IntVar(&o.Width, "width", 0, "number of filters of the first block (default: the profile's)")

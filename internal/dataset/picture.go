@@ -50,10 +50,7 @@ func ReadPictures(paths []string, height, width, channels int, digits bool) (Ima
 			read[i].Done = append(read[i].Done, "turned upright as its orientation tag says")
 		}
 		bounds := whole.Bounds()
-		side := min(bounds.Dx(), bounds.Dy())
-		middle := image.Pt((bounds.Dx()-side)/2, (bounds.Dy()-side)/2)
-		square := image.Rect(0, 0, side, side).Add(bounds.Min).Add(middle)
-		scaled := scale(whole, square, width, height, turned)
+		scaled := scale(whole, middle(bounds), width, height, turned)
 		if digits {
 			const most = 512 // pixels of a side, more than enough for a digit
 			shrink := min(1, most/float64(max(bounds.Dx(), bounds.Dy())))
@@ -85,6 +82,13 @@ func ReadPictures(paths []string, height, width, channels int, digits bool) (Ima
 	return images, read
 }
 
+// middle is the square in the middle of a picture.
+func middle(bounds image.Rectangle) image.Rectangle {
+	side := min(bounds.Dx(), bounds.Dy())
+	from := image.Pt((bounds.Dx()-side)/2, (bounds.Dy()-side)/2)
+	return image.Rect(0, 0, side, side).Add(bounds.Min).Add(from)
+}
+
 // scale scales a part of a picture, and turns it as an orientation tag says, to width×height pixels
 // on white: what is transparent is seen on paper.
 func scale(picture image.Image, part image.Rectangle, width, height, turned int) *image.RGBA {
@@ -94,7 +98,14 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 	}
 	scaled := image.NewRGBA(stored)
 	draw.Draw(scaled, stored, image.White, image.Point{}, draw.Src)
-	draw.CatmullRom.Scale(scaled, stored, picture, part, draw.Over, nil)
+	if part.Size() == stored.Size() {
+		draw.Draw(scaled, stored, picture, part.Min, draw.Over)
+	} else {
+		draw.CatmullRom.Scale(scaled, stored, picture, part, draw.Over, nil)
+	}
+	if turned <= 1 {
+		return scaled
+	}
 	upright := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
 		for x := range width {

@@ -38,6 +38,8 @@ type Options struct {
 	experiments.Overrides
 	// Data is a folder with data sets, or empty for $EBSSC_DATA, the cache, or a download. Results is the folder of all results.
 	Data, Results string
+	// Pictures of a person's own, which take the place of the data set of each study.
+	Pictures dataset.Pictures
 	// Backend is cpu, cuda, go or a GoMLX configuration; empty for the best available one. Its Devices share each training batch.
 	Backend string
 	Devices int
@@ -74,12 +76,18 @@ type Session struct {
 	Runners map[experiments.DataKind]*train.Runner
 }
 
+// finder finds the data set of a kind.
+type finder func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error)
+
 // Start finds data sets and starts the backend. What is wrong with a named folder is seen before anything is downloaded: only then it calls find,
 // which is [dataset.Find] or [dataset.FindOrStandIn], for what is not here.
-func Start(ctx context.Context, o Options, find func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error),
-	images ...experiments.DataKind) (s *Session, err error) {
+func Start(ctx context.Context, o Options, find finder, images ...experiments.DataKind) (
+	s *Session, err error) {
 	sets := map[experiments.DataKind]*dataset.Set{}
 	for _, kind := range images {
+		if sets[kind] = nil; o.Pictures.Folder != "" {
+			continue
+		}
 		if sets[kind], err = dataset.Local(kind, o.Data); err != nil {
 			return nil, err
 		}
@@ -127,10 +135,23 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	if err != nil {
 		return nil, nil, err
 	}
+	own := o.Pictures.Folder != ""
+	if own {
+		if o.Pictures, studies, err = onPictures(o, studies); err != nil {
+			return nil, nil, err
+		}
+	}
 	var images []experiments.DataKind
 	for _, study := range studies {
 		images = append(images, study.Images)
-		runs, err := experiments.Plan(study, profile, study.Images.Declared(), o.Overrides)
+		set := study.Images.Declared()
+		if own {
+			set = o.Pictures.Expected()
+		}
+		runs, err := experiments.Plan(study, profile, set, o.Overrides)
+		if err == nil && own {
+			err = roomFor(runs, o)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -142,13 +163,17 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 			}
 		}
 	}
-	if err := os.MkdirAll(o.Results, 0o755); err != nil {
-		return nil, nil, fmt.Errorf("a folder for results: %w; "+
-			"give another one with --results", err)
-	}
 	find := dataset.FindOrStandIn
 	if o.Shard.Count > 0 {
 		find = dataset.Find // all shards must train on the same data
+	}
+	if own {
+		if find, err = readOnce(ctx, o); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := os.MkdirAll(o.Results, 0o755); err != nil {
+		return nil, nil, fmt.Errorf("a folder for results: %w; give another one with --results", err)
 	}
 	s, err := Start(ctx, o, find, slices.Compact(slices.Sorted(slices.Values(images)))...)
 	if err != nil {
@@ -378,9 +403,16 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	}
 	command := fmt.Sprintf("ebssc run %s --only %s --profile %s%s",
 		run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
+	own := s.Pictures.Folder != ""
+	if own {
+		command += s.Pictures.Flags()
+	}
 	finished, err := record.New(run.Run, s.Overrides, command, training, sums, decodings)
 	if err != nil {
 		return err
+	}
+	if own {
+		finished.Classes = runner.Set.Classes
 	}
 	if finished, err = finished.Save(records); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"image"
+	"image/png"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -364,4 +366,65 @@ func TestFullDisk(t *testing.T) {
 	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
 	require.NotContains(t, log.String(), "epoch 1 of", "it was in the checkpoint")
+}
+
+// A person's own pictures of more than ten classes are trained on in place of the study's, recorded
+// with the classes' names, reported without the paper's numbers, and classified. Recorded runs are
+// not trained again, and other pictures do not mix with them.
+func TestOwnPictures(t *testing.T) {
+	o, log := smoke(t)
+	o.Data = ""
+	o.Pictures = dataset.Pictures{Folder: filepath.Join(t.TempDir(), "Shades"), Side: 28, Grey: true}
+	files := 0
+	add := func(class int) {
+		folder := filepath.Join(o.Pictures.Folder, fmt.Sprintf("shade %02d", class))
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		picture := image.NewGray(image.Rect(0, 0, 28, 28))
+		for at := range picture.Pix {
+			if at%28 < 2+files/12 { // a width, which nothing depends on
+				picture.Pix[at] = uint8(20 * class)
+			}
+		}
+		var content bytes.Buffer
+		require.NoError(t, png.Encode(&content, picture))
+		files++
+		path := filepath.Join(folder, fmt.Sprintf("%d.png", files))
+		require.NoError(t, os.WriteFile(path, content.Bytes(), 0o644))
+	}
+	for range 24 {
+		for class := 1; class <= 12; class++ {
+			add(class)
+		}
+	}
+	studies := experiments.Suite{only(t, "unroll-1")}
+	reports, diverged, err := Run(t.Context(), o, studies)
+	require.NoError(t, err)
+	require.NoError(t, diverged)
+	require.Contains(t, log.String(), "reading 288 pictures of 12 classes")
+	p := reports["smoke-own-shades"]
+	require.Len(t, p.Records, 1)
+	rows := p.Rows(catalogue.All[1])
+	require.Len(t, rows[1].Records, 1, "it is the profile's own run")
+	require.Zero(t, rows[1].Paper)
+	r := rows[1].Records[0]
+	require.Len(t, r.Classes, 12)
+	require.Equal(t, []string{"shade 01", "shade 02"}, r.Classes[:2])
+	require.Len(t, r.Labels, 2*r.Run.TestImages, "two digits an image")
+	require.Contains(t, r.Command, "--pictures")
+
+	network, free, err := Open(t.Context(), o, p.Folder, r)
+	require.NoError(t, err)
+	defer free()
+	require.Equal(t, r.Classes, network.Classes)
+	_, err = TestImages(t.Context(), o, r)
+	require.ErrorContains(t, err, "only run and classify know such")
+
+	log.Reset()
+	_, _, err = Run(t.Context(), o, studies)
+	require.NoError(t, err)
+	require.Contains(t, log.String(), "of which 1 are recorded")
+	add(3)
+	_, _, err = Run(t.Context(), o, studies)
+	require.ErrorContains(t, err, "has runs on other images")
+	require.NotContains(t, err.Error(), "\n")
 }

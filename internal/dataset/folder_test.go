@@ -1,0 +1,226 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// drawn is a PNG of one colour, which number decides.
+func drawn(t *testing.T, number, width, height int) []byte {
+	picture := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for at := range width * height {
+		pixel := color.NRGBA{uint8(number), uint8(number >> 8), 99, 255}
+		picture.SetNRGBA(at%width, at/width, pixel)
+	}
+	var file bytes.Buffer
+	require.NoError(t, png.Encode(&file, picture))
+	return file.Bytes()
+}
+
+// put writes files into a folder, by their paths.
+func put(t *testing.T, folder string, files map[string][]byte) {
+	for name, content := range files {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, content, 0o644))
+	}
+}
+
+// pictures makes a folder with so many pictures of each class, all different and of several sizes.
+func pictures(t *testing.T, each int, classes ...string) string {
+	folder, files := filepath.Join(t.TempDir(), "My Flowers!"), map[string][]byte{}
+	for class, name := range classes {
+		for i := range each {
+			files[fmt.Sprintf("%s/%d.png", name, i)] = drawn(t, 1000*class+i, 16+i%9, 20)
+		}
+	}
+	put(t, folder, files)
+	return folder
+}
+
+// readFolder lists and reads a folder of pictures in colour.
+func readFolder(t *testing.T, folder string, log io.Writer) (*Set, error) {
+	p, err := Pictures{Folder: folder, Side: 16}.List()
+	if err != nil {
+		return nil, err
+	}
+	return p.Read(t.Context(), log)
+}
+
+// A folder of classes becomes a data set: about one in six of each class tests, what a picture does
+// depends on its content alone, and the same pictures have one fingerprint.
+func TestFolderOfPictures(t *testing.T) {
+	folder := pictures(t, 120, "tulip", "rose", "a daisy")
+	var log bytes.Buffer
+	set, err := readFolder(t, folder, &log)
+	require.NoError(t, err)
+	require.Empty(t, log.String())
+	require.Equal(t, []any{"own-my-flowers", []string{"a daisy", "rose", "tulip"}},
+		[]any{set.Name, set.Classes})
+	require.Equal(t, 360, set.Train.Len()+set.Test.Len())
+	require.InDelta(t, 60, set.Test.Len(), 30)
+	// The colour says which picture it is.
+	splits := func(set *Set) (tests map[[2]uint8]bool) {
+		tests = map[[2]uint8]bool{}
+		for i, images := range []Images{set.Train, set.Test} {
+			for n, label := range images.Labels {
+				pixel := [2]uint8(images.Pixels[n*images.Size():])
+				number := int(pixel[0]) + int(pixel[1])<<8
+				require.Equal(t, []int{2, 1, 0}[number/1000], int(label), "of picture %d", number)
+				tests[pixel] = i == 1
+			}
+		}
+		return tests
+	}
+	before := splits(set)
+	require.Greater(t, len(slices.Compact(slices.Clone(set.Train.Labels))), 30, "classes are mixed")
+
+	// Other names, and a picture more.
+	rose := filepath.Join(folder, "rose")
+	require.NoError(t, os.Rename(filepath.Join(rose, "7.png"), filepath.Join(rose, "x.png")))
+	again, err := readFolder(t, folder, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, set, again)
+	put(t, folder, map[string][]byte{"rose/more.png": drawn(t, 1999, 20, 20)})
+	more, err := readFolder(t, folder, io.Discard)
+	require.NoError(t, err)
+	require.NotEqual(t, set.SHA256, more.SHA256)
+	for picture, tests := range splits(more) {
+		if was, ok := before[picture]; ok {
+			require.Equal(t, was, tests, "a picture stays where it was")
+		}
+	}
+
+	shades := t.TempDir()
+	for i := range 4 {
+		put(t, shades, map[string][]byte{fmt.Sprintf("%d/%d.png", i/2, i): drawn(t, 60*i, 16, 16)})
+	}
+	grey, err := Pictures{Folder: shades, Side: 24, Grey: true}.List()
+	require.NoError(t, err)
+	set, err = grey.Read(t.Context(), io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, []int{24, 24, 1, 24 * 24 * set.Train.Len()},
+		[]int{set.Train.Height, set.Train.Width, set.Train.Channels, len(set.Train.Pixels)})
+}
+
+// Images are those that classify makes of the same pictures.
+func TestFolderIsReadAsPictures(t *testing.T) {
+	folder := pictures(t, 2, "a", "b")
+	set, err := readFolder(t, folder, io.Discard)
+	require.NoError(t, err)
+	for _, class := range set.Classes {
+		for i := range 2 {
+			path := filepath.Join(folder, class, fmt.Sprintf("%d.png", i))
+			one, _ := ReadPictures([]string{path}, 16, 16, 3, false)
+			require.True(t, bytes.Contains(set.Train.Pixels, one.Pixels) ||
+				bytes.Contains(set.Test.Pixels, one.Pixels), path)
+		}
+	}
+}
+
+// A folder that is divided stays so.
+func TestFolderWithSplits(t *testing.T) {
+	folder := t.TempDir()
+	put(t, folder, map[string][]byte{
+		"train/a/1.png": drawn(t, 1, 16, 16), "train/b/2.png": drawn(t, 2, 16, 16),
+		"train/b/3.png": drawn(t, 3, 16, 16), "test/a/4.png": drawn(t, 4, 16, 16),
+		"test/b/5.png": drawn(t, 5, 16, 16),
+	})
+	set, err := readFolder(t, folder, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 2}, []int{set.Train.Len(), set.Test.Len()})
+	put(t, folder, map[string][]byte{"test/a/6.png": drawn(t, 3, 16, 16)})
+	_, err = readFolder(t, folder, io.Discard)
+	requireOneLine(t, err, folder, "train/b/3.png", "test/a/6.png", "show the same picture")
+}
+
+// What is no picture of the folder is skipped, and a line says so. Nobody waits for it.
+func TestFolderSkips(t *testing.T) {
+	folder, outside := pictures(t, 3, "a", "b"), t.TempDir()
+	put(t, outside, map[string][]byte{"secret.png": drawn(t, 77, 16, 16)})
+	put(t, folder, map[string][]byte{
+		"a/notes.txt": []byte("notes"), "a/empty.png": nil, "a/.hidden": []byte("x"),
+		"b/half.png": drawn(t, 9, 16, 16)[:30], "b/again.png": drawn(t, 1000, 16, 20),
+	})
+	secret := filepath.Join(outside, "secret.png")
+	require.NoError(t, os.Symlink(secret, filepath.Join(folder, "a", "link.png")))
+	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(folder, "a", "zero.png")))
+	require.NoError(t, os.Symlink("../b/0.png", filepath.Join(folder, "b", "inside.png")))
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "a", "below"), 0o755))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "b", "pipe.png"), 0o600))
+	var log bytes.Buffer
+	set, err := readFolder(t, folder, &log)
+	require.NoError(t, err)
+	require.Equal(t, 6, set.Train.Len()+set.Test.Len())
+	for _, name := range []string{"a/notes.txt: not a PNG", "a/empty.png: not a PNG",
+		"b/half.png: ", "a/link.png: path escapes", "a/zero.png: path escapes", "a/below: it is no regular file",
+		"b/pipe.png: it is no regular file", "shows the same as"} {
+		require.Contains(t, log.String(), name)
+	}
+	require.Equal(t, 9, strings.Count(log.String(), "\n"), log.String())
+	require.NotContains(t, log.String(), ".hidden")
+
+	many := map[string][]byte{}
+	for i := range 50 {
+		many[fmt.Sprintf("a/%d.txt", i)] = []byte("no picture")
+	}
+	put(t, folder, many)
+	log.Reset()
+	_, err = readFolder(t, folder, &log)
+	require.NoError(t, err)
+	require.Contains(t, log.String(), "skipped 39 more files")
+}
+
+// Bad folders are told in one line.
+func TestFolderRefuses(t *testing.T) {
+	// A text names each picture's path and number; number 0 is no picture.
+	for name, c := range map[string]struct{ files, says string }{
+		"one class":      {"a/1 a/2", "folders of classes: 1,"},
+		"no class":       {"1", "folders of classes: 0,"},
+		"one picture":    {"a/1 a/2 b/3", "/b: pictures: 1,"},
+		"an empty class": {"a/1 a/2 b/.keep/3", "/b: pictures: 0,"},
+		"train alone":    {"train/a/1 train/b/2", "one of train/ and test/ alone"},
+		"a class in one": {"train/a/1 train/b/2 test/a/3",
+			`class "b" is not both in train/ and in test/`},
+		"two classes share one": {"a/1 a/2 b/1 b/4", "show the same picture"},
+		"none can be read":      {"a/1 a/2 b/x0 b/y0", `class "b" has no training picture left`},
+		"one can be read":       {"a/1 a/2 b/x0 b/4", `class "b" has no test picture left`},
+	} {
+		folder := t.TempDir()
+		for _, path := range strings.Fields(c.files) {
+			number, err := strconv.Atoi(path[len(path)-1:])
+			require.NoError(t, err)
+			content := []byte("no picture")
+			if number > 0 {
+				content = drawn(t, number, 16, 16)
+			}
+			put(t, folder, map[string][]byte{path: content})
+		}
+		_, err := readFolder(t, folder, io.Discard)
+		require.Error(t, err, name)
+		requireOneLine(t, err, c.says, folder)
+	}
+	_, err := Pictures{Folder: "/does/not/exist", Side: 32}.List()
+	requireOneLine(t, err, "/does/not/exist", "--pictures")
+	_, err = Pictures{Folder: t.TempDir(), Side: 65}.List()
+	requireOneLine(t, err, "--side 65", "16 to 64")
+	many := t.TempDir()
+	for class := range 1001 {
+		require.NoError(t, os.Mkdir(filepath.Join(many, fmt.Sprint(class)), 0o755))
+	}
+	_, err = readFolder(t, many, io.Discard)
+	requireOneLine(t, err, many, "folders of classes: 1001, and 2 to 1000")
+}

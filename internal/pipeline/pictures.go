@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+	"ebsscgo/internal/device"
+)
+
+// onPictures lists a person's own pictures, and makes studies of them.
+func onPictures(o Options, studies experiments.Suite) (
+	listed dataset.Pictures, on experiments.Suite, err error) {
+	if listed, err = o.Pictures.List(); err != nil {
+		return listed, nil, err
+	}
+	images := listed.Images()
+	for _, study := range studies {
+		on = append(on, study.On(images))
+	}
+	return listed, on, nil
+}
+
+// readOnce reads a person's own pictures, which every kind of images then is.
+func readOnce(ctx context.Context, o Options) (finder, error) {
+	images := o.Pictures.Images()
+	fmt.Fprintf(o.Out, "reading %d pictures of %d classes in %s\n", o.Pictures.Len(),
+		len(images.Classes), o.Pictures.Folder)
+	if images.Height*images.Width*images.Channels > experiments.MaxWhitened {
+		fmt.Fprintf(o.Out, "images of %d×%d×%d are not whitened, their contrast is normalised "+
+			"alone: --set preprocessing=zca whitens them and takes minutes and gigabytes\n",
+			images.Height, images.Width, images.Channels)
+	}
+	set, err := o.Pictures.Read(ctx, o.Out)
+	return func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error) {
+		return set, err
+	}, err
+}
+
+// roomFor returns an error if there is no memory for one of the runs, as many at a time as jobs.
+func roomFor(runs []experiments.Run, o Options) error {
+	for _, run := range runs {
+		needed := run.Memory() * float64(max(1, o.Jobs))
+		if device.CheckMemory(run.Experiment, uint64(needed)).Status == device.OK {
+			continue
+		}
+		codes, variables, images := run.MemoryParts()
+		return fmt.Errorf("%s with %d classes needs about %.1f GiB of memory, more than is free "+
+			"(codes of a batch %.1f, variables %.1f, images %.1f): take a smaller "+
+			"--set batch_size=…, --width, --side or --jobs, or fewer classes", run.Experiment,
+			run.Network.Classes, needed/gib, codes/gib, variables/gib, images/gib)
+	}
+	return nil
+}
+
+const gib = 1 << 30
