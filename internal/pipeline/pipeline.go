@@ -173,8 +173,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 		}
 	}
 	if err := os.MkdirAll(o.Results, 0o755); err != nil {
-		return nil, nil, fmt.Errorf("a folder for results: %w; "+
-			"give another one with --results", err)
+		return nil, nil, fmt.Errorf("a folder for results: %w; give another one with --results", err)
 	}
 	s, err := Start(ctx, o, find, slices.Compact(slices.Sorted(slices.Values(images)))...)
 	if err != nil {
