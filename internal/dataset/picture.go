@@ -155,7 +155,13 @@ func decodePicture(content []byte) (picture image.Image, turned int, err error) 
 		return nil, 0, errors.New(
 			"not a PNG, JPEG, GIF, WebP, BMP or TIFF picture: save it as PNG in a viewer")
 	}
-	turned = orientation(content, format)
+	if isFax(content, format) {
+		return nil, 0, errors.New("a TIFF that is compressed as faxes are: save it as PNG in a viewer")
+	}
+	turned = 1 // upright
+	if value := tag(content, format, "Orientation"); value >= 1 && value <= 8 {
+		turned = int(value)
+	}
 	if format == "png" {
 		content = pixelChunks(content)
 		config, _, err = image.DecodeConfig(bytes.NewReader(content))
@@ -224,32 +230,34 @@ func progressive(content []byte) bool {
 	return true // or not: nobody knows
 }
 
-// orientation is the orientation tag of a picture, 1 to 8. Where there is none, or none that can be
-// read, it is 1: upright.
-func orientation(content []byte, format string) int {
+// tag returns a number that the picture's first directory of tags has by a name; 0 where there is none,
+// or none that can be read.
+func tag(content []byte, format, name string) (value uint16) {
 	formats := map[string]imagemeta.ImageFormat{"jpeg": imagemeta.JPEG, "png": imagemeta.PNG,
 		"webp": imagemeta.WebP, "tiff": imagemeta.TIFF}
-	of, ok := formats[format]
+	imageFormat, ok := formats[format]
 	if !ok {
-		return 1
+		return 0
 	}
-	turned := 1
-	isIt := func(tag imagemeta.TagInfo) bool {
-		return tag.Tag == "Orientation" && tag.Namespace == "IFD0"
-	}
+	isIt := func(tag imagemeta.TagInfo) bool { return tag.Tag == name && tag.Namespace == "IFD0" }
 	// An error leaves what was read before it: viewers show pictures with damaged notes, too.
 	_ = imagemeta.Decode(imagemeta.Options{
-		R: bytes.NewReader(
-			content,
-		), ImageFormat: of, Sources: imagemeta.EXIF, ShouldHandleTag: isIt,
+		R: bytes.NewReader(content), ImageFormat: imageFormat, Sources: imagemeta.EXIF, ShouldHandleTag: isIt,
 		HandleTag: func(tag imagemeta.TagInfo) error {
-			if value, ok := tag.Value.(uint16); ok && isIt(tag) && value >= 1 && value <= 8 {
-				turned = int(value)
+			if number, ok := tag.Value.(uint16); ok && isIt(tag) {
+				value = number
 			}
 			return nil
 		},
 	})
-	return turned
+	return value
+}
+
+// isFax reports whether a TIFF is compressed as faxes are (compression 2 to 4). x/image v0.30 shows
+// what is white in most of these as black, without an error.
+func isFax(content []byte, format string) bool {
+	compression := tag(content, format, "Compression")
+	return format == "tiff" && compression >= 2 && compression <= 4
 }
 
 // pixelChunks is a PNG with the chunks alone that decide about pixels: a wrong checksum in a text or

@@ -289,6 +289,12 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// A fax would be read with black and white exchanged (testdata/fax.tiff is Pillow 12's, group 4).
+func TestFaxIsRefused(t *testing.T) {
+	_, read := ReadPictures([]string{"testdata/fax.tiff"}, 16, 16, 1, false)
+	require.ErrorContains(t, read[0].Err, "compressed as faxes are")
+}
+
 // What damages no pixel does not matter; what may is refused, with what to do.
 func TestDamagedPictures(t *testing.T) {
 	whole := pngWith(t, corners(16), nil)
