@@ -289,7 +289,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// A fax would be read with black and white exchanged (testdata/fax.tiff is Pillow 12's, group 4).
+// A fax would be read with black and white exchanged (testdata/fax.tiff is Pillow 13's, group 4).
 func TestFaxIsRefused(t *testing.T) {
 	_, read := ReadPictures([]string{"testdata/fax.tiff"}, 16, 16, 1, false)
 	require.ErrorContains(t, read[0].Err, "compressed as faxes are")
