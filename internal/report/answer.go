@@ -67,9 +67,9 @@ func classifierSteps(profiles []*Results) (Table, plot.Scatter) {
 				estimated(both, "%.2f"), both.N, subject.Planned, false)
 		}
 	}
-	for _, p := range profiles[:min(1, len(profiles))] {
+	if len(profiles) > 0 {
 		step := experiments.ClassifierSteps[0]
-		subject, base := p.rows[step.Subject], p.rows[step.Base]
+		subject, base := profiles[0].rows[step.Subject], profiles[0].rows[step.Base]
 		add("the paper", step.Subject, step.Base, base.Paper.TrainErr,
 			difference{subject: subject, base: base}.paper(), 1, 1, true)
 	}

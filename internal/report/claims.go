@@ -39,8 +39,9 @@ func (p *Results) Claims(ours bool) []Verdict { return p.judge(ours, false) }
 // Opened names the verdicts that would be open if test errors were judged over seeds and test
 // images together: with other test images they might not hold.
 func (p *Results) Opened(ours bool) (names []string) {
+	verdicts := p.Claims(ours)
 	for i, v := range p.judge(ours, true) {
-		if v.Word == Open && p.Claims(ours)[i].Word != Open {
+		if v.Word == Open && verdicts[i].Word != Open {
 			names = append(names, v.Name)
 		}
 	}
