@@ -26,7 +26,8 @@ import (
 // epsilon is that of Goodfellow 2013.
 const epsilon = 0.1
 
-// open starts the backend once for all tests. It must come before a test moves the cache, where its plugin may be.
+// open starts the backend once for all tests. It must come before a test moves the cache, where its
+// plugin may be.
 var open = sync.OnceValues(func() (compute.Backend, error) {
 	opened, _, err := device.Open(context.Background(), "", 1)
 	return opened, err
@@ -39,7 +40,8 @@ func testBackend(t *testing.T) compute.Backend {
 	return opened
 }
 
-// cloudImages are n random images of 4×4×3 whose neighbouring values are alike, as they are in pictures.
+// cloudImages are n random images of 4×4×3 whose neighbouring values are alike, as they are in
+// pictures.
 func cloudImages(n int) Images {
 	random := rand.New(rand.NewPCG(1, 2))
 	images := Images{Height: 4, Width: 4, Channels: 3, Labels: make([]uint16, n)}
@@ -97,8 +99,9 @@ func requireClose(t require.TestingT, want, got mat.Matrix, tolerance float64, m
 	require.LessOrEqual(t, largest, tolerance, message)
 }
 
-// A whitening that goes with a network is that of the training images, but for directions in which it
-// is nearly a multiple of the identity: whitened images hardly move, and the inverse brings them back.
+// A whitening that goes with a network is that of the training images, but for directions in which
+// it is nearly a multiple of the identity: whitened images hardly move, and the inverse brings them
+// back.
 func TestCarried(t *testing.T) {
 	for name, epsilon := range map[string]float64{"few directions": 3, "most directions": 0.01} {
 		images := cloudImages(300)
@@ -179,7 +182,8 @@ func TestApply(t *testing.T) {
 	requireClose(t, want, applied(t, w, images), 1e-4, "(g − μ) W")
 }
 
-// Values that are the same in all images, as in the border of padded digits, must not make anything infinite.
+// Values that are the same in all images, as in the border of padded digits, must not make anything
+// infinite.
 func TestWhiteningOfConstantImages(t *testing.T) {
 	alike, black := cloudImages(60), cloudImages(60)
 	clear(black.Pixels)
@@ -221,8 +225,11 @@ func TestWhiteningIsCached(t *testing.T) {
 	require.Empty(t, log, "nothing is fitted")
 
 	for name, broken := range map[string][]byte{
-		"empty": {}, "cut": stored[:len(stored)-4], "longer": append(stored[:len(stored):len(stored)], 0, 0, 0, 0),
-		"a changed value": changed(stored, 100, stored[100]^1), "a changed sum": changed(stored, 3, stored[3]^1),
+		"empty":           {},
+		"cut":             stored[:len(stored)-4],
+		"longer":          append(stored[:len(stored):len(stored)], 0, 0, 0, 0),
+		"a changed value": changed(stored, 100, stored[100]^1),
+		"a changed sum":   changed(stored, 3, stored[3]^1),
 	} {
 		require.NoError(t, os.WriteFile(file, broken, 0o644))
 		require.Nil(t, loadWhitening(file, 48), name)
