@@ -13,14 +13,16 @@ import (
 	"ebsscgo/ebssc"
 )
 
-// Version stands for the code: the model and the training procedure. Raise it with every change after which the same
-// description gives other numbers, so that old runs are not taken for new ones.
+// Version stands for the code: the model and the training procedure. Raise it with every change
+// after which the same description gives other numbers, so that old runs are not taken for new
+// ones.
 const Version = 4
 
 const (
 	// maxSeeds is the largest number of seeds of an experiment.
 	maxSeeds = 1000
-	// heldOutSeeds is added to the seeds of runs on held-out images: what is chosen with them is never judged with the same seeds.
+	// heldOutSeeds is added to the seeds of runs on held-out images: what is chosen with them is never
+	// judged with the same seeds.
 	heldOutSeeds = 10_000
 )
 
@@ -41,9 +43,11 @@ type Run struct {
 	Dataset Dataset
 	// TrainImages is the number of images to train on: the first of the training set.
 	TrainImages int
-	// HeldOut is the number of images at the end of the training set that take the test set's place; 0 for the test set itself.
+	// HeldOut is the number of images at the end of the training set that take the test set's place; 0
+	// for the test set itself.
 	HeldOut int
-	// TestImages is the number of images that the test error is measured on: of the test set, or held out.
+	// TestImages is the number of images that the test error is measured on: of the test set, or held
+	// out.
 	TestImages int
 	// Epochs through the training images; 0 measures the network before training.
 	Epochs int
@@ -68,9 +72,11 @@ type Dataset struct {
 
 // Overrides are a user's changes to a profile. Zero fields change nothing.
 type Overrides struct {
-	// Width is the number of filters of the first block; Images limits the training images; Epochs and Seeds are as in Scale.
+	// Width is the number of filters of the first block; Images limits the training images; Epochs and
+	// Seeds are as in Scale.
 	Width, Images, Epochs, Seeds int `json:",omitempty"`
-	// HeldOut measures on that many images from the end of the training set in place of the test set, to choose hyperparameters.
+	// HeldOut measures on that many images from the end of the training set in place of the test set,
+	// to choose hyperparameters.
 	HeldOut int `json:",omitempty"`
 	// Set changes hyperparameters, see [Hyper.Set].
 	Set string `json:",omitempty"`
@@ -157,7 +163,8 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	return runs, nil
 }
 
-// Purpose is what random numbers are for. Each purpose has numbers of its own, so that a change in one leaves the others.
+// Purpose is what random numbers are for. Each purpose has numbers of its own, so that a change in
+// one leaves the others.
 type Purpose string
 
 const (
@@ -204,14 +211,18 @@ func (r Run) Validate() error {
 	return nil
 }
 
-// StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch are left out of the epoch.
+// StepsPerEpoch returns the number of training steps in an epoch. Images that do not fill a batch
+// are left out of the epoch.
 func (r Run) StepsPerEpoch() int { return r.TrainImages / r.Hyper.Batch }
+
+// Steps returns the number of training steps in all epochs.
+func (r Run) Steps() int { return r.Epochs * r.StepsPerEpoch() }
 
 // Work estimates the work of training: the products of all convolutions, forward.
 func (r Run) Work() float64 { return r.Network.Products() * float64(r.TrainImages*r.Epochs) }
 
-// ID names the run: experiment, seed and a hash of the whole description. Two runs with the same ID have the same result
-// on the same kind of processor; elsewhere they differ by rounding.
+// ID names the run: experiment, seed and a hash of the whole description. Two runs with the same ID
+// have the same result on the same kind of processor; elsewhere they differ by rounding.
 func (r Run) ID() string {
 	text, err := json.Marshal(r)
 	if err != nil {
