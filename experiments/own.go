@@ -61,7 +61,8 @@ type onImages struct {
 	images Images
 }
 
-// Network has the layers of the architecture, for images of another size and with other classes.
+// Network returns the layers of the architecture, for images of another size and with other
+// classes.
 func (o onImages) Network(width int) ebssc.Network {
 	n := o.Architecture.Network(width)
 	n.Height, n.Width, n.Channels = o.images.Height, o.images.Width, o.images.Channels

@@ -33,8 +33,8 @@ type Scale struct {
 // many.
 const PaperWidth = 96
 
-// noDropout is for short trainings, in batches of that many images: networks that under-fit lose by
-// dropout.
+// noDropout returns the change for short trainings, in batches of so many images: networks that
+// under-fit lose by dropout.
 func noDropout(batch int) func(*Hyper) {
 	return func(h *Hyper) { h.Batch, h.Dropout = batch, 0 }
 }

@@ -77,6 +77,7 @@ type stepper struct {
 	images, labels *tensors.Tensor // float32 [N, H, W, C], standard normal, and int32 [N, 1]
 }
 
+// newStepper makes the network of a row, its batch and its trainer.
 func newStepper(b *testing.B, backend compute.Backend, row string, batch, width int) *stepper {
 	_, e, err := experiments.Studies.Experiment(row)
 	require.NoError(b, err)

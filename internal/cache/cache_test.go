@@ -160,14 +160,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// passable is a new folder that every user may pass.
+// passable makes a folder that every user may pass.
 func passable(t *testing.T) string {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	return dir
 }
 
-// located is what this test's program prints where it is another user, in another user namespace.
+// located returns what this test's program prints when it is another user, in another user
+// namespace.
 func located(t *testing.T, dir string, attributes *syscall.SysProcAttr) string {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")

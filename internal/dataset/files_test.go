@@ -272,7 +272,7 @@ func labelBytes(labels []uint16) (bytes []byte) {
 	return bytes
 }
 
-// encodeMNIST is the inverse of decodeMNIST.
+// encodeMNIST encodes what decodeMNIST decodes.
 func encodeMNIST(i Images) (images, labels dataFile) {
 	return dataFile{place: "images", bytes: encodeIDX([]int{i.Len(), i.Height, i.Width}, i.Pixels)},
 		dataFile{place: "labels", bytes: encodeIDX([]int{i.Len()}, labelBytes(i.Labels))}

@@ -68,8 +68,8 @@ func Find(
 	})
 }
 
-// FindOrStandIn is [Find], but if a data set cannot be downloaded and has a stand-in, it returns
-// that, padded to the size, and logs so in a line: MNIST in place of CIFAR-10.
+// FindOrStandIn returns what [Find] does. If a data set cannot be downloaded and has a stand-in, it
+// returns that, padded to the size, and logs so in a line: MNIST in place of CIFAR-10.
 func FindOrStandIn(
 	ctx context.Context, which experiments.DataKind, folder string, log io.Writer,
 ) (*Set, error) {
@@ -144,6 +144,7 @@ var decoders = map[experiments.DataKind]decoder{
 	},
 }
 
+// sourceOf returns the source of a kind of images.
 func sourceOf(which experiments.DataKind) source {
 	return source{which.Images(), decoders[which]}
 }

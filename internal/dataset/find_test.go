@@ -141,7 +141,7 @@ func TestStandIn(t *testing.T) {
 
 var content = bytes.Repeat([]byte("0123456789abcde\n"), 1<<14)
 
-// pinned is content at a server's address.
+// pinned returns a remote file with that content.
 func pinned(url string, content []byte) remote {
 	return remote{url: url, size: int64(len(content)), sha256: safefile.Sum(content)}
 }
@@ -186,6 +186,7 @@ func slowly(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
+// status answers with a code alone.
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }

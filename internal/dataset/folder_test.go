@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drawn is a PNG of one colour, which number decides.
+// drawn returns a PNG of one colour, which number decides.
 func drawn(t *testing.T, number, width, height int) []byte {
 	picture := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for at := range width * height {

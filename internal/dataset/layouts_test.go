@@ -29,8 +29,7 @@ const (
 	colorTest  = "huggingface/plain_text/test-00000-of-00001.parquet"
 )
 
-// madeParts are the images that make.py makes, count of them from the one of number first, of that
-// many values.
+// madeParts returns count images that make.py makes, from number first on, of size values each.
 func madeParts(first, count, size int) *labelled {
 	part := &labelled{}
 	for image := first; image < first+count; image++ {
@@ -107,7 +106,7 @@ func TestPickledArraysAreChecked(t *testing.T) {
 	requireOneLine(t, err, "not the 6144 bytes")
 }
 
-// pickled is a pickle of images, as short as one can be.
+// pickled returns a pickle of images, as short as one can be.
 func pickled(part *labelled) []byte {
 	number := func(value int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(value)) }
 	labels := []byte("}(U\x06labels](")
@@ -310,7 +309,7 @@ func FuzzParquet(f *testing.F) {
 	})
 }
 
-// npz is Keras's file with other arrays in the place of some.
+// npz returns Keras's file with other arrays in the place of some.
 func npz(t testing.TB, changed map[string][]byte) []byte {
 	content, err := os.ReadFile(filepath.Join(written, npzFile))
 	require.NoError(t, err)
@@ -332,7 +331,7 @@ func npz(t testing.TB, changed map[string][]byte) []byte {
 	return made.Bytes()
 }
 
-// npy is an array of bytes as NumPy writes it.
+// npy returns an array of bytes as NumPy writes it.
 func npy(shape string, values ...byte) []byte {
 	header := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': %s, }\n", shape)
 	return slices.Concat([]byte("\x93NUMPY\x01\x00"), []byte{byte(len(header)), 0}, []byte(header),

@@ -31,7 +31,8 @@ var mnistLayouts = []layout{
 	parquetLayout("ylecun/mnist", mnistSide, 1, mnistOf),
 }
 
-// idxLayout is that of files with MNIST's names, in the first of some folders below a named one.
+// idxLayout returns the layout of files with MNIST's names, in the first of some folders below a
+// named one.
 func idxLayout(below ...string) layout {
 	shows := filepath.Join(below[0], mnistNames[0]+"[.gz]")
 	return layout{shows, func(folder string) ([]dataFile, error) {
@@ -71,7 +72,7 @@ func decodeIDX(f dataFile, dims ...int) ([]byte, error) {
 	return values, nil
 }
 
-// encodeIDX is the inverse of decodeIDX, for values in several parts. The file begins with its
+// encodeIDX encodes what decodeIDX decodes, from values in several parts. The file begins with its
 // type, here bytes, and the number of dimensions.
 func encodeIDX(dims []int, values ...[]byte) []byte {
 	file := []byte{0, 0, 8, byte(len(dims))}

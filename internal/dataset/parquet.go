@@ -26,8 +26,8 @@ const maxParquetBytes = 256 << 20
 // data set has them in snapshots/<commit>/<configuration>/.
 const parquetFolders = 3
 
-// parquetLayout is that of a data set on Hugging Face's hub, with images of that size: pictures in
-// a column, their classes in another, a split in one file or several.
+// parquetLayout returns the layout of a data set on Hugging Face's hub, with images of that size:
+// pictures in a column, their classes in another, a split in one file or several.
 func parquetLayout(
 	hub string, side, channels int, official func(parts []*labelled) ([]dataFile, error),
 ) layout {

@@ -156,20 +156,20 @@ func FuzzPicture(f *testing.F) {
 	})
 }
 
-// exif is a block of tags with an orientation alone.
+// exif returns a block of tags with an orientation alone.
 func exif(turned byte) []byte {
 	return slices.Concat([]byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"),
 		[]byte{turned}, make([]byte, 6))
 }
 
-// pngChunk is a chunk of a PNG.
+// pngChunk returns a chunk of a PNG.
 func pngChunk(name string, content []byte) []byte {
 	named := append([]byte(name), content...)
 	sized := append(binary.BigEndian.AppendUint32(nil, uint32(len(content))), named...)
 	return binary.BigEndian.AppendUint32(sized, crc32.ChecksumIEEE(named))
 }
 
-// pngWith is a picture with a chunk before its pixels.
+// pngWith returns a PNG of a picture with a chunk before its pixels.
 func pngWith(t *testing.T, picture image.Image, added []byte) []byte {
 	var encoded bytes.Buffer
 	require.NoError(t, png.Encode(&encoded, picture))
@@ -177,7 +177,7 @@ func pngWith(t *testing.T, picture image.Image, added []byte) []byte {
 	return slices.Concat(encoded.Bytes()[:header], added, encoded.Bytes()[header:])
 }
 
-// corners is a grey picture whose first row has 255 at its start and 128 at its end.
+// corners draws a grey picture whose first row has 255 at its start and 128 at its end.
 func corners(side int) *image.Gray {
 	picture := image.NewGray(image.Rect(0, 0, side, side))
 	for y := range side / 4 {

@@ -70,7 +70,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// declaredNames are all names of data sets that declarations give.
+// declaredNames returns all names of data sets that declarations give.
 func declaredNames() (names []string) {
 	for _, images := range experiments.DataSets {
 		names = append(names, images.Unknown())
@@ -84,7 +84,7 @@ func declaredNames() (names []string) {
 	return names
 }
 
-// requireOneLine is how every error should be: one line, which names what is wrong.
+// requireOneLine requires what every error should be: one line, which names what is wrong.
 func requireOneLine(t *testing.T, err error, contains ...string) {
 	t.Helper()
 	require.Error(t, err)
@@ -94,7 +94,7 @@ func requireOneLine(t *testing.T, err error, contains ...string) {
 	}
 }
 
-// changed is a copy of content with one byte changed.
+// changed returns a copy of content with one byte changed.
 func changed(content []byte, at int, to byte) []byte {
 	content = bytes.Clone(content)
 	content[at] = to

@@ -33,6 +33,7 @@ var open = sync.OnceValues(func() (compute.Backend, error) {
 	return opened, err
 })
 
+// testBackend returns the backend of all tests.
 func testBackend(t *testing.T) compute.Backend {
 	t.Helper()
 	opened, err := open()
@@ -40,7 +41,7 @@ func testBackend(t *testing.T) compute.Backend {
 	return opened
 }
 
-// cloudImages are n random images of 4×4×3 whose neighbouring values are alike, as they are in
+// cloudImages makes n random images of 4×4×3 whose neighbouring values are alike, as they are in
 // pictures.
 func cloudImages(n int) Images {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -55,7 +56,7 @@ func cloudImages(n int) Images {
 	return images
 }
 
-// contrastNormalized is GCN in gonum, [N, D].
+// contrastNormalized computes GCN in gonum, [N, D].
 func contrastNormalized(images Images) *mat.Dense {
 	x := mat.NewDense(images.Len(), images.Size(), nil)
 	for n, pixels := range slices.Collect(slices.Chunk(images.Pixels, images.Size())) {
@@ -71,7 +72,7 @@ func contrastNormalized(images Images) *mat.Dense {
 	return x
 }
 
-// dense is a matrix of that many columns in float64.
+// dense returns a matrix of that many columns in float64.
 func dense(values []float32, columns int) *mat.Dense {
 	m := mat.NewDense(len(values)/columns, columns, nil)
 	for i, value := range values {
@@ -80,10 +81,10 @@ func dense(values []float32, columns int) *mat.Dense {
 	return m
 }
 
-// square is the matrix W of a whitening.
+// square returns the matrix W of a whitening.
 func (w *Whitening) square() *mat.Dense { return dense(w.values[w.d:w.d+w.d*w.d], w.d) }
 
-// applied is the result of Apply as a matrix [N, D].
+// applied returns the result of Apply as a matrix [N, D].
 func applied(t *testing.T, w *Whitening, images Images) *mat.Dense {
 	whitened, err := w.Apply(testBackend(t), images)
 	require.NoError(t, err)

@@ -100,6 +100,7 @@ func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choic
 	return thisMachine(cache.Fetch).open(ctx, spec, devices)
 }
 
+// open is [Open] on a machine.
 func (m machine) open(
 	ctx context.Context, spec string, devices int,
 ) (compute.Backend, Choice, error) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// affinity are the cores of a thread that PinThread was called on, and what it returned.
+// affinity returns the cores of a thread that PinThread was called on, and what it returned.
 func affinity(t *testing.T, share, shares int) (cores unix.CPUSet, counted int) {
 	done := make(chan error)
 	go func() { // without UnlockOSThread the thread ends with the goroutine

@@ -44,6 +44,7 @@ func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine(cache.Fetch).resolve(ctx, spec)
 }
 
+// resolve is [Resolve] on a machine.
 func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	why, warning := "asked for", ""
 	if spec == "" {

@@ -67,14 +67,14 @@ func (l *lines) Write(text []byte) (int, error) {
 	return l.Buffer.Write(text)
 }
 
-// digits are made digits in a folder.
+// digits makes digits in a folder.
 func digits(t *testing.T) string {
 	folder := t.TempDir()
 	datasettest.MNIST(t, folder, 1000)
 	return folder
 }
 
-// smoke are options at profile smoke on made digits, and their log.
+// smoke returns options at profile smoke on made digits, and their log.
 func smoke(t *testing.T) (Options, *lines) {
 	log := &lines{}
 	return Options{Profile: "smoke", Backend: backend, Devices: 1, Jobs: 1, Data: digits(t),
@@ -92,7 +92,7 @@ func only(t *testing.T, names ...string) experiments.Study {
 	return chosen[0]
 }
 
-// files are the checksums of all files in a folder, by their paths.
+// files returns the checksums of all files in a folder, by their paths.
 func files(t *testing.T, folder string) map[string]string {
 	all := map[string]string{}
 	hash := func(path string, entry fs.DirEntry, err error) error {

@@ -19,7 +19,7 @@ import (
 	"ebsscgo/internal/record/recordtest"
 )
 
-// made is a record of a small run, with a trace, or with decodings and a figure.
+// made makes a record of a small run, with a trace, or with decodings and a figure.
 func made(t testing.TB, experiment string) record.Record {
 	r := recordtest.New(t, experiment, "smoke", 1, experiments.Overrides{Images: 100})
 	if r.Decodings != nil {
@@ -31,7 +31,7 @@ func made(t testing.TB, experiment string) record.Record {
 	return r
 }
 
-// saved is a record in a folder of its own, with its path.
+// saved saves a record in a folder of its own, and returns it with its path.
 func saved(t testing.TB, experiment string) (r record.Record, path string) {
 	folder := t.TempDir()
 	r, err := made(t, experiment).Save(folder)

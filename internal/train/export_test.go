@@ -30,16 +30,17 @@ var (
 	Silence       = &silence
 )
 
-// Sealed is the checkpoint with these arrays.
+// Sealed returns the checkpoint with these arrays.
 func Sealed(arrays []byte) []byte {
 	return fmt.Appendf(nil, "%s%s\n%s", checkpointHead, safefile.Sum(arrays), arrays)
 }
 
-// CheckpointFiles are a run's newest checkpoint and the one before it.
+// CheckpointFiles returns the paths of a run's newest checkpoint and the one before it.
 func CheckpointFiles(folder string, run experiments.Run) (newest, previous string) {
 	return filepath.Join(folder, run.ID()+newestSuffix), filepath.Join(folder, run.ID()+previousSuffix)
 }
 
+// newTrainingRun returns a run before its first step.
 func newTrainingRun(runner *Runner, run experiments.Run) *trainingRun {
 	return &trainingRun{runner: runner, run: run, ctx: context.Background(),
 		progress: progress{ID: run.ID(), Origin: runner.Origin}}
@@ -68,7 +69,7 @@ func Restore(
 	return int(optimizer.GetGlobalStep(s.store)), said.String(), nil
 }
 
-// Augment is augment of training, in a graph of its own.
+// Augment calls augment, as in training, in a graph of its own.
 func Augment(
 	backend compute.Backend, h experiments.Hyper, images *tensors.Tensor,
 ) (*tensors.Tensor, error) {
@@ -87,7 +88,7 @@ func Augment(
 	return exec.Call1(images)
 }
 
-// Order is the order in which a run trains on its images in an epoch.
+// Order returns the order in which a run trains on its images in an epoch.
 func Order(
 	t require.TestingT, backend compute.Backend, run experiments.Run, epoch int,
 ) (order []int32) {
@@ -149,7 +150,7 @@ type looked struct {
 	at func()
 }
 
-// Err is nil.
+// Err calls the function and returns nil.
 func (l looked) Err() error {
 	l.at()
 	return nil

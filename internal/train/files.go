@@ -314,6 +314,7 @@ func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
 	return store, nil
 }
 
+// loadNetwork is LoadNetwork without words for users around its errors.
 func loadNetwork(r record.Record, path string) (*model.Store, error) {
 	file, err := safefile.Read(path, maxNetworkSize)
 	if err != nil {

@@ -230,8 +230,8 @@ func TestCommittedNetworks(t *testing.T) {
 // wrong changes an array of an .npz file, at most its name and its bytes; nil leaves it out.
 type wrong func(name string, content []byte) (string, []byte)
 
-// wrongs are changes after which a file does not have the variables of its run: conv7/offset [K] is
-// another.
+// wrongs returns changes after which a file does not have the variables of its run: another
+// conv7/offset [K].
 func wrongs() map[string]wrong {
 	header := func(kind, order, shape string) wrong {
 		return on("conv7/offset", func(name string, content []byte) (string, []byte) {
@@ -269,7 +269,7 @@ func wrongs() map[string]wrong {
 	}
 }
 
-// overwritten is a file with another byte at a place.
+// overwritten returns a file with another byte at a place.
 func overwritten(file []byte, at int, value byte) []byte {
 	changed := bytes.Clone(file)
 	changed[at] = value
@@ -308,7 +308,7 @@ func without(array string) wrong {
 	return on(array, func(name string, _ []byte) (string, []byte) { return name, nil })
 }
 
-// rezipped is an .npz file after a change of its arrays.
+// rezipped returns an .npz file after a change of its arrays.
 func rezipped(t testing.TB, file []byte, method uint16, change wrong) []byte {
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	require.NoError(t, err)
@@ -330,7 +330,7 @@ func rezipped(t testing.TB, file []byte, method uint16, change wrong) []byte {
 	return changed.Bytes()
 }
 
-// network is a made record of a small run before training, with its network's file and variables.
+// network makes a record of a small run before training, with its network's file and variables.
 func network(t testing.TB) (r record.Record, file []byte, variables map[string]*tensors.Tensor) {
 	run, _ := small(t, 1)
 	store, err := train.InitialNetwork(golang, run)

@@ -32,7 +32,7 @@ func writeArrays(
 	return writeDescribed(variables, described, text)
 }
 
-// writeDescribed is writeArrays with a description that is encoded.
+// writeDescribed does what writeArrays does, with a description that is encoded.
 func writeDescribed(
 	variables map[string]*tensors.Tensor, described string, text []byte,
 ) ([]byte, error) {

@@ -221,6 +221,7 @@ func (s *trainingRun) point() record.Epoch {
 		BatchLoss: s.Loss / steps, BatchErr: s.Err / steps}
 }
 
+// finite reports whether a number is neither infinite nor NaN.
 func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
 
 // Diverged is the error of a run whose numbers are no longer finite. Other runs may well train.

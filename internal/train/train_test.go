@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// madeSet has images of ten classes, each a coarse pattern of its own under noise.
+// madeSet makes images of ten classes, each a coarse pattern of its own under noise.
 func madeSet(side, channels, trainImages, testImages int) *dataset.Set {
 	draw := func(n int) dataset.Images {
 		images := dataset.Images{Height: side, Width: side, Channels: channels}
@@ -82,8 +82,8 @@ func plan(
 	return runs[0]
 }
 
-// small is a run of SSC+EBC₆₋₇ with its last pool and blocks alone, which compile in seconds. An
-// epoch has five steps, with dropout, flips and crops; Muon trains the dictionary of conv7.
+// small returns a run of SSC+EBC₆₋₇ with its last pool and blocks alone, which compile in seconds.
+// An epoch has five steps, with dropout, flips and crops; Muon trains the dictionary of conv7.
 func small(t testing.TB, epochs int) (experiments.Run, *dataset.Set) {
 	set := madeSet(16, 3, 100, 50)
 	run := plan(t, experiments.Table[4], set, epochs,

@@ -32,6 +32,7 @@ type whitened struct {
 	Epsilon float64
 }
 
+// whitenedOn returns what a run's whitening is fitted on.
 func whitenedOn(run experiments.Run) whitened {
 	return whitened{run.Dataset.SHA256, run.TrainImages, run.Hyper.ZCAEpsilon}
 }
