@@ -366,11 +366,10 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 // record.
 func (s *Session) trainOne(ctx context.Context, run task) error {
 	runner, id := s.Runners[run.study.Images], run.ID()
-	folder, name := s.folder(runner.Set), runner.Places[id].Name
+	folder := s.folder(runner.Set)
 	records := filepath.Join(folder, record.Folder)
-	figures := filepath.Join(folder, record.FiguresFolder)
-	networks := filepath.Join(folder, record.NetworksFolder)
-	needed := []string{runner.Checkpoints, records, figures, networks}
+	needed := []string{runner.Checkpoints, records, filepath.Join(folder, record.FiguresFolder),
+		filepath.Join(folder, record.NetworksFolder)}
 	for _, folder := range needed {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
@@ -396,20 +395,22 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 			return err
 		}
 	}
-	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one
-	// finds the record.
-	tidy := func() error {
-		if err := train.RemoveCheckpoints(runner.Checkpoints, id); err != nil {
-			return err
-		}
-		return os.RemoveAll(locked)
+	if errors.Is(unrecorded, fs.ErrNotExist) {
+		unrecorded = s.trainAndRecord(ctx, run)
 	}
-	switch {
-	case unrecorded == nil:
-		return tidy()
-	case !errors.Is(unrecorded, fs.ErrNotExist):
+	if unrecorded != nil {
 		return unrecorded
 	}
+	if err := train.RemoveCheckpoints(runner.Checkpoints, id); err != nil {
+		return err
+	}
+	return os.RemoveAll(locked) // last: who makes another one finds the record
+}
+
+// trainAndRecord trains a run, whose lock is held, and writes what trainOne does.
+func (s *Session) trainAndRecord(ctx context.Context, run task) error {
+	runner, id := s.Runners[run.study.Images], run.ID()
+	folder, name := s.folder(runner.Set), runner.Places[id].Name
 	training, store, err := runner.Train(ctx, run.Run)
 	if err != nil {
 		return err
@@ -437,7 +438,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 			return err
 		}
 		for file, picture := range pictures {
-			files[filepath.Join(figures, file)] = picture
+			files[filepath.Join(folder, record.FiguresFolder, file)] = picture
 		}
 	}
 	for path, content := range files {
@@ -461,7 +462,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	if own {
 		finished.Classes = runner.Set.Classes
 	}
-	if finished, err = finished.Save(records); err != nil {
+	if finished, err = finished.Save(filepath.Join(folder, record.Folder)); err != nil {
 		return err
 	}
 	testOrHeldOut := "test"
@@ -470,5 +471,5 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	}
 	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n",
 		name, finished.TrainErr, testOrHeldOut, finished.TestErr, finished.Seconds)
-	return tidy()
+	return nil
 }
