@@ -56,7 +56,7 @@ var cifarLayouts = []layout{
 	parquetLayout("uoft-cs/cifar10", cifarSide, 3, cifarOf),
 }
 
-// readArchive reads files of at most most bytes each from a gzipped tar. It returns nil without an
+// readArchive reads files of up to most bytes each from a gzipped tar. It returns nil without an
 // error if the archive is missing.
 func readArchive(archive string, names []string, most int64) ([]dataFile, error) {
 	const beside = 1 << 20 // room for tar's blocks and the notes beside the files

@@ -39,7 +39,7 @@ func readFirst(folders, names []string, most int64) ([]dataFile, error) {
 	return nil, nil
 }
 
-// readFiles reads files of at most most bytes each from a folder. It returns nil without an error
+// readFiles reads files of up to most bytes each from a folder. It returns nil without an error
 // if all are missing.
 func readFiles(folder string, names []string, most int64) (files []dataFile, failed error) {
 	for _, name := range names {
@@ -82,7 +82,7 @@ func missing(place string, err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && none != nil
 }
 
-// readZipped reads a gzip file that holds at most most bytes.
+// readZipped reads a gzip file that holds up to most bytes.
 func readZipped(path string, most int64) ([]byte, error) {
 	packed, err := safefile.Open(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func readZipped(path string, most int64) ([]byte, error) {
 	return unzip(packed, most)
 }
 
-// unzip unpacks a gzip file that holds at most most bytes.
+// unzip unpacks a gzip file that holds up to most bytes.
 func unzip(packed io.Reader, most int64) ([]byte, error) {
 	unzipped, err := gzip.NewReader(packed)
 	if err != nil {

@@ -239,15 +239,18 @@ func TestCIFAR10FolderBroken(t *testing.T) {
 	refused("no such file")
 }
 
-// What has a name, and no bytes of a data file or no end of them, is refused and not waited for.
+// noFiles make what has a name, and no bytes of a data file or no end of them.
+var noFiles = map[string]func(path string) error{
+	"a folder":               func(path string) error { return os.Mkdir(path, 0o755) },
+	"a pipe":                 func(path string) error { return syscall.Mkfifo(path, 0o644) },
+	"zeros without end":      func(path string) error { return os.Symlink("/dev/zero", path) },
+	"a link to itself":       func(path string) error { return os.Symlink(path, path) },
+	"a link to what is gone": func(path string) error { return os.Symlink("/nowhere", path) },
+}
+
+// What is no file is refused and not waited for.
 func TestWhatIsNoFile(t *testing.T) {
-	for name, make := range map[string]func(path string) error{
-		"a folder":               func(path string) error { return os.Mkdir(path, 0o755) },
-		"a pipe":                 func(path string) error { return syscall.Mkfifo(path, 0o644) },
-		"zeros without end":      func(path string) error { return os.Symlink("/dev/zero", path) },
-		"a link to itself":       func(path string) error { return os.Symlink(path, path) },
-		"a link to what is gone": func(path string) error { return os.Symlink("/nowhere", path) },
-	} {
+	for name, make := range noFiles {
 		for file, which := range map[string]experiments.DataKind{
 			cifarArchive: experiments.CIFAR10, cifarFiles[1]: experiments.CIFAR10,
 			pythonArchives[0]: experiments.CIFAR10, pythonFiles[1]: experiments.CIFAR10,

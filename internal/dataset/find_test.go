@@ -94,8 +94,7 @@ func TestNamedFolderAlone(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		for _, file := range there.files {
-			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o755))
-			require.NoError(t, os.WriteFile(filepath.Join(folder, file), nil, 0o644))
+			put(t, folder, map[string][]byte{file: nil})
 		}
 		for _, env := range []string{"", folder} {
 			t.Setenv(EnvVar, env)

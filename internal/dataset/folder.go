@@ -298,17 +298,14 @@ func say(log io.Writer, folder string, skipped []string) {
 // decode reads pictures on all cores.
 func (p Pictures) decode(ctx context.Context, root *os.Root, files []listed) ([]decoded, error) {
 	all := make([]decoded, len(files))
-	workers := runtime.GOMAXPROCS(0)
 	group, ctx := errgroup.WithContext(ctx)
-	for worker := range workers {
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range files {
 		group.Go(func() error {
-			for i := worker; i < len(files); i += workers {
-				if ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				all[i] = p.decodeOne(root, files[i])
+			if ctx.Err() == nil {
+				all[i] = p.decodeOne(root, f)
 			}
-			return nil
+			return context.Cause(ctx)
 		})
 	}
 	return all, group.Wait()

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -198,8 +197,7 @@ func copied(t *testing.T, name, to string) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(written, name))
 	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
-	require.NoError(t, os.WriteFile(to, content, 0o644))
+	put(t, filepath.Dir(to), map[string][]byte{filepath.Base(to): content})
 }
 
 // The files of Keras and of Hugging Face give the images that they were written from, with the
@@ -279,10 +277,7 @@ func TestParquetRefuses(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		copied(t, colorTrain, filepath.Join(folder, "train-cifar.parquet"))
-		for path, content := range c.files {
-			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, path)), 0o755))
-			require.NoError(t, os.WriteFile(filepath.Join(folder, path), content, 0o644))
-		}
+		put(t, folder, c.files)
 		_, err := Local(experiments.MNIST, folder)
 		require.Error(t, err, name)
 		requireOneLine(t, err, folder, c.says)
@@ -364,14 +359,9 @@ func TestNPZRefuses(t *testing.T) {
 	}
 }
 
-// What has the name of Keras's file, and no bytes or no end of them, is refused and not waited for.
+// What is no file under the name of Keras's is refused and not waited for.
 func TestNPZIsNoFile(t *testing.T) {
-	for name, make := range map[string]func(path string) error{
-		"a folder":          func(path string) error { return os.Mkdir(path, 0o755) },
-		"a pipe":            func(path string) error { return syscall.Mkfifo(path, 0o644) },
-		"zeros without end": func(path string) error { return os.Symlink("/dev/zero", path) },
-		"a link to nowhere": func(path string) error { return os.Symlink("/nowhere", path) },
-	} {
+	for name, make := range noFiles {
 		path := filepath.Join(t.TempDir(), npzFile)
 		require.NoError(t, make(path), name)
 		_, err := Local(experiments.MNIST, filepath.Dir(path))
@@ -387,7 +377,7 @@ func FuzzNPZ(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		changed := npz(t, map[string][]byte{"x_train.npy": content})
 		for _, content := range [][]byte{content, changed} {
-			parts, err := unpackNPZ(bytes.NewReader(content), int64(len(content)), "place")
+			parts, err := unpackNPZ(content, "place")
 			if err != nil {
 				require.NotContains(t, err.Error(), "\n")
 				continue

@@ -21,17 +21,12 @@ const npzFile = "mnist.npz"
 // without an error if that is missing.
 func readNPZ(folder string) (parts []*labelled, err error) {
 	place := filepath.Join(folder, npzFile)
-	file, err := safefile.Open(place)
+	content, err := safefile.Read(place, 2*mnistLimit)
 	if missing(place, err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, damaged(place, err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
 	if err == nil {
-		parts, err = unpackNPZ(file, info.Size(), place)
+		parts, err = unpackNPZ(content, place)
 	}
 	if err != nil {
 		return nil, damaged(place, err)
@@ -39,9 +34,9 @@ func readNPZ(folder string) (parts []*labelled, err error) {
 	return parts, nil
 }
 
-// unpackNPZ reads the training and the test images from a file of that size.
-func unpackNPZ(content io.ReaderAt, size int64, place string) (parts []*labelled, err error) {
-	arrays, err := zip.NewReader(content, size)
+// unpackNPZ returns the training and the test images of a file.
+func unpackNPZ(content []byte, place string) (parts []*labelled, err error) {
+	arrays, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
 		return nil, fmt.Errorf("not a file of NumPy's arrays: %w", err)
 	}

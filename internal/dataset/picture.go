@@ -117,6 +117,8 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 	if turned <= 1 {
 		return scaled
 	}
+	mirrored := slices.Contains([]int{2, 3, 7, 8}, turned)
+	upsideDown := slices.Contains([]int{3, 4, 6, 7}, turned)
 	upright := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
 		for x := range width {
@@ -124,10 +126,10 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 			if turned > 4 {
 				fromX, fromY = y, x
 			}
-			if slices.Contains([]int{2, 3, 7, 8}, turned) {
+			if mirrored {
 				fromX = stored.Dx() - 1 - fromX
 			}
-			if slices.Contains([]int{3, 4, 6, 7}, turned) {
+			if upsideDown {
 				fromY = stored.Dy() - 1 - fromY
 			}
 			upright.SetRGBA(x, y, scaled.RGBAAt(fromX, fromY))

@@ -76,7 +76,7 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 	return nil, &fs.PathError{Op: "list", Path: path, Err: err}
 }
 
-// Read reads a regular file of at most most bytes.
+// Read reads a regular file of up to most bytes.
 func Read(path string, most int64) ([]byte, error) {
 	file, err := Open(path)
 	if err != nil {

@@ -129,24 +129,19 @@ func decodeWhitening(file []byte, run experiments.Run) (carried dataset.Carried,
 	case head.Directions < 1 || head.Directions > d:
 		return carried, fmt.Errorf("%d directions of %d", head.Directions, d)
 	}
-	store := model.NewStore()
-	store.VariableWithShape("mean", shapes.Make(dtypes.Float32, d), nil)
-	store.VariableWithShape("factor", shapes.Make(dtypes.Float16, head.Directions, d), nil)
-	store.VariableWithShape("variances", shapes.Make(dtypes.Float32, head.Directions), nil)
+	store, k := model.NewStore(), head.Directions
+	mean := store.VariableWithShape("mean", shapes.Make(dtypes.Float32, d), nil)
+	factor := store.VariableWithShape("factor", shapes.Make(dtypes.Float16, k, d), nil)
+	variances := store.VariableWithShape("variances", shapes.Make(dtypes.Float32, k), nil)
 	if _, err := readArrays(file, store, whiteningName); err != nil {
 		return carried, err
 	}
-	carried.Epsilon = head.Epsilon
-	for v := range store.IterVariables() {
-		switch value := v.MustValue(); nameOf(v) {
-		case "mean":
-			carried.Mean = tensors.MustCopyFlatData[float32](value)
-		case "variances":
-			carried.Variances = tensors.MustCopyFlatData[float32](value)
-		case "factor":
-			value = converted(value, float16.Float16.Float32)
-			carried.Factor = tensors.MustCopyFlatData[float32](value)
-		}
+	factors := converted(factor.MustValue(), float16.Float16.Float32)
+	carried = dataset.Carried{
+		Mean:      tensors.MustCopyFlatData[float32](mean.MustValue()),
+		Factor:    tensors.MustCopyFlatData[float32](factors),
+		Variances: tensors.MustCopyFlatData[float32](variances.MustValue()),
+		Epsilon:   head.Epsilon,
 	}
 	for i, variance := range carried.Variances {
 		if variance < 0 || i > 0 && variance > carried.Variances[i-1] {
