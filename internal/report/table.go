@@ -292,14 +292,7 @@ func wrapTitles(titles []string, widths []int) (lines [][]string) {
 		for _, word := range strings.Fields(title) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(word))
 		}
-		for _, word := range strings.Fields(title) {
-			last := len(broken[i]) - 1
-			if last >= 0 && utf8.RuneCountInString(broken[i][last]+" "+word) <= widths[i] {
-				broken[i][last] += " " + word
-			} else {
-				broken[i] = append(broken[i], word)
-			}
-		}
+		broken[i] = Fold(title, widths[i])
 		most = max(most, len(broken[i]))
 	}
 	for n := range most {
@@ -310,6 +303,19 @@ func wrapTitles(titles []string, widths []int) (lines [][]string) {
 			}
 		}
 		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Fold breaks a text between words into lines of at most width characters, or of one longer word.
+func Fold(text string, width int) (lines []string) {
+	for _, word := range strings.Fields(text) {
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last]+" "+word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
 	}
 	return lines
 }
