@@ -488,3 +488,22 @@ func TestEachStudyAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, empty["quick"].Records)
 }
+
+// A table of records from several processors names them, and which runs each trained.
+func TestProcessors(t *testing.T) {
+	results := t.TempDir()
+	table := study(t, "unroll")
+	change := func(cpu string) func(*record.Record) bool {
+		return func(r *record.Record) bool {
+			if r.Run.Seed == 2 {
+				r.Origin.CPU = cpu
+			}
+			return r.Run.Experiment == "unroll-1"
+		}
+	}
+	fill(t, results, stepped, change("made 8480+"), "unroll")
+	require.NotContains(t, load(t, results).Table(table).Markdown(), "several processors")
+	fill(t, results, stepped, change("other 9654"), "unroll")
+	require.Contains(t, load(t, results).Table(table).Markdown(), "which round differently: "+
+		"made 8480+ (unroll-1 seed 1, unroll-1 seed 3); other 9654 (unroll-1 seed 2).")
+}

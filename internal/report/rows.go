@@ -2,8 +2,11 @@ package report
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
@@ -124,7 +127,30 @@ func (p *Results) Table(study experiments.Study) Table {
 			width, mean(stats.SampleOf(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
 		})
 	}
+	if note := p.processors(study); note != "" {
+		t.Notes = []string{note}
+	}
 	return t.withoutEmpty()
+}
+
+// processors returns a note on the processors that trained a study's runs, where there are several:
+// the same run has other numbers on each.
+func (p *Results) processors(study experiments.Study) string {
+	trained := map[string][]string{}
+	for _, row := range p.Rows(study) {
+		for _, r := range row.Records {
+			on := cmp.Or(r.Origin.GPU, r.Origin.CPU)
+			trained[on] = append(trained[on], fmt.Sprintf("%s seed %d", row.Name, r.Run.Seed))
+		}
+	}
+	if len(trained) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, on := range slices.Sorted(maps.Keys(trained)) {
+		parts = append(parts, escaped(on)+" ("+strings.Join(trained[on], ", ")+")")
+	}
+	return "Trained on several processors, which round differently: " + strings.Join(parts, "; ") + "."
 }
 
 // published is a number of the paper, empty where it has none.
