@@ -41,6 +41,8 @@ func (flags *networkFlags) add(cmd *cobra.Command) {
 		"errs least (default: that of all on CIFAR-10)")
 	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 	dataFlag(cmd, &flags.Data)
+	placeFlag(cmd, &flags.Pictures.Folder, "pictures", "", "folder of your own pictures that the "+
+		"network was trained on")
 	resultsFlag(cmd, &flags.Results)
 }
 
