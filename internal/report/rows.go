@@ -49,8 +49,8 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"},
 		{Title: "the paper", Name: "paper", Kind: Interval},
 	}}
-	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its test " +
-		"images, ours over seeds and test images together (of one seed, over images alone). " +
+	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its " +
+		"test images, ours over seeds and test images together (of one seed, over images alone). " +
 		"Bold: 0 is outside, and no seed is missing."}
 	if study.Headline {
 		t.Name = "differences"

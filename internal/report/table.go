@@ -190,8 +190,8 @@ func (c Cell) markdown(kind Kind) string {
 }
 
 // escapes are those of Markdown, and of HTML within it.
-var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "$", `\$`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
-	"<", "&lt;", ">", "&gt;", "&", "&amp;")
+var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "$", `\$`, "`", "\\`", "*", `\*`, "_", `\_`,
+	"[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "<", "&lt;", ">", "&gt;", "&", "&amp;")
 
 // escaped is a text that Markdown shows as it is.
 func escaped(s string) string { return escapes.Replace(printable(s)) }
@@ -262,8 +262,8 @@ func (t Table) Text() string {
 	if t.Title != "" {
 		all.WriteString(printable(t.Title) + "\n")
 	}
-	lines, kinds := t.readerColumns(func(title string) string { return strings.ToUpper(printable(title)) },
-		func(c Cell, _ Kind) string { return c.human() })
+	heading := func(title string) string { return strings.ToUpper(printable(title)) }
+	lines, kinds := t.readerColumns(heading, func(c Cell, _ Kind) string { return c.human() })
 	widths := make([]int, len(kinds))
 	for i := range kinds {
 		for _, line := range lines[1:] {
