@@ -81,8 +81,7 @@ func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, e
 		return nil, err
 	}
 	if experiments.Own(r.Run.Dataset.Name) {
-		return nil, fmt.Errorf("%s was trained on pictures that are not a data set: only run and "+
-			"classify know such", r.ID)
+		return ownPictures(ctx, o, r)
 	}
 	kind, standsIn := study.Images, experiments.NamedImages(r.Run.Dataset.Name).StandsIn
 	if standsIn {
@@ -107,6 +106,25 @@ func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, e
 			"%s: give the same with --data", r.ID, there.Name, there.SHA256, here.Name, here.SHA256)
 	}
 	return set, nil
+}
+
+// ownPictures reads the folder of a person's own pictures that a run was trained on.
+func ownPictures(ctx context.Context, o Options, r record.Record) (*dataset.Set, error) {
+	if o.Pictures.Folder == "" {
+		return nil, fmt.Errorf("%s was trained on pictures of one's own: name their folder with "+
+			"--pictures", r.ID)
+	}
+	o.Pictures.Side, o.Pictures.Grey = r.Run.Network.Height, r.Run.Network.Channels == 1
+	listed, err := o.Pictures.List()
+	if err != nil {
+		return nil, err
+	}
+	set, err := listed.Read(ctx, o.Out)
+	if err == nil && set.SHA256 != r.Run.Dataset.SHA256 {
+		err = fmt.Errorf("%s was trained on other pictures than those in %s: name their folder with "+
+			"--pictures", r.ID, listed.Folder)
+	}
+	return set, err
 }
 
 // Halve replaces the file of a recorded run's network, in its folder of results, by one in half

@@ -437,8 +437,13 @@ func TestOwnPictures(t *testing.T) {
 	require.NoError(t, err)
 	defer free()
 	require.Equal(t, r.Classes, network.Classes)
-	_, err = TestImages(t.Context(), o, r)
-	require.ErrorContains(t, err, "only run and classify know such")
+	test, err := TestImages(t.Context(), o, r)
+	require.NoError(t, err)
+	require.Equal(t, r.Run.TestImages, test.Len())
+	unnamed := o
+	unnamed.Pictures.Folder = ""
+	_, err = TestImages(t.Context(), unnamed, r)
+	require.ErrorContains(t, err, "name their folder with --pictures")
 
 	log.Reset()
 	_, _, err = Run(t.Context(), o, studies)
@@ -448,4 +453,6 @@ func TestOwnPictures(t *testing.T) {
 	_, _, err = Run(t.Context(), o, studies)
 	require.ErrorContains(t, err, "has runs on other images")
 	require.NotContains(t, err.Error(), "\n")
+	_, err = TestImages(t.Context(), o, r)
+	require.ErrorContains(t, err, "other pictures than those in")
 }
