@@ -59,14 +59,19 @@ func solve(ctx context.Context, backend compute.Backend, epsilon float64, m mome
 			factor = DivScalar(Einsum("nk,nd->kd", vectors, centred), math.Sqrt(n))
 		}
 		matrix, inverse := matrices(factor, values, epsilon)
-		all := Concatenate([]*Node{mean, Reshape(matrix, -1), Reshape(inverse, -1)}, 0)
-		return []*Node{ConvertDType(all, dtypes.Float32), ConvertDType(factor, dtypes.Float32)}
+		outputs := []*Node{mean, matrix, inverse, factor}
+		for i, output := range outputs {
+			outputs[i] = ConvertDType(output, dtypes.Float32)
+		}
+		return outputs
 	}, inputs...)
-	d := m.mean.Size()
+	w := &Whitening{}
+	for i, to := range []*[]float32{&w.mean, &w.matrix, &w.inverse, &w.factor} {
+		*to = tensors.MustCopyFlatData[float32](solution[i])
+	}
 	variances := tensors.MustCopyFlatData[float64](values)
 	kept := keptDirections(variances, epsilon)
-	w := &Whitening{d: d, values: tensors.MustCopyFlatData[float32](solution[0]),
-		factor: tensors.MustCopyFlatData[float32](solution[1])[:kept*d]}
+	w.factor = w.factor[:kept*len(w.mean)]
 	for _, variance := range variances[:kept] {
 		w.variances = append(w.variances, float32(variance))
 	}

@@ -45,8 +45,8 @@ const (
 //
 // where μ is the mean and U Λ Uᵀ the covariance (divided by N) of the training images after GCN.
 type Whitening struct {
-	d      int
-	values []float32 // μ [D], W and W⁻¹ [D, D], symmetric
+	// mean is μ [D], matrix W and inverse W⁻¹, symmetric [D, D].
+	mean, matrix, inverse []float32
 	// factor [K, D] and variances [K] go with a trained network: the rows √λ uᵀ and the eigenvalues
 	// λ of the directions in which W is not nearly a multiple of the identity, the largest λ first.
 	factor, variances []float32
@@ -91,7 +91,7 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 // save writes a whitening: the SHA-256 of what follows, then the mean, the two matrices, the factor
 // and the variances in little-endian.
 func (w *Whitening) save(file string) error {
-	numbers := slices.Concat(w.values, w.factor, w.variances)
+	numbers := slices.Concat(w.mean, w.matrix, w.inverse, w.factor, w.variances)
 	content, _ := binary.Append(nil, binary.LittleEndian, numbers) // numbers always fit
 	sum := sha256.Sum256(content)
 	folder, key := filepath.Split(file)
@@ -115,9 +115,14 @@ func loadWhitening(file string, d int) *Whitening {
 	}
 	numbers := make([]float32, (len(content)-sha256.Size)/4)
 	binary.Decode(content[sha256.Size:], binary.LittleEndian, numbers) // of just that size
-	values, rest := numbers[:fixed], numbers[fixed:]
-	kept := len(rest) / (d + 1)
-	return &Whitening{d: d, values: values, factor: rest[:kept*d], variances: rest[kept*d:]}
+	take := func(count int) (taken []float32) {
+		taken, numbers = numbers[:count], numbers[count:]
+		return taken
+	}
+	w := &Whitening{mean: take(d), matrix: take(d * d), inverse: take(d * d)}
+	w.factor = take(len(numbers) / (d + 1) * d)
+	w.variances = numbers
+	return w
 }
 
 // Carried is a whitening in the form that goes with a trained network.
@@ -131,7 +136,7 @@ type Carried struct {
 // Carry returns the whitening, which was fitted with epsilon, in the form that goes with a trained
 // network.
 func (w *Whitening) Carry(epsilon float64) Carried {
-	return Carried{Mean: w.values[:w.d], Factor: w.factor, Variances: w.variances, Epsilon: epsilon}
+	return Carried{Mean: w.mean, Factor: w.factor, Variances: w.variances, Epsilon: epsilon}
 }
 
 // Whitening returns the whitening that [Whitening.Carry] was called on. In the directions that
@@ -139,16 +144,16 @@ func (w *Whitening) Carry(epsilon float64) Carried {
 func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
 	d, k := len(c.Mean), len(c.Variances)
 	err = exceptions.TryCatch[error](func() {
-		both := MustExecOnce(backend, func(factor, variances *Node) *Node {
+		both := MustExecOnceN(backend, func(factor, variances *Node) (matrix, inverse *Node) {
 			factor = ConvertDType(factor, dtypes.Float64)
 			variances = ConvertDType(variances, dtypes.Float64)
-			matrix, inverse := matrices(factor, variances, c.Epsilon)
-			all := Concatenate([]*Node{Reshape(matrix, -1), Reshape(inverse, -1)}, 0)
-			return ConvertDType(all, dtypes.Float32)
+			matrix, inverse = matrices(factor, variances, c.Epsilon)
+			return ConvertDType(matrix, dtypes.Float32), ConvertDType(inverse, dtypes.Float32)
 		}, tensors.FromFlatDataAndDimensions(c.Factor, k, d),
 			tensors.FromFlatDataAndDimensions(c.Variances, k, 1))
-		w = &Whitening{d: d, values: slices.Concat(c.Mean, tensors.MustCopyFlatData[float32](both)),
-			factor: c.Factor, variances: c.Variances}
+		w = &Whitening{mean: c.Mean, factor: c.Factor, variances: c.Variances,
+			matrix:  tensors.MustCopyFlatData[float32](both[0]),
+			inverse: tensors.MustCopyFlatData[float32](both[1])}
 	})
 	return w, err
 }
@@ -157,8 +162,9 @@ func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
 // in float64, so that the result does not depend on how a backend rounds products of float32 (TF32
 // on a GPU).
 func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tensor, error) {
-	mean := tensors.FromFlatDataAndDimensions(w.values[:w.d], 1, w.d)
-	matrix := tensors.FromFlatDataAndDimensions(w.values[w.d:w.d+w.d*w.d], w.d, w.d)
+	d := len(w.mean)
+	mean := tensors.FromFlatDataAndDimensions(w.mean, 1, d)
+	matrix := tensors.FromFlatDataAndDimensions(w.matrix, d, d)
 	return process(backend, images, func(inputs []*Node) *Node {
 		pixels, mean, matrix := inputs[0], inputs[1], inputs[2]
 		centred := Sub(normalizeContrast(pixels), ConvertDType(mean, dtypes.Float64))
@@ -169,7 +175,7 @@ func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tens
 // Inverse returns W⁻¹, float32 [D, D]: y W⁻¹ is g − μ, the contrast-normalised image less the mean
 // of the training images.
 func (w *Whitening) Inverse() *tensors.Tensor {
-	return tensors.FromFlatDataAndDimensions(w.values[w.d+w.d*w.d:], w.d, w.d)
+	return tensors.FromFlatDataAndDimensions(w.inverse, len(w.mean), len(w.mean))
 }
 
 // NormalizeContrast applies GCN alone, see [Whitening]: float32 [N, H, W, C].

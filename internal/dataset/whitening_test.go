@@ -82,7 +82,7 @@ func dense(values []float32, columns int) *mat.Dense {
 }
 
 // square returns the matrix W of a whitening.
-func (w *Whitening) square() *mat.Dense { return dense(w.values[w.d:w.d+w.d*w.d], w.d) }
+func (w *Whitening) square() *mat.Dense { return dense(w.matrix, len(w.mean)) }
 
 // applied returns the result of Apply as a matrix [N, D].
 func applied(t *testing.T, w *Whitening, images Images) *mat.Dense {
@@ -116,8 +116,8 @@ func TestCarried(t *testing.T) {
 		want, got := applied(t, w, images), applied(t, again, images)
 		moved.Sub(want, got)
 		require.Less(t, mat.Norm(&moved, 2), 1.1*carriedError*mat.Norm(want, 2), name)
-		require.Equal(t, w.values[:w.d], again.values[:w.d])
-		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), w.d))
+		require.Equal(t, w.mean, again.mean)
+		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), len(w.mean)))
 		back.Mul(&back, again.square())
 		requireClose(t, got, &back, 1e-3, name)
 	}
@@ -219,7 +219,7 @@ func TestWhiteningIsCached(t *testing.T) {
 
 	// A file that was changed with a valid checksum shows that it is read.
 	other := *fresh
-	other.values = append([]float32{42}, fresh.values[1:]...)
+	other.mean = append([]float32{42}, fresh.mean[1:]...)
 	require.NoError(t, other.save(file))
 	got, log := fits()
 	require.Equal(t, &other, got)
