@@ -35,8 +35,8 @@ type Hyper struct {
 
 // Values of [Hyper.Optimizer] and [Hyper.Preprocessing].
 const (
-	// Muon takes steps of the dictionaries above the first block that move all their directions by as
-	// much; the rest moves by Adam.
+	// Muon moves the dictionaries above the first block by as much in all directions; Adam moves the
+	// rest.
 	Muon = "muon"
 	Adam = "adam" // the paper's optimizer
 	// ZCA is contrast normalisation and whitening, fitted on the training images, as in the paper.

@@ -38,8 +38,9 @@ type Images struct {
 	From string
 	// Digits are white on black, scaled and centred: pictures of one's own are made so.
 	Digits bool
-	// StandIn is the kind that takes its place where it cannot be downloaded; empty for none. Padded
-	// is the name of images that take another's place, in its size; empty where none do.
+	// StandIn is the kind that takes its place if it cannot be downloaded; empty for none. Padded is
+	// the name of its own images when they take another's place, in that one's size; empty if they
+	// never do.
 	StandIn DataKind
 	Padded  string
 }

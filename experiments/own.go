@@ -8,9 +8,10 @@ import (
 	"ebsscgo/ebssc"
 )
 
-// What a person's own pictures may be: sides of images in pixels, numbers of classes, and the
-// number of values of an image up to which images are whitened unless --set asks for it. That takes
-// square matrices of as many rows: with 64×64×3 values they have 1.2 GB each, with 32×32×3 75 MB.
+// Bounds of a person's own pictures: sides of images in pixels, the number of classes, and the
+// number of values of an image up to which images are whitened unless --set says otherwise.
+// Whitening takes square matrices of as many rows: 1.2 GB each for 64×64×3 values, 75 MB for
+// 32×32×3.
 const (
 	MinSide, MaxSide = 16, 64
 	MaxClasses       = 1000
@@ -35,10 +36,10 @@ func OwnName(folder string) string {
 // Own reports whether a name of a data set is of a person's own pictures.
 func Own(name string) bool { return strings.HasPrefix(name, ownPrefix) }
 
-// On returns the study on a person's own images, of which size and classes count: with networks for
-// them, and without the paper's numbers and decodings, which have a picture for each class. It
-// normalises only the contrast of images of more than [MaxWhitened] values, unless --set asks for
-// more.
+// On returns the study on a person's own images. Of their declaration the size and the classes
+// count: the networks are made for them. The study has neither the paper's numbers nor decodings,
+// which have a picture for each class. Images of more than [MaxWhitened] values only have their
+// contrast normalised, unless --set asks for more.
 func (s Study) On(images Images) Study {
 	s.Experiments = slices.Clone(s.Experiments)
 	for i := range s.Experiments {

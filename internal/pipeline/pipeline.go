@@ -59,8 +59,8 @@ type Options struct {
 	BFloat16 bool
 }
 
-// Shard is one part of Count of all runs, for one task of an array job: run i, counted from 0,
-// belongs to the one of Number i mod Count + 1.
+// Shard is part Number of Count parts of all runs, for one task of an array job. Run i, counted
+// from 0, belongs to part i mod Count + 1.
 type Shard struct{ Number, Count int }
 
 // Set reads "3/10".
@@ -72,7 +72,7 @@ func (s *Shard) Set(text string) error {
 	return nil
 }
 
-// Session computes on a backend, which its owner finalizes, on data sets.
+// Session trains on data sets with a backend, which its owner finalizes.
 type Session struct {
 	Options
 	// Backend that computes, and Choice, how it was chosen.
@@ -85,9 +85,9 @@ type Session struct {
 // finder finds the data set of a kind.
 type finder func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error)
 
-// Start finds data sets and starts the backend. What is wrong with a named folder is seen before
-// anything is downloaded: only then it calls find, which is [dataset.Find] or
-// [dataset.FindOrStandIn], for what is not here.
+// Start finds data sets and starts the backend. It looks at what is here first, so that a mistake
+// in a named folder is seen before anything is downloaded. For the rest it calls find, which is
+// [dataset.Find] or [dataset.FindOrStandIn].
 func Start(
 	ctx context.Context, o Options, find finder, images ...experiments.DataKind,
 ) (s *Session, err error) {
