@@ -55,8 +55,8 @@ func Locate() (dir string, err error) {
 // trust returns a path without symbolic links, and refuses one at which another user can change or
 // exchange what lies there. The path and the folders above must belong to this user or root, and
 // nobody else may write to them, except above to a folder like /tmp, where all keep their own files
-// ("sticky"). The user's groups may write: the first is often the user alone, and of the members of
-// another one a warning is given, as to root of who owns root's home.
+// ("sticky"). The user's groups may write: the first is often the user alone, and for another one
+// trust warns, as it warns root if another user owns root's home.
 func trust(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -222,9 +222,8 @@ func LoadOrMake[T comparable](
 	return found, err
 }
 
-// lock waits for the lock of a name, which becomes a file name, in the cache folder. It excludes
-// other processes with the same one, and other goroutines of this one. The kernel releases the lock
-// of a process that dies.
+// lock waits for the lock of that name in the cache folder. It excludes other processes that use
+// the folder, and other goroutines of this one. The kernel releases the lock of a process that dies.
 func lock(ctx context.Context, dir, name string) (*flock.Flock, error) {
 	file := filepath.Join(dir, "locks", name+".lock")
 	if err := makeFolder(filepath.Dir(file), 1<<12); err != nil {

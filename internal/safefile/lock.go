@@ -49,7 +49,7 @@ func Lock(ctx context.Context, path string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// newLock returns the lock of a file, which neither makes nor opens it yet.
+// newLock returns the lock of a file, which is not opened yet.
 func newLock(path string) *flock.Flock {
 	return flock.New(path, flock.SetPermissions(0o644),
 		flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))

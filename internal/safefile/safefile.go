@@ -111,8 +111,9 @@ func explain(err error) error {
 // Sum returns the SHA-256 of a file's content in lower-case hexadecimal.
 func Sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
-// RemoveUnfinished removes what a kill left in a folder of files whose names begin so: Write writes
-// them there, under hidden names that end in digits. A folder that does not exist has none.
+// RemoveUnfinished removes the files that a kill left unfinished in a folder, of those whose names
+// begin with prefix: Write writes under hidden names that end in digits. A folder that does not
+// exist has none.
 func RemoveUnfinished(folder, prefix string) error {
 	left, err := fs.Glob(os.DirFS(folder), "."+prefix+"*[0-9]")
 	for _, name := range left {
