@@ -223,7 +223,8 @@ func LoadOrMake[T comparable](
 }
 
 // lock waits for the lock of that name in the cache folder. It excludes other processes that use
-// the folder, and other goroutines of this one. The kernel releases the lock of a process that dies.
+// the folder, and other goroutines of this one. The kernel releases the lock of a process that
+// dies.
 func lock(ctx context.Context, dir, name string) (*flock.Flock, error) {
 	file := filepath.Join(dir, "locks", name+".lock")
 	if err := makeFolder(filepath.Dir(file), 1<<12); err != nil {
