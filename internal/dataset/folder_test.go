@@ -237,10 +237,21 @@ func TestAnyFolder(t *testing.T) {
 	}
 	contents = append(contents, nil, []byte("no picture"), contents[0][:40])
 	names := []string{"a", "b", "train", "test", ".hidden", "1.png", "2.png", "ŵ.jpg", "notes.txt"}
-	count, home := 0, t.TempDir()
+	good := map[string][]byte{} // a folder that is read
+	for number := range 40 {
+		good[fmt.Sprintf("%s/%d.png", names[number%2], 10+number)] = drawn(t, 10+number, 16, 16)
+	}
+	count, read, home := 0, 0, t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		count++
 		folder := filepath.Join(home, strconv.Itoa(count))
+		if rapid.Bool().Draw(t, "good") {
+			for name, content := range good {
+				path := filepath.Join(folder, name)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, content, 0o644))
+			}
+		}
 		for range rapid.IntRange(0, 12).Draw(t, "files") {
 			name := filepath.Join(folder,
 				filepath.Join(rapid.SliceOfN(rapid.SampledFrom(names), 1, 3).Draw(t, "path")...))
@@ -259,6 +270,7 @@ func TestAnyFolder(t *testing.T) {
 			require.NotContains(t, strings.TrimSpace(err.Error()), "\n")
 			return
 		}
+		read++
 		require.GreaterOrEqual(t, len(set.Classes), 2)
 		require.NotZero(t, set.Train.Len())
 		require.NotZero(t, set.Test.Len())
@@ -268,4 +280,5 @@ func TestAnyFolder(t *testing.T) {
 			require.NotEmpty(t, log.String())
 		}
 	})
+	require.Greater(t, read, 5)
 }
