@@ -46,10 +46,10 @@ type Options struct {
 	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores. The zero Shard stands for all runs.
 	Jobs  int
 	Shard Shard
-	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a terminal. OnEpoch is that of [train.Runner].
-	Out      io.Writer
-	Terminal bool
-	OnEpoch  func(run experiments.Run, curve []record.Epoch)
+	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a terminal. OnProgress is that of [train.Runner].
+	Out        io.Writer
+	Terminal   bool
+	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
 	// BFloat16 lets the CPU's fast instructions for this precision compute. [Run] sets it where a
 	// run has the precision.
 	BFloat16 bool
@@ -114,7 +114,7 @@ func Start(ctx context.Context, o Options, find finder, images ...experiments.Da
 			return nil, err
 		}
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin, Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
-			Log: o.Out, Terminal: o.Terminal && o.Jobs == 1, OnEpoch: o.OnEpoch, Places: map[string]train.Place{}}
+			Log: o.Out, Terminal: o.Terminal && o.Jobs == 1, OnProgress: o.OnProgress, Places: map[string]train.Place{}}
 	}
 	return s, nil
 }

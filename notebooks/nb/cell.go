@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -21,12 +22,28 @@ import (
 	"ebsscgo/internal/plot"
 )
 
-// Check ends the cell if err is not nil, with one line on standard error.
+// Check ends the cell if err is not nil, with one line on standard error. Where the kernel runs the
+// cell, it writes the cell's number and line into it.
 func Check(err error) {
 	if err != nil {
-		fmt.Fprintln(os.Stderr, device.OneLine(err))
+		fmt.Fprintln(os.Stderr, device.OneLine(err)+place())
 		gonbui.Sync()
 		os.Exit(1)
+	}
+}
+
+// place returns the line of the cell's program that called this package, in brackets.
+func place() string {
+	callers := make([]uintptr, 32)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasPrefix(frame.Function, "main.") && gonbui.IsNotebook {
+			return fmt.Sprintf(" (%s:%d)", frame.File, frame.Line)
+		}
+		if !more {
+			return ""
+		}
 	}
 }
 
@@ -37,8 +54,14 @@ func Must[T any](value T, err error) T {
 }
 
 // Markdown shows text in the cell's output, written in Markdown.
-func Markdown(text string) {
-	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
+func Markdown(text string) { markdown(text, "") }
+
+// markdown shows text in the place with an ID, as show does.
+func markdown(text, id string) {
+	send(&protocol.DisplayData{
+		Data:      map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text},
+		DisplayID: id,
+	})
 }
 
 // Table shows a table. Headings and rows have "|" between their columns. All columns but the first are aligned to the right.

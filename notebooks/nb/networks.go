@@ -3,7 +3,6 @@ package nb
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/pipeline"
-	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/train"
@@ -75,52 +73,6 @@ func reports(profile experiments.Profile, s experiments.Study, images string) (f
 	return folders
 }
 
-// Train trains experiments at a profile one after another, one seed each, in a chart of their learning curves that grows with every
-// epoch. set changes their hyperparameters, as --set does. Runs that notebooks have already trained are not trained again.
-func Train(profile experiments.Profile, set string, all ...experiments.Experiment) (records []record.Record) {
-	place := gonbui.UniqueId()
-	chart := plot.Chart{X: "epoch", Y: "error on training batches, %"}
-	for i, e := range all {
-		chart.Curves = append(chart.Curves, plot.Curve{})
-		grow := func(run experiments.Run, epochs []record.Epoch) {
-			chart.Title = fmt.Sprintf("%s, profile %s", dataset.Title(run.Dataset.Name), profile.Name)
-			chart.Curves[i] = plot.Curve{Name: e.Title}
-			for _, epoch := range epochs {
-				chart.Curves[i].Points = append(chart.Curves[i].Points, plot.At(float64(epoch.Epoch), epoch.BatchErr))
-			}
-			show(Must(plot.Charts(chart)), place)
-		}
-		s := alone(e)
-		r := trained(Data(s.Images), pipeline.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, s)
-		grow(r.Run, r.Curve)
-		records = append(records, r)
-	}
-	return records
-}
-
-// alone is the study of an experiment with no other. One's own experiment is of the scale of the first study on images like its own.
-func alone(e experiments.Experiment) experiments.Study {
-	s, _, err := catalogue.All.Experiment(e.Name)
-	if err != nil {
-		at := slices.IndexFunc(catalogue.All, func(s experiments.Study) bool {
-			return s.Images.Images().Channels == e.Network(1).Channels
-		})
-		s = catalogue.All[max(0, at)] // planning says what is wrong with other images
-	}
-	e.Decoded = false // cells decode
-	s.Experiments = []experiments.Experiment{e}
-	return s
-}
-
-// trained is the record of a study's only run, with one seed, which it trains unless that is done.
-func trained(set *dataset.Set, o pipeline.Options, s experiments.Study) record.Record {
-	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = ownResults, 1, 1, 1, io.Discard // a chart shows progress
-	run := Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)), set.Dataset(), o.Overrides))[0]
-	reports, diverged, err := pipeline.Run(context.Background(), o, experiments.Suite{s})
-	Check(errors.Join(diverged, err))
-	return reports[dataset.Folder(o.Profile, set.Name)].Records[run.ID()]
-}
-
 // Trained returns the trained network of a declared experiment with its record, and a runner on its images: of the first recorded run whose network
 // is here, at the profile that $EBSSC_PROFILE names, or at the largest that has one. Otherwise it trains a small network at profile smoke, once.
 func Trained(name string) (*train.Runner, record.Record, *model.Store) {
@@ -151,7 +103,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 			}
 		}
 	}
-	r := trained(runner.Set, pipeline.Options{Profile: "smoke"}, s)
+	r := trained(pipeline.Options{Profile: "smoke"}, nil, e)[0][0]
 	return runner, r, Must(train.LoadNetwork(r, filepath.Join(ownResults, dataset.Folder("smoke", runner.Set.Name))))
 }
 

@@ -19,6 +19,7 @@ import (
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/record"
 )
 
@@ -48,10 +49,18 @@ func TestNetworks(t *testing.T) {
 	t.Chdir(notebooks)
 	e := experiments.Experiment{Name: "tiny", Title: "tiny", Architecture: tiny{},
 		Change: func(h *experiments.Hyper) { h.Preprocessing, h.Flip, h.Crop = experiments.Raw, 0, 0 }}
-	first := Train(Profile(), "", e)[0]
+	o := pipeline.Options{Profile: "smoke"}
+	first := Train(o, e)[0][0]
 	require.Len(t, first.Curve, first.Run.Epochs)
-	require.Equal(t, first, Train(Profile(), "", e)[0], "it is not trained again")
-	require.NotEqual(t, first.ID, Train(Profile(), "beta=0.01", e)[0].ID)
+	o.Seeds = 2
+	both := Train(o, e)[0]
+	require.Equal(t, first, both[0], "it is not trained again")
+	require.Equal(t, 2, both[1].Run.Seed)
+	o.Set = "beta=0.01"
+	other := Train(o, e)[0]
+	require.NotEqual(t, first.ID, other[0].ID)
+	estimates := Differences(both, other)
+	require.InDelta(t, both[0].TestErr+both[1].TestErr-other[0].TestErr-other[1].TestErr, 2*estimates[0].Value, 1e-9)
 	runner, small, store := Trained("unroll-0")
 	require.Contains(t, small.Run.Network.Variables(store), "conv2/thresholds")
 	folder := dataset.Folder("smoke", runner.Set.Name)
