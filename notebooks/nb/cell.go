@@ -22,24 +22,25 @@ import (
 	"ebsscgo/internal/plot"
 )
 
-// Check ends the cell if err is not nil, with one line on standard error. Where the kernel runs the
-// cell, it writes the cell's number and line into it.
+// Check ends the cell if err is not nil, with one line on standard error. The kernel writes the
+// cell's number and line before it.
 func Check(err error) {
 	if err != nil {
-		fmt.Fprintln(os.Stderr, device.OneLine(err)+place())
+		fmt.Fprintln(os.Stderr, place()+device.OneLine(err))
 		gonbui.Sync()
 		os.Exit(1)
 	}
 }
 
-// place returns the line of the cell's program that called this package, in brackets.
+// place returns the line of the cell's program that called this package, as Go writes it before an
+// error. GoNB 0.11.4 ends with a panic of its own where a text with colons stands before the line.
 func place() string {
 	callers := make([]uintptr, 32)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
 	for {
 		frame, more := frames.Next()
 		if strings.HasPrefix(frame.Function, "main.") && gonbui.IsNotebook {
-			return fmt.Sprintf(" (%s:%d)", frame.File, frame.Line)
+			return fmt.Sprintf("%s:%d: ", frame.File, frame.Line)
 		}
 		if !more {
 			return ""

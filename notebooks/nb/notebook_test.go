@@ -128,7 +128,7 @@ func scripts(t *testing.T) (
 		filepath.Join(project, "bin", "ebssc"):                  stub("exit 0"),
 		filepath.Join(project, "bin", "gonb"):                   stub("exit 0"),
 		filepath.Join(tools, "go"):                              stub("exit ${CELLS:-0}"),
-		filepath.Join(installed, "bin", "python"):               stub(`[ "$1" = - ] || echo "$@"`),
+		filepath.Join(installed, "bin", "python"):               stub(`[ "$1" = - ] || echo "$JUPYTER_DATA_DIR: $@"`),
 		filepath.Join(installed, "complete"):                    "",
 	}
 	for _, name := range []string{"environment.sh", "start.sh", "run.sh"} {
@@ -158,6 +158,12 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err, said)
 	require.Contains(t, said, "-m jupyterlab --notebook-dir="+project)
 	require.Equal(t, os.Geteuid() == 0, strings.Contains(said, "--allow-root --no-browser"), said)
+	said, err = call("start.sh --register", "JUPYTER_DATA_DIR=/own")
+	require.NoError(t, err, said)
+	require.Contains(t, said, "/own: -m jupyter kernelspec install")
+	said, err = call("start.sh --unregister", "JUPYTER_DATA_DIR=")
+	require.NoError(t, err, said)
+	require.Contains(t, said, "\n: -m jupyter kernelspec remove -f ebsscgo")
 	for _, failing := range []string{"BUILD=1", "CELLS=1"} {
 		said, err := call("start.sh", failing)
 		require.Error(t, err, failing)

@@ -198,6 +198,18 @@ func Differences(row []record.Record, others ...[]record.Record) (all []stats.Es
 	return all
 }
 
+// Step returns the difference in test error between a row and its base as a point above the base's
+// training error, with its interval: a point of the chart that [report.ClassifierSteps] draws.
+func Step(row, base []record.Record) plot.Point {
+	var fits []float64
+	for _, r := range base {
+		fits = append(fits, r.TrainErr)
+	}
+	step := Differences(row, base)[0]
+	low, high := step.Interval()
+	return plot.Point{X: stats.SampleOf(fits).Mean, Mean: step.Value, Low: low, High: high}
+}
+
 // moreWrong is the difference in error between two records on each test image, in points.
 func moreWrong(a, b record.Record) []float64 {
 	points, other := make([]float64, a.Run.TestImages), b.Wrong()
