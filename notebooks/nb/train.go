@@ -49,6 +49,10 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 	defer stop()
 	o.Results, o.Devices, o.Jobs, o.Out = ownResults, 1, 1, io.Discard // a bar shows progress
 	o.Seeds = cmp.Or(o.Seeds, 1)
+	own := o.Pictures // listed; the pipeline lists them itself
+	if own.Folder != "" {
+		own = Must(own.List())
+	}
 	var studies experiments.Suite
 	var planned [][]experiments.Run
 	sets := map[experiments.DataKind]*dataset.Set{}
@@ -56,10 +60,10 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 		s := alone(e)
 		studies = append(studies, s)
 		if sets[s.Images] == nil {
-			sets[s.Images] = images(ctx, &o, s.Images)
+			sets[s.Images] = images(ctx, own, s.Images)
 		}
-		if o.Pictures.Folder != "" {
-			s = s.On(o.Pictures.Images())
+		if own.Folder != "" { // where other pictures may lie the next time
+			s, o.Results = s.On(own.Images()), filepath.Join(ownResults, sets[s.Images].SHA256[:12])
 		}
 		planned = append(planned, Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)),
 			sets[s.Images].Dataset(), o.Overrides)))
@@ -83,17 +87,12 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 	return records
 }
 
-// images returns the images to train on: the data set of a kind, or one's own pictures. Results on
-// these get a folder named by their fingerprint, as other pictures may lie in the folder the next
-// time.
-func images(ctx context.Context, o *pipeline.Options, kind experiments.DataKind) *dataset.Set {
-	if o.Pictures.Folder == "" {
+// images returns the images to train on: a person's own pictures, or the data set of a kind.
+func images(ctx context.Context, own dataset.Pictures, kind experiments.DataKind) *dataset.Set {
+	if own.Folder == "" {
 		return Data(kind)
 	}
-	o.Pictures = Must(o.Pictures.List())
-	set := Must(o.Pictures.Read(ctx, os.Stdout))
-	o.Results = filepath.Join(ownResults, set.SHA256[:12])
-	return set
+	return Must(own.Read(ctx, os.Stdout))
 }
 
 // alone is the study of an experiment with no other. One's own experiment is of the scale of the
