@@ -116,6 +116,7 @@ type progress struct {
 	all        []experiments.Experiment
 	runs       []experiments.Run
 	drawing    plot.Chart
+	shown      time.Time     // when the bar was
 	drawn      time.Time     // when the chart was drawn
 	cost       time.Duration // and what that took
 }
@@ -128,8 +129,13 @@ func (p *progress) begin(runs []experiments.Run) {
 		Curves: make([]plot.Curve, len(runs))}
 }
 
-// grow shows how far a run is. The chart takes a twentieth of the time at most.
+// grow shows how far a run is, five times a second at most: short epochs would flood the editor. The
+// chart takes a twentieth of the time at most.
 func (p *progress) grow(run experiments.Run, epochs []record.Epoch, pace string) {
+	if time.Since(p.shown) < time.Second/5 {
+		return
+	}
+	p.shown = time.Now()
 	at, last := p.curve(run, epochs), epochs[len(epochs)-1]
 	steps := run.Epochs * run.StepsPerEpoch()
 	share := (float64(at) + float64(last.Step)/float64(steps)) / float64(len(p.runs))
