@@ -65,7 +65,8 @@ func markdown(text, id string) {
 	})
 }
 
-// Table shows a table. Headings and rows have "|" between their columns. All columns but the first are aligned to the right.
+// Table shows a table. Headings and rows have "|" between their columns. All columns but the first
+// are aligned to the right.
 func Table(headings string, rows ...string) {
 	rule := "---" + strings.Repeat(" | ---:", strings.Count(headings, "|"))
 	Markdown("| " + strings.Join(slices.Insert(rows, 0, headings, rule), " |\n| ") + " |\n")
@@ -76,9 +77,12 @@ func ShowTiles(title string, columns int, side vg.Length, tiles ...plot.Tile) {
 	Show(plot.Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
 
-// Around is a tile of numbers [height, width, channels] around 0, which is grey; limit is white and −limit black.
-func Around(caption string, numbers []float64, height, width, channels int, limit float64) plot.Tile {
-	return plot.Tile{Caption: caption, Picture: plot.Photo(numbers, height, width, channels, -limit, limit)}
+// Around is a tile of numbers [height, width, channels] around 0, which is grey; limit is white and
+// −limit black.
+func Around(caption string, numbers []float64, height, width, channels int,
+	limit float64) plot.Tile {
+	picture := plot.Photo(numbers, height, width, channels, -limit, limit)
+	return plot.Tile{Caption: caption, Picture: picture}
 }
 
 // ShowCharts shows line charts, one below the other.
@@ -87,10 +91,12 @@ func ShowCharts(charts ...plot.Chart) { Show(Must(plot.Charts(charts...))) }
 // Show shows a figure in the cell's output.
 func Show(figure plot.Figure) { show(figure, "") }
 
-// show shows a figure in the place with an ID, where each figure replaces the one before; with none, in a place of its own.
+// show shows a figure in the place with an ID, where each figure replaces the one before; with
+// none, in a place of its own.
 func show(figure plot.Figure, id string) {
 	picture := small(Must(png.Decode(bytes.NewReader(Must(figure.PNG())))))
-	size := map[string]int{"width": int(figure.Width * 4 / 3), "height": int(figure.Height * 4 / 3)} // it has more pixels, for sharp screens
+	// It has more pixels, for sharp screens.
+	size := map[string]int{"width": int(figure.Width * 4 / 3), "height": int(figure.Height * 4 / 3)}
 	send(&protocol.DisplayData{
 		Data:      map[protocol.MIMEType]any{protocol.MIMEImagePNG: picture},
 		Metadata:  map[string]any{string(protocol.MIMEImagePNG): size},
@@ -98,8 +104,9 @@ func show(figure plot.Figure, id string) {
 	})
 }
 
-// small is a PNG file of a picture in 32 levels each of red, green and blue, and if it has few colours, in its 256 most frequent ones. It takes a
-// third of the bytes: notebooks are committed with their pictures.
+// small is a PNG file of a picture in 32 levels each of red, green and blue, and if it has few
+// colours, in its 256 most frequent ones. It takes a third of the bytes: notebooks are committed
+// with their pictures.
 func small(picture image.Image) []byte {
 	bounds, counts := picture.Bounds(), map[color.Color]int{}
 	var rounded draw.Image = image.NewNRGBA(bounds)

@@ -28,12 +28,14 @@ type notebook struct {
 	}
 }
 
-// The cells of a committed notebook can be read at a glance, and it has been executed: where it draws, there are small pictures. No output is an
-// error or shows what differs between machines and executions.
+// The cells of a committed notebook can be read at a glance, and it has been executed: where it
+// draws, there are small pictures. No output is an error or shows what differs between machines and
+// executions.
 func TestCommittedNotebooks(t *testing.T) {
 	const maxLines, maxColumns, maxPicture, maxNotebook = 40, 110, 96 << 10, 400_000
 	pictures := regexp.MustCompile(`"image/png": "([^"]*)"`)
-	elsewhere := regexp.MustCompile(`/root|/home/|/tmp/\w+/|/work|\\u001b|"execution"|"stderr"|"error"|widget`)
+	elsewhere := regexp.MustCompile(
+		`/root|/home/|/tmp/\w+/|/work|\\u001b|"execution"|"stderr"|"error"|widget`)
 	paths, err := filepath.Glob("../*.ipynb")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
@@ -58,7 +60,8 @@ func TestCommittedNotebooks(t *testing.T) {
 			}
 			require.LessOrEqual(t, len(cell.Source), maxLines, at)
 			for _, line := range cell.Source {
-				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), maxColumns, "%s: %s", at, line)
+				columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
+				require.LessOrEqual(t, columns, maxColumns, "%s: %s", at, line)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,8 +38,8 @@ func (a answer) place(t *testing.T, text string) string {
 	return ""
 }
 
-// kernels starts kernels in a new folder of notebooks with small data, as the notebooks' scripts do.
-// It returns how to give commands to one by its name.
+// kernels starts kernels in a new folder of notebooks with small data, as the notebooks' scripts
+// do. It returns how to give commands to one by its name.
 func kernels(t *testing.T) func(kernel string, command map[string]any) answer {
 	data, notebooks := t.TempDir(), filepath.Join(t.TempDir(), "notebooks")
 	require.NoError(t, os.Mkdir(notebooks, 0o755))
@@ -49,7 +50,14 @@ func kernels(t *testing.T) func(kernel string, command map[string]any) answer {
 	require.NoError(t, err)
 	cmd := exec.Command("bash", "-c", `source "$0" >&2 && exec "$python" "$1"`, environment, script)
 	cmd.Dir, cmd.Stderr = notebooks, os.Stderr
-	cmd.Env = append(os.Environ(), dataset.EnvVar+"="+data)
+	// Without gopls, which each kernel would start to complete names: it reads the whole workspace.
+	path := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(folder string) bool {
+		_, completes := os.Stat(filepath.Join(folder, "gopls"))
+		_, compiles := os.Stat(filepath.Join(folder, "go"))
+		return completes == nil && compiles != nil
+	})
+	cmd.Env = append(os.Environ(), dataset.EnvVar+"="+data,
+		"PATH="+strings.Join(path, string(os.PathListSeparator)))
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -117,7 +125,7 @@ func epochOf(t *testing.T, a answer) int {
 }
 
 // What people do in cells all day, on the real kernel: notebooks/in_cells.md says what of it is the
-// kernel's own way.
+// kernel's own way. A hundred runs in a cell take minutes to compile: TestManyRuns shows them.
 func TestWorkInCells(t *testing.T) {
 	do := kernels(t)
 	run := func(kernel, code string) answer { return do(kernel, map[string]any{"code": code}) }
@@ -134,19 +142,21 @@ func TestWorkInCells(t *testing.T) {
 	begun := do("a", map[string]any{"code": training(5, epochs), "until": "epoch "})
 	require.Equal(t, "ok", run("b", declarations).Status)
 	refused := run("b", training(5, epochs))
-	require.Regexp(t, `\[\[ Cell \[\d+\] Line 3 \]\].*: another process is training mine-1-\w+: wait`, refused.Text)
+	const line = `\[\[ Cell \[\d+\] Line 3 \]\].*: `
+	require.Regexp(t, line+`another process is training mine-1-\w+: wait`, refused.Text)
 	require.Equal(t, "ok", run("b", training(6, 2)).Status)
 	do("a", map[string]any{"interrupt": true})
 	stopped := do("a", map[string]any{"wait": true})
 	require.Equal(t, "error", stopped.Status)
-	require.Regexp(t, `\[\[ Cell \[\d+\] Line 3 \]\].*: interrupted: run the cell again, .*\nexit`, stopped.Text)
+	require.Regexp(t, line+`interrupted: run the cell again, .*\nexit`, stopped.Text)
 	require.Greater(t, stopped.Updates, begun.Updates, "bar and chart change in place")
 	again := do("a", map[string]any{"code": training(5, epochs), "until": "epoch "})
 	require.GreaterOrEqual(t, epochOf(t, again), epochOf(t, stopped))
 	do("a", map[string]any{"interrupt": true})
 	require.Equal(t, "error", do("a", map[string]any{"wait": true}).Status)
 
-	// What is declared again counts for the cells after it; what no longer fits is named with its line.
+	// What is declared again counts for the cells after it; what no longer fits is named with its
+	// line.
 	require.Contains(t, run("a", "type tiny struct{ count int }").Text, "t.filters undefined")
 	require.Equal(t, "ok", run("a", "const β = 0.5").Status)
 	require.NotEqual(t, first.Text, run("a", training(4, 2)).Text, "β is part of the run")

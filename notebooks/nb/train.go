@@ -25,9 +25,9 @@ import (
 )
 
 // Train trains experiments one after another, with one seed each unless the options name more, and
-// returns the records of each in the order of seeds. A bar shows how far it is, and below it a chart
-// of the learning curves grows. Runs that notebooks have already trained are not trained again. When
-// the cell is interrupted, the run saves its step; the next time it goes on from there.
+// returns the records of each in the order of seeds. A bar shows how far it is, and below it a
+// chart of the learning curves grows. Runs that notebooks have already trained are not trained
+// again. When the cell is interrupted, the run saves its step; the next time it goes on from there.
 func Train(o pipeline.Options, all ...experiments.Experiment) [][]record.Record {
 	p := &progress{bar: gonbui.UniqueId(), chart: gonbui.UniqueId(), all: all}
 	p.say(0, "preparing images and compiling")
@@ -41,8 +41,8 @@ func Train(o pipeline.Options, all ...experiments.Experiment) [][]record.Record 
 	return records
 }
 
-// trained trains experiments in one session and returns the records of each. begin, if not nil, gets
-// the runs before it starts.
+// trained trains experiments in one session and returns the records of each. begin, if not nil,
+// gets the runs before it starts.
 func trained(o pipeline.Options, begin func([]experiments.Run), all ...experiments.Experiment) (
 	records [][]record.Record) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -73,7 +73,7 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 	}
 	reports, diverged, err := pipeline.Run(ctx, o, studies)
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		err = errors.New("interrupted: run the cell again, and it goes on from the step that was saved")
+		err = errors.New("interrupted: run the cell again, and it goes on from the saved step")
 	}
 	Check(errors.Join(diverged, err))
 	for _, runs := range planned {
@@ -129,8 +129,8 @@ func (p *progress) begin(runs []experiments.Run) {
 		Curves: make([]plot.Curve, len(runs))}
 }
 
-// grow shows how far a run is, five times a second at most: short epochs would flood the editor. The
-// chart takes a twentieth of the time at most.
+// grow shows how far a run is, five times a second at most: short epochs would flood the editor.
+// The chart takes a twentieth of the time at most.
 func (p *progress) grow(run experiments.Run, epochs []record.Epoch, pace string) {
 	if time.Since(p.shown) < time.Second/5 {
 		return
