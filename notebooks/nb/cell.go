@@ -77,7 +77,7 @@ func ShowTiles(title string, columns int, side vg.Length, tiles ...plot.Tile) {
 	Show(plot.Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
 
-// Around is a tile of numbers [height, width, channels] around 0, which is grey; limit is white and
+// Around returns a tile of numbers [height, width, channels] around 0, which is grey; limit is white and
 // −limit black.
 func Around(caption string, numbers []float64, height, width, channels int,
 	limit float64) plot.Tile {
@@ -104,7 +104,7 @@ func show(figure plot.Figure, id string) {
 	})
 }
 
-// small is a PNG file of a picture in 32 levels each of red, green and blue, and if it has few
+// small encodes a PNG file of a picture in 32 levels each of red, green and blue, and if it has few
 // colours, in its 256 most frequent ones. It takes a third of the bytes: notebooks are committed
 // with their pictures.
 func small(picture image.Image) []byte {

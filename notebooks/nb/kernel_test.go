@@ -108,14 +108,14 @@ func row(ŵ int) experiments.Experiment {
 }
 `
 
-// training is a cell that trains the row with so many filters.
+// training writes a cell that trains the row with so many filters.
 func training(filters, epochs int) string {
 	return fmt.Sprintf(`%%%%
 o := pipeline.Options{Profile: "smoke", Overrides: experiments.Overrides{Epochs: %d}}
 fmt.Println(nb.Train(o, row(%d))[0][0].ID)`, epochs, filters)
 }
 
-// epochOf is the epoch that the bar of a training names.
+// epochOf returns the epoch that the bar of a training names.
 func epochOf(t *testing.T, a answer) int {
 	number := regexp.MustCompile(`epoch (\d+) of`).FindStringSubmatch(a.place(t, "epoch"))
 	require.NotEmpty(t, number)

@@ -59,7 +59,7 @@ func Kept(name string) *tensors.Tensor {
 	return Must(t, err)
 }
 
-// kept is the file of a tensor in the kernel's own folder.
+// kept returns the file of a tensor in the kernel's own folder.
 func kept(name string) string {
 	return filepath.Join(os.Getenv(protocol.GONB_TMP_DIR_ENV), name+".tensor")
 }

@@ -95,7 +95,7 @@ func images(ctx context.Context, own dataset.Pictures, kind experiments.DataKind
 	return Must(own.Read(ctx, os.Stdout))
 }
 
-// alone is the study of an experiment with no other. One's own experiment is of the scale of the
+// alone returns the study of an experiment with no other. One's own experiment is of the scale of the
 // first study on images like its own.
 func alone(e experiments.Experiment) experiments.Study {
 	s, _, err := catalogue.All.Experiment(e.Name)
@@ -146,7 +146,7 @@ func (p *progress) grow(run experiments.Run, epochs []record.Epoch, pace string)
 	}
 }
 
-// title is that of a run's experiment.
+// title returns that of a run's experiment.
 func (p *progress) title(run experiments.Run) string {
 	named := func(e experiments.Experiment) bool { return e.Name == run.Experiment }
 	return p.all[slices.IndexFunc(p.all, named)].Title
@@ -215,7 +215,7 @@ func Step(row, base []record.Record) plot.Point {
 	return plot.Point{X: stats.SampleOf(fits).Mean, Mean: step.Value, Low: low, High: high}
 }
 
-// moreWrong is the difference in error between two records on each test image, in points.
+// moreWrong returns the difference in error between two records on each test image, in points.
 func moreWrong(a, b record.Record) []float64 {
 	points, other := make([]float64, a.Run.TestImages), b.Wrong()
 	for i, wrong := range a.Wrong() {
