@@ -77,8 +77,8 @@ func ShowTiles(title string, columns int, side vg.Length, tiles ...plot.Tile) {
 	Show(plot.Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
 
-// Around returns a tile of numbers [height, width, channels] around 0, which is grey; limit is white and
-// −limit black.
+// Around returns a tile of numbers [height, width, channels] around 0, which is grey; limit is
+// white and −limit black.
 func Around(caption string, numbers []float64, height, width, channels int,
 	limit float64) plot.Tile {
 	picture := plot.Photo(numbers, height, width, channels, -limit, limit)

@@ -28,8 +28,8 @@ import (
 // runs that notebooks train, which enter no report of it.
 const results, ownResults = "../results", "../results/notebooks"
 
-// Profile returns the profile that $EBSSC_PROFILE names, at which the notebooks compute; quick if it is
-// empty.
+// Profile returns the profile that $EBSSC_PROFILE names, at which the notebooks compute; quick if
+// it is empty.
 func Profile() experiments.Profile {
 	return Must(experiments.FindProfile(cmp.Or(os.Getenv("EBSSC_PROFILE"), "quick")))
 }
@@ -67,8 +67,8 @@ func Reports(profile, name string) (*report.Results, experiments.Study) {
 	return folders[0], s
 }
 
-// reports returns the folders of a profile that have records of a study: that of the images of a name,
-// then that of the committed results.
+// reports returns the folders of a profile that have records of a study: that of the images of a
+// name, then that of the committed results.
 func reports(profile experiments.Profile, s experiments.Study, images string) (
 	folders []*report.Results) {
 	both := []string{dataset.Folder(profile.Name, images), profile.Name}

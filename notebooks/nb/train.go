@@ -95,8 +95,8 @@ func images(ctx context.Context, own dataset.Pictures, kind experiments.DataKind
 	return Must(own.Read(ctx, os.Stdout))
 }
 
-// alone returns the study of an experiment with no other. One's own experiment is of the scale of the
-// first study on images like its own.
+// alone returns the study of an experiment with no other. One's own experiment is of the scale of
+// the first study on images like its own.
 func alone(e experiments.Experiment) experiments.Study {
 	s, _, err := catalogue.All.Experiment(e.Name)
 	if err != nil {
