@@ -50,6 +50,7 @@ func TestCommittedNotebooks(t *testing.T) {
 		var n notebook
 		require.NoError(t, json.Unmarshal(content, &n), path)
 		require.NotEmpty(t, n.Cells, path)
+		require.Contains(t, strings.Join(n.Cells[0].Source, ""), "(in_cells.md)", path)
 		for i, cell := range n.Cells {
 			at := fmt.Sprintf("%s, cell %d", path, i+1)
 			if fmt.Sprint(cell.Metadata["tags"]) == "[draws]" {
@@ -65,6 +66,16 @@ func TestCommittedNotebooks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What the page about cells says was tried with the kernel that is built.
+func TestInCellsNamesTheKernel(t *testing.T) {
+	page, err := os.ReadFile("../in_cells.md")
+	require.NoError(t, err)
+	module, err := os.ReadFile("../../go.mod")
+	require.NoError(t, err)
+	kernel := regexp.MustCompile(`janpfeifer/gonb v(\S+)`).FindSubmatch(module)
+	require.Contains(t, string(page), "GoNB "+string(kernel[1])+".")
 }
 
 // Patches have mean 0 and unit norm.
