@@ -103,7 +103,11 @@ import json, pathlib, sys
 path, programs, log = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 kernel = json.loads(path.read_text())
 kernel["display_name"] = "Go (ebsscgo)"
-script = 'export PATH="$1:$PATH" CGO_ENABLED=1 GOWORK=auto; log=$2; shift 2; exec "$@" 2>>"$log"'
+# Cells are linked in half the time without tables for debuggers. The user's own flags come last.
+script = """export PATH="$1:$PATH" CGO_ENABLED=1 GOWORK=auto
+GOFLAGS="-ldflags=-w $(go env GOFLAGS)" && export GOFLAGS
+log=$2; shift 2; exec "$@" 2>>"$log"
+"""
 kernel["argv"] = ["sh", "-c", script, "sh", programs, log, *kernel["argv"]]
 path.write_text(json.dumps(kernel))
 PYTHON
