@@ -33,6 +33,7 @@ func linear(scope *model.Scope, h Hyper, top signal, classes int) *Node {
 	top = newDropout(scope, h, g).apply(top)
 	// Both steps are linear: averaging first gives the same scores at less cost.
 	pooled := ReduceMean(top.values, 1, 2)
+	pooled.AssertRank(2)
 	weights := variable(scope, "weights", pooled.DType(), []int{pooled.Shape().Dim(-1), classes},
 		orthogonal(1))
 	scale := h.ClassifierScale / top.rms()

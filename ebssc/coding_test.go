@@ -35,8 +35,9 @@ func drawShrinkage(t *rapid.T) (v, plus, minus []float64) {
 	return v, plus, minus
 }
 
-// Eq. (asym_shrink): the three cases. Settled slip 4: the last one is v < −β⁻, and between −β⁻ and β⁺ the result is 0. Sec. 2.3.1: this is the
-// proximal operator of |·|_asym; here against a search that knows no closed form.
+// Eq. (asym_shrink): the three cases. Settled slip 4: the last one is v < −β⁻, and between −β⁻ and
+// β⁺ the result is 0. Sec. 2.3.1: this is the proximal operator of |·|_asym; here against a search
+// that knows no closed form.
 func TestShrinkIsPiecewiseAndProximal(t *testing.T) {
 	shrink := shrinkage()
 	rapid.Check(t, func(t *rapid.T) {
@@ -63,7 +64,8 @@ func TestShrinkIsPiecewiseAndProximal(t *testing.T) {
 	})
 }
 
-// Settled slip 1: thresholds ŵ ≥ 0 are parameters themselves, and both are subtracted from what the halves gain.
+// Settled slip 1: thresholds ŵ ≥ 0 are parameters themselves, and both are subtracted from what the
+// halves gain.
 func TestSlip1ThresholdsAreParameters(t *testing.T) {
 	energyFor := compute64(func(in []*Node) *Node {
 		split := make([]*Node, len(in))
@@ -89,7 +91,8 @@ func TestSlip1ThresholdsAreParameters(t *testing.T) {
 	})
 }
 
-// Settled slip 2: with u = d ⋆ x + b, ŵ⁺ = β⁺ + b and ŵ⁻ = β⁻ − b give the code that β⁺ and β⁻ give for d ⋆ x.
+// Settled slip 2: with u = d ⋆ x + b, ŵ⁺ = β⁺ + b and ŵ⁻ = β⁻ − b give the code that β⁺ and β⁻ give
+// for d ⋆ x.
 func TestSlip2OffsetShiftsThresholds(t *testing.T) {
 	shrink := shrinkage()
 	// The dictionary is the identity: d ⋆ x = x.
@@ -103,7 +106,8 @@ func TestSlip2OffsetShiftsThresholds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, plus, minus := drawShrinkage(t)
 		b := rapid.SliceOfN(rapid.Float64Range(-2, 2), len(v), len(v)).Draw(t, "b")
-		shiftedPlus, shiftedMinus := floats.AddTo(make([]float64, len(v)), plus, b), floats.SubTo(make([]float64, len(v)), minus, b)
+		shiftedPlus, shiftedMinus := floats.AddTo(make([]float64, len(v)), plus, b),
+			floats.SubTo(make([]float64, len(v)), minus, b)
 		u := driven(t, v, b)
 		require.InDeltaSlice(t, shrink(t, v, plus, minus), shrink(t, u, shiftedPlus, shiftedMinus), 1e-12)
 	})
@@ -115,7 +119,8 @@ func TestSlip3ShrinkSpecialCases(t *testing.T) {
 	v := []float64{-2, -0.5, 0, 0.5, 2}
 	constant := func(value float64) []float64 { return slices.Repeat([]float64{value}, len(v)) }
 	require.InDeltaSlice(t, []float64{-1, 0, 0, 0, 1}, shrink(t, v, constant(1), constant(1)), 1e-12)
-	require.InDeltaSlice(t, []float64{0, 0, 0, 0.5, 2}, shrink(t, v, constant(0), constant(math.Inf(1))), 1e-12)
+	require.InDeltaSlice(t, []float64{0, 0, 0, 0.5, 2},
+		shrink(t, v, constant(0), constant(math.Inf(1))), 1e-12)
 }
 
 // The split code is the same shrinkage, with both halves kept: z⁺ − z⁻ = z̃, both halves ≥ 0.
@@ -162,7 +167,8 @@ func feasible(code []float64) []float64 {
 	return code
 }
 
-// Appendix B: E(z*) = ‖z̃‖₂, also by Energy, no feasible code has more, and projected gradient ascent arrives at z*.
+// Appendix B: E(z*) = ‖z̃‖₂, also by Energy, no feasible code has more, and projected gradient
+// ascent arrives at z*.
 func TestClosedFormIsOptimal(t *testing.T) {
 	optimal := compute64(func(in []*Node) *Node {
 		code, norm := ebssc.Normalize(ebssc.ShrinkSplit(ExpandAxes(in[0], 0), ExpandAxes(in[1], 0)), 1)
@@ -196,7 +202,8 @@ func TestClosedFormIsOptimal(t *testing.T) {
 	})
 }
 
-// With two batch axes each hypothesis of each image is projected by itself: onto unit norm, or to zero if it is zero.
+// With two batch axes each hypothesis of each image is projected by itself: onto unit norm, or to
+// zero if it is zero.
 func TestNormalizeEachHypothesis(t *testing.T) {
 	const images, hypotheses, positions = 2, 3, 2
 	normalize := MustNewExec(xla, func(shrunk *Node) []*Node {
@@ -228,7 +235,8 @@ func TestNormalizeEachHypothesis(t *testing.T) {
 	})
 }
 
-// A code that is zero everywhere has a finite gradient, also without the rectification that hides it; so has its neighbour in the batch.
+// A code that is zero everywhere has a finite gradient, also without the rectification that hides
+// it; so has its neighbour in the batch.
 func TestZeroCodeHasFiniteGradient(t *testing.T) {
 	gradient := compute64(func(in []*Node) *Node {
 		code, norm := ebssc.Normalize(Reshape(in[0], 2, 3), 1)

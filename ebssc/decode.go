@@ -72,6 +72,9 @@ func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []R
 		var r Reconstruction
 		r.Linear, r.LinearControl = decode(false)
 		r.Rectified, r.RectifiedControl = decode(true)
+		for _, image := range []*Node{r.Linear, r.LinearControl, r.Rectified, r.RectifiedControl} {
+			image.AssertDims(-1, n.Height, n.Width, n.Channels)
+		}
 		all = append(all, r)
 	}
 	return all

@@ -18,7 +18,8 @@ import (
 type reconstruction struct{ linear, rectified, linearControl, rectifiedControl []float64 }
 
 // reconstructions are a network's, of each block.
-func reconstructions(t *testing.T, store *model.Store, n ebssc.Network, images *tensors.Tensor) (all []reconstruction) {
+func reconstructions(t *testing.T, store *model.Store, n ebssc.Network,
+	images *tensors.Tensor) (all []reconstruction) {
 	flat := outputs(t, store, images, func(scope *model.Scope, images *Node) (nodes []*Node) {
 		for _, r := range n.Reconstruct(scope, hyper(), images) {
 			nodes = append(nodes, r.Linear, r.Rectified, r.LinearControl, r.RectifiedControl)
@@ -31,7 +32,8 @@ func reconstructions(t *testing.T, store *model.Store, n ebssc.Network, images *
 	return all
 }
 
-// withPool is a network of two blocks with a pool between them, and with a linear classifier unless the upper one is class-specific.
+// withPool is a network of two blocks with a pool between them, and with a linear classifier unless
+// the upper one is class-specific.
 func withPool(average bool, lower, upper ebssc.Coding) ebssc.Network {
 	classifier := ebssc.EnergySum
 	if upper.Thresholds != ebssc.ClassSpecific {
@@ -40,15 +42,18 @@ func withPool(average bool, lower, upper ebssc.Coding) ebssc.Network {
 	return ebssc.Network{
 		Height: 8, Width: 7, Channels: 2, Classes: 3, Classifier: classifier,
 		Layers: []ebssc.Layer{
-			{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 3, Stride: 1, Padding: 1, Coding: lower}},
+			{Name: "conv1", Block: &ebssc.Block{Filters: 3, Kernel: 3, Stride: 1, Padding: 1,
+				Coding: lower}},
 			{Name: "pool1", Pool: &ebssc.Pool{Window: 3, Stride: 2, Padding: 1, Average: average}},
-			{Name: "conv2", Block: &ebssc.Block{Filters: 4, Kernel: 3, Stride: 1, Padding: 1, Coding: upper}},
+			{Name: "conv2", Block: &ebssc.Block{Filters: 4, Kernel: 3, Stride: 1, Padding: 1,
+				Coding: upper}},
 		},
 	}
 }
 
-// Both decoders and their controls, step by step, as gradients of the steps up: of z₂ to z₁ through the pool at the image's own maxima, and of
-// z₁, rectified or not, to the image. The codes have no thresholds, whatever the network's are.
+// Both decoders and their controls, step by step, as gradients of the steps up: of z₂ to z₁ through
+// the pool at the image's own maxima, and of z₁, rectified or not, to the image. The codes have no
+// thresholds, whatever the network's are.
 func TestReconstructStepByStep(t *testing.T) {
 	for _, coding := range []ebssc.Coding{ebssc.ReLU, ebssc.EBC} {
 		n := withPool(false, coding, coding)
@@ -70,7 +75,8 @@ func TestReconstructStepByStep(t *testing.T) {
 				block, path := n.Layers[layer].Block, "/"+n.Layers[layer].Name
 				x = Identity(StopGradient(x))
 				dictionary := store.GetVariable(path + "/dictionary").NodeValue(images.Graph())
-				u := block.Drive(drive(x), dictionary, store.GetVariable(path+"/offset").NodeValue(images.Graph()))
+				u := block.Drive(drive(x), dictionary,
+					store.GetVariable(path+"/offset").NodeValue(images.Graph()))
 				return Gradient(ReduceAllSum(Mul(u, signed(StopGradient(z)))), x)[0]
 			}
 			itself := func(x *Node) *Node { return x }
@@ -83,7 +89,8 @@ func TestReconstructStepByStep(t *testing.T) {
 					z1, z2 = Reverse(z1, 0), Reverse(z2, 0)
 				}
 				toZ1 := down(2, pool, z2, codes[0])
-				all = append(all, down(0, itself, z1, images), down(0, itself, toZ1, images), down(0, itself, MaxScalar(toZ1, 0), images))
+				all = append(all, down(0, itself, z1, images), down(0, itself, toZ1, images),
+					down(0, itself, MaxScalar(toZ1, 0), images))
 			}
 			return all
 		})
@@ -100,15 +107,19 @@ func TestReconstructStepByStep(t *testing.T) {
 	}
 }
 
-// The control of an image is the reconstruction of the next one, but for the maxima in max pools. Of two equal images it is the reconstruction.
+// The control of an image is the reconstruction of the next one, but for the maxima in max pools.
+// Of two equal images it is the reconstruction.
 func TestControlsKeepTheMaxima(t *testing.T) {
 	for _, average := range []bool{true, false} {
 		n := withPool(average, ebssc.SSC, ebssc.EBC)
 		store, images := randomModel(t, n, 5), randomImages(n, 5)
 		size := n.Height * n.Width * n.Channels
-		swapped := func(values []float64) []float64 { return append(values[size:2*size:2*size], values[:size]...) }
+		swapped := func(values []float64) []float64 {
+			return slices.Concat(values[size:2*size], values[:size])
+		}
 		for block, r := range reconstructions(t, store, n, images) {
-			for _, pair := range [][2][]float64{{r.linear, r.linearControl}, {r.rectified, r.rectifiedControl}} {
+			for _, pair := range [][2][]float64{{r.linear, r.linearControl},
+				{r.rectified, r.rectifiedControl}} {
 				require.Greater(t, floats.Distance(pair[0], pair[1], 2), 0.01)
 				if average || block == 0 {
 					require.InDeltaSlice(t, swapped(pair[0]), pair[1], 1e-12)
@@ -119,7 +130,8 @@ func TestControlsKeepTheMaxima(t *testing.T) {
 		}
 		count := map[bool]int{true: 1, false: 3}[average]
 		pixels := slices.Repeat(tensors.MustCopyFlatData[float64](images)[:size], count)
-		for _, r := range reconstructions(t, store, n, tensors.FromFlatDataAndDimensions(pixels, count, n.Height, n.Width, n.Channels)) {
+		for _, r := range reconstructions(t, store, n, tensors.FromFlatDataAndDimensions(pixels, count,
+			n.Height, n.Width, n.Channels)) {
 			require.Len(t, r.linear, count*size)
 			require.InDeltaSlice(t, r.linear, r.linearControl, 1e-12)
 			require.InDeltaSlice(t, r.rectified, r.rectifiedControl, 1e-12)
@@ -127,7 +139,8 @@ func TestControlsKeepTheMaxima(t *testing.T) {
 	}
 }
 
-// Without thresholds all hypotheses have one code, which Reconstruct decodes, and what is decoded for them differs only where thresholds do.
+// Without thresholds all hypotheses have one code, which Reconstruct decodes, and what is decoded
+// for them differs only where thresholds do.
 func TestDecodeHypotheses(t *testing.T) {
 	n := twoBlocks(0)
 	n.Layers[0].Block.Coding = ebssc.EBC
@@ -136,7 +149,8 @@ func TestDecodeHypotheses(t *testing.T) {
 	decoded := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
 		with := n.Decode(scope, hyper(), images)
 		without := bare.Decode(scope.Store().RootScope().ResetVisited(), hyper(), images)
-		return []*Node{with.Codes[1], with.Features[1], with.Biases[1], without.Codes[1], without.Features[1]}
+		return []*Node{with.Codes[1], with.Features[1], with.Biases[1], without.Codes[1],
+			without.Features[1]}
 	})
 	size := n.Height * n.Width * n.Channels
 	require.Len(t, decoded[0], 2*n.Classes*size)
@@ -152,7 +166,8 @@ func TestDecodeHypotheses(t *testing.T) {
 	store = withVariables(newStore(), n, images.DType(), hyper(func(h *ebssc.Hyper) { h.Beta = 1e-6 }))
 	of := outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
 		features, _ := ebssc.Normalize(n.Decode(scope, hyper(), images).Features[0], 2)
-		codes, _ := ebssc.Normalize(bare.Decode(scope.Store().RootScope().ResetVisited(), hyper(), images).Codes[0], 1)
+		codes, _ := ebssc.Normalize(bare.Decode(scope.Store().RootScope().ResetVisited(), hyper(),
+			images).Codes[0], 1)
 		return []*Node{features, BroadcastToDims(InsertAxes(codes, 1), features.Shape().Dimensions...)}
 	})
 	require.InDeltaSlice(t, of[1], of[0], 1e-12)

@@ -5,8 +5,8 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// Ascent is the joint energy [N, Y] after the bottom-up pass and after every block's update in `sweeps` sweeps, each recomputed
-// from the codes.
+// Ascent is the joint energy [N, Y] after the bottom-up pass and after every block's update in
+// `sweeps` sweeps, each recomputed from the codes.
 func Ascent(n Network, scope *model.Scope, h Hyper, images *Node, sweeps int) (energies []*Node) {
 	s := n.bottomUp(scope, h, images)
 	energies = append(energies, s.jointEnergy(n.Classes))
@@ -38,8 +38,8 @@ func (s *stack) jointEnergy(classes int) (sum *Node) {
 	return sum
 }
 
-// TopDown returns r of the second block, and the gradient of that block's energy with respect to the first block's code,
-// which r must equal. Both are shaped as the code.
+// TopDown returns r of the second block, and the gradient of that block's energy with respect to
+// the first block's code, which r must equal. Both are shaped as the code.
 func TopDown(n Network, scope *model.Scope, h Hyper, images *Node) (r, gradient *Node) {
 	s := n.bottomUp(scope, h, images)
 	below, above := s.levels[0], s.levels[1]

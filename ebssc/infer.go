@@ -116,7 +116,9 @@ func (l *level) energy() *Node {
 	if l.thresholds != nil {
 		thresholds = l.thresholds
 	}
-	return Energy(drive, thresholds, l.code.values, l.code.batchAxes())
+	energy := Energy(drive, thresholds, l.code.values, l.code.batchAxes())
+	energy.AssertRank(l.code.batchAxes())
+	return energy
 }
 
 // build creates the block's variables, in scope, and computes its drive. All variables are in the

@@ -43,8 +43,8 @@ func TestParameterCounts(t *testing.T) {
 	}
 }
 
-// Products by hand: the blocks' codes have 32², 32², 16² (three times), 8² and, with block 7's border, 10² positions, and
-// block 7 of EBC₆₋₇ is computed ten times.
+// Products by hand: the blocks' codes have 32², 32², 16² (three times), 8² and, with block 7's
+// border, 10² positions, and block 7 of EBC₆₋₇ is computed ten times.
 func TestProducts(t *testing.T) {
 	const (
 		conv1, conv2        = 32 * 32 * 27 * 96, 32 * 32 * 9 * 192 * 96
@@ -52,15 +52,20 @@ func TestProducts(t *testing.T) {
 		conv6, conv7        = 8 * 8 * 9 * 384 * 192, 10 * 10 * 384 * 192
 		lower               = conv2 + conv3 + conv4 + conv5 + conv6
 	)
-	products := func(row string) float64 { return rowNamed(t, row).Network(experiments.PaperWidth).Products() }
+	products := func(row string) float64 {
+		return rowNamed(t, row).Network(experiments.PaperWidth).Products()
+	}
 	require.EqualValues(t, conv1+lower+conv7, products("crelu-lc7")) // 0.66 G
 	require.EqualValues(t, conv1+lower+conv7, products("ssc-lc7"))
 	require.EqualValues(t, conv1+lower+10*conv7, products("ssc-ebc67"))
-	require.EqualValues(t, conv1+(lower+conv7)/2, products("relu-lc7"), "ReLU hands half the channels up")
+	require.EqualValues(t, conv1+(lower+conv7)/2, products("relu-lc7"),
+		"ReLU hands half the channels up")
 	const below, top = 9 * 9 * 25 * 96, 9 * 9 * 192 * 768
 	require.EqualValues(t, below+top, products("unroll-0"))
-	require.EqualValues(t, below+top+2*2*10*top, products("unroll-2"), "two sweeps up and down for ten hypotheses")
-	require.PanicsWithError(t, `layer "": names must differ and not be empty`, func() { ebssc.Network{Layers: []ebssc.Layer{{}}}.Products() })
+	require.EqualValues(t, below+top+2*2*10*top, products("unroll-2"),
+		"two sweeps up and down for ten hypotheses")
+	require.PanicsWithError(t, `layer "": names must differ and not be empty`,
+		func() { ebssc.Network{Layers: []ebssc.Layer{{}}}.Products() })
 }
 
 // The log-loss of scores in the ratio of 3 to 1, and of certain ones.
@@ -75,18 +80,20 @@ func softmaxLoss(scores, labels *Node) *Node {
 	return ReduceAllMean(loss.SparseCategoricalCrossEntropyLogits([]*Node{labels}, []*Node{scores}))
 }
 
-// Gradients of the loss against finite differences, in float64, with the fast operations but Winograd's, which are for float32, and of the row that
-// has all of them with the plain ones.
+// Gradients of the loss against finite differences, in float64, with the fast operations but
+// Winograd's, which are for float32, and of the row that has all of them with the plain ones.
 // SSC+LC₇ is the unrolled row without its sweep.
 func TestGradientsAgainstFiniteDifferences(t *testing.T) {
-	for i, name := range []string{"ssc-lc7-unrolled", "relu-lc7", "crelu-lc7", "crelu-sn-lc7", "ssc-ebc67", "ssc-ebc67"} {
+	for i, name := range []string{"ssc-lc7-unrolled", "relu-lc7", "crelu-lc7", "crelu-sn-lc7",
+		"ssc-ebc67", "ssc-ebc67"} {
 		network, on := tiny(rowNamed(t, name), 2), xla
 		if i == 5 {
 			on = hidden{xla}
 		}
 		h := hyper(func(h *ebssc.Hyper) { h.EnergyScale, h.Beta = 5, 0.01 })
 		store := withVariables(newStore(), network, dtypes.Float64, h)
-		// Where conv7's drive is its offset alone, an offset of 0 would lie on the kink of the rectification.
+		// Where conv7's drive is its offset alone, an offset of 0 would lie on the kink of the
+		// rectification.
 		for v := range store.IterVariables() {
 			if v.Name() == "offset" {
 				offsets := normals(rand.New(rand.NewPCG(1, 2)), v.Shape().Size())
@@ -96,13 +103,15 @@ func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 				require.NoError(t, v.SetValue(tensors.FromValue(offsets)))
 			}
 		}
-		checkGradients(t, on, store, network, h, images[float64](2, 2), tensors.FromValue([][]int32{{3}, {8}}))
+		checkGradients(t, on, store, network, h, images[float64](2, 2),
+			tensors.FromValue([][]int32{{3}, {8}}))
 	}
 }
 
-// checkGradients compares the gradient of the loss by each variable with finite differences along a random direction, in which all entries count,
-// and their number with Count.
-func checkGradients(t *testing.T, on compute.Backend, store *model.Store, network ebssc.Network, h ebssc.Hyper, images, labels *tensors.Tensor) {
+// checkGradients compares the gradient of the loss by each variable with finite differences along a
+// random direction, in which all entries count, and their number with Count.
+func checkGradients(t *testing.T, on compute.Backend, store *model.Store, network ebssc.Network,
+	h ebssc.Hyper, images, labels *tensors.Tensor) {
 	// One graph for both: compiling takes longer than computing the gradients with each loss.
 	exec, err := model.NewExec(on, store, func(scope *model.Scope, images, labels *Node) []*Node {
 		loss := softmaxLoss(network.Forward(scope, h, images).Scores, labels)
@@ -148,36 +157,42 @@ func derivative(t *testing.T, v *model.Variable, direction []float64, f func() f
 	return (at(step) - at(-step)) / (2 * step)
 }
 
-// With equal thresholds for all classes, EBC's code is SSC's for each of them, and so is its energy.
+// With equal thresholds for all classes, EBC's code is SSC's for each of them, and so is its
+// energy.
 func TestEqualClassThresholdsGiveSSC(t *testing.T) {
 	row := experiments.SevenBlocks{Body: ebssc.SSC, EBCFrom: 6}
 	ebc, ssc := tiny(row, 3), tiny(experiments.SevenBlocks{Body: ebssc.SSC}, 3)
 	h := hyper(func(h *ebssc.Hyper) { h.ClassSpread, h.Beta = 0, 0.02 })
 	results := func(network ebssc.Network) []*tensors.Tensor {
-		outputs, err := model.CallOnceN(xla, newStore(), func(scope *model.Scope, images *Node) (nodes []*Node) {
-			pass := network.Forward(scope, h, images)
-			for _, block := range []int{3, 4} { // conv6 and conv7
-				nodes = append(nodes, pass.Codes[block], InsertAxes(pass.Energies[block], -1))
-			}
-			return nodes
-		}, images[float32](3, 2))
+		outputs, err := model.CallOnceN(xla, newStore(),
+			func(scope *model.Scope, images *Node) (nodes []*Node) {
+				pass := network.Forward(scope, h, images)
+				for _, block := range []int{3, 4} { // conv6 and conv7
+					nodes = append(nodes, pass.Codes[block], InsertAxes(pass.Energies[block], -1))
+				}
+				return nodes
+			}, images[float32](3, 2))
 		require.NoError(t, err)
 		return outputs
 	}
 	shared, byClass := results(ssc), results(ebc)
 	for i := range shared {
-		require.Equal(t, append([]int{2, 10}, shared[i].Shape().Dimensions[1:]...), byClass[i].Shape().Dimensions)
-		want, got := tensors.MustCopyFlatData[float32](shared[i]), tensors.MustCopyFlatData[float32](byClass[i])
+		require.Equal(t, append([]int{2, 10}, shared[i].Shape().Dimensions[1:]...),
+			byClass[i].Shape().Dimensions)
+		want, got := tensors.MustCopyFlatData[float32](shared[i]),
+			tensors.MustCopyFlatData[float32](byClass[i])
 		size := len(want) / 2
 		for hypothesis := range 20 {
 			image := hypothesis / 10
-			require.InDeltaSlice(t, want[image*size:(image+1)*size], got[hypothesis*size:(hypothesis+1)*size], 1e-5)
+			require.InDeltaSlice(t, want[image*size:(image+1)*size],
+				got[hypothesis*size:(hypothesis+1)*size], 1e-5)
 		}
 	}
 }
 
-// Sec. 3: class scores, the logits of the softmax, are the energies of the class-specific blocks alone, conv6 and conv7 of SSC+EBC₆₋₇, minus
-// their mean; the blocks below do not depend on the hypothesis.
+// Sec. 3: class scores, the logits of the softmax, are the energies of the class-specific blocks
+// alone, conv6 and conv7 of SSC+EBC₆₋₇, minus their mean; the blocks below do not depend on the
+// hypothesis.
 func TestScoresAreClassEnergies(t *testing.T) {
 	const scale, classes = 20.0, 10
 	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
@@ -189,14 +204,16 @@ func TestScoresAreClassEnergies(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, outputs, 3+3)
 	for _, below := range outputs[3:] {
-		require.Equal(t, []int{2}, below.Shape().Dimensions, "the energy of a block below is not one of a hypothesis")
+		require.Equal(t, []int{2}, below.Shape().Dimensions,
+			"the energy of a block below is not one of a hypothesis")
 		for _, energy := range tensors.MustCopyFlatData[float64](below) {
 			require.Greater(t, energy, 0.01, "it is too small to be missed or found in a sum")
 		}
 	}
 
 	scores := tensors.MustCopyFlatData[float64](outputs[0])
-	conv6, conv7 := tensors.MustCopyFlatData[float64](outputs[1]), tensors.MustCopyFlatData[float64](outputs[2])
+	conv6, conv7 := tensors.MustCopyFlatData[float64](outputs[1]),
+		tensors.MustCopyFlatData[float64](outputs[2])
 	require.Len(t, scores, 2*classes)
 	sums := make([]float64, len(scores))
 	for i := range scores {
@@ -206,8 +223,10 @@ func TestScoresAreClassEnergies(t *testing.T) {
 	require.InDeltaSlice(t, centred(sums, classes), scores, 1e-9)
 }
 
-// dropoutCodes are the codes of each block under a dropout rate, in training or not, where all hypotheses start equal.
-func dropoutCodes(t *testing.T, network ebssc.Network, images *tensors.Tensor, rate float64, training bool) [][]float64 {
+// dropoutCodes are the codes of each block under a dropout rate, in training or not, where all
+// hypotheses start equal.
+func dropoutCodes(t *testing.T, network ebssc.Network, images *tensors.Tensor, rate float64,
+	training bool) [][]float64 {
 	store, h := newStore(), hyper(func(h *ebssc.Hyper) { h.Dropout, h.ClassSpread = rate, 0 })
 	require.NoError(t, store.SetRNGStateFromSeed(1))
 	return outputs(t, store, images, func(scope *model.Scope, images *Node) []*Node {
@@ -217,10 +236,12 @@ func dropoutCodes(t *testing.T, network ebssc.Network, images *tensors.Tensor, r
 	})
 }
 
-// All hypotheses of an image share one dropout mask before conv7; different images have different masks.
+// All hypotheses of an image share one dropout mask before conv7; different images have different
+// masks.
 func TestHypothesesShareDropout(t *testing.T) {
 	network := tiny(rowNamed(t, "ssc-ebc67"), 3)
-	network.Layers = network.Layers[5:] // Alone, conv6 and conv7 have no dropout but the one between them.
+	// Alone, conv6 and conv7 have no dropout but the one between them.
+	network.Layers = network.Layers[5:]
 	one := tensors.MustCopyFlatData[float64](images[float64](7, 1))
 	twice := tensors.FromFlatDataAndDimensions(slices.Repeat(one, 2), 2, 8, 8, 3)
 	codes := dropoutCodes(t, network, twice, 0.3, true)
@@ -233,40 +254,46 @@ func TestHypothesesShareDropout(t *testing.T) {
 	for image := range 2 {
 		for hypothesis := range network.Classes {
 			require.InDeltaSlice(t, byHypothesis(conv6, 0, 0), byHypothesis(conv6, image, hypothesis), 1e-6)
-			require.InDeltaSlice(t, byHypothesis(conv7, image, 0), byHypothesis(conv7, image, hypothesis), 1e-6)
+			require.InDeltaSlice(t, byHypothesis(conv7, image, 0), byHypothesis(conv7, image, hypothesis),
+				1e-6)
 		}
 	}
 	require.Greater(t, floats.Distance(byHypothesis(conv7, 0, 0), byHypothesis(conv7, 1, 0), 2), 0.1)
 }
 
-// Without training dropout does nothing; in training it is before the second convolution and before LC, not before the first.
+// Without training dropout does nothing; in training it is before the second convolution and before
+// LC, not before the first.
 func TestDropoutIsForTraining(t *testing.T) {
 	network, input := tiny(rowNamed(t, "relu-lc7"), 3), images[float64](8, 2)
 	for blocks := 1; blocks <= 2; blocks++ {
 		network.Layers = network.Layers[:blocks]
-		plain, dropped := dropoutCodes(t, network, input, 0, true), dropoutCodes(t, network, input, 0.3, true)
+		plain, dropped := dropoutCodes(t, network, input, 0, true),
+			dropoutCodes(t, network, input, 0.3, true)
 		require.InDeltaSlice(t, plain[0], dropped[0], 1e-5, "conv1 sees the whole image")
 		require.Greater(t, floats.Distance(plain[1], dropped[1], 2), 0.1, "conv2 or LC does not")
 		require.Equal(t, plain, dropoutCodes(t, network, input, 0.3, false))
 	}
 }
 
-// Codes of spherical blocks have unit norm, and codes are never negative. Where the first block is spherical, an image times 3 has the same scores.
+// Codes of spherical blocks have unit norm, and codes are never negative. Where the first block is
+// spherical, an image times 3 has the same scores.
 func TestCodesOnTheSphere(t *testing.T) {
 	for _, name := range []string{"crelu-sn-lc7", "ssc-ebc67"} {
 		network := tiny(rowNamed(t, name), 3)
-		all := outputs(t, newStore(), images[float64](4, 2), func(scope *model.Scope, images *Node) []*Node {
-			var norms, lowest []*Node
-			pass := network.Forward(scope, hyper(), images)
-			brighter := network.Forward(scope.Store().RootScope().ResetVisited(), hyper(), MulScalar(images, 3))
-			for i, code := range pass.Codes {
-				lowest = append(lowest, ReduceAllMin(code))
-				if network.Blocks()[i].Block.Coding.Spherical {
-					norms = append(norms, Reshape(Sqrt(ReduceSum(Square(code), -3, -2, -1)), -1))
+		all := outputs(t, newStore(), images[float64](4, 2),
+			func(scope *model.Scope, images *Node) []*Node {
+				var norms, lowest []*Node
+				pass := network.Forward(scope, hyper(), images)
+				brighter := network.Forward(scope.Store().RootScope().ResetVisited(), hyper(),
+					MulScalar(images, 3))
+				for i, code := range pass.Codes {
+					lowest = append(lowest, ReduceAllMin(code))
+					if network.Blocks()[i].Block.Coding.Spherical {
+						norms = append(norms, Reshape(Sqrt(ReduceSum(Square(code), -3, -2, -1)), -1))
+					}
 				}
-			}
-			return []*Node{Concatenate(norms, 0), Stack(lowest, 0), pass.Scores, brighter.Scores}
-		})
+				return []*Node{Concatenate(norms, 0), Stack(lowest, 0), pass.Scores, brighter.Scores}
+			})
 		require.InDeltaSlice(t, all[2], all[3], 1e-9, "an image's norm does not count")
 		for _, norm := range all[0] {
 			require.InDelta(t, 1, norm, 1e-12, name)
@@ -279,42 +306,52 @@ func TestCodesOnTheSphere(t *testing.T) {
 func TestTopEnergy(t *testing.T) {
 	n := twoBlocks(0)
 	n.Layers[0].Block.Coding, n.Classifier = ebssc.EBC, ebssc.EnergyTop
-	all := outputs(t, randomModel(t, n, 7), randomImages(n, 7), func(scope *model.Scope, images *Node) []*Node {
-		pass := n.Forward(scope, hyper(func(h *ebssc.Hyper) { h.EnergyScale = 2 }), images)
-		return []*Node{pass.Scores, MulScalar(pass.Energies[1], 2)}
-	})
+	all := outputs(t, randomModel(t, n, 7), randomImages(n, 7),
+		func(scope *model.Scope, images *Node) []*Node {
+			pass := n.Forward(scope, hyper(func(h *ebssc.Hyper) { h.EnergyScale = 2 }), images)
+			return []*Node{pass.Scores, MulScalar(pass.Energies[1], 2)}
+		})
 	require.InDeltaSlice(t, centred(all[1], n.Classes), all[0], 1e-12)
 }
 
-// LC's scores are a 1×1 convolution's with weights in units of √n, averaged over the positions; the code of unit norm has n = 4·4·8 entries.
+// LC's scores are a 1×1 convolution's with weights in units of √n, averaged over the positions; the
+// code of unit norm has n = 4·4·8 entries.
 func TestLinearClassifier(t *testing.T) {
 	n := withPool(false, ebssc.SSC, ebssc.SSC)
 	store := randomModel(t, n, 7)
 	all := outputs(t, store, randomImages(n, 7), func(scope *model.Scope, images *Node) []*Node {
 		pass := n.Forward(scope, hyper(func(h *ebssc.Hyper) { h.ClassifierScale = 2 }), images)
-		byPosition := Einsum("nhwk,ky->nhwy", pass.Codes[1], store.GetVariable("/classifier/weights").NodeValue(images.Graph()))
+		byPosition := Einsum("nhwk,ky->nhwy", pass.Codes[1],
+			store.GetVariable("/classifier/weights").NodeValue(images.Graph()))
 		return []*Node{pass.Scores, MulScalar(ReduceMean(byPosition, 1, 2), 2*math.Sqrt(4*4*8))}
 	})
 	require.InDeltaSlice(t, all[1], all[0], 1e-9)
 }
 
-// XLA on a CPU takes the fast kernels. The Go backend, and XLA that is not known to be on a CPU, take the plain ones. All agree on the
-// scores of the row with class-specific blocks, on its energies, and on the energies' gradients. That row has every operation of the others but the
-// linear classifier's product. In bfloat16, which the fast kernels alone know, they agree to about two digits.
+// XLA on a CPU takes the fast kernels. The Go backend, and XLA that is not known to be on a CPU,
+// take the plain ones. All agree on the scores of the row with class-specific blocks, on its
+// energies, and on the energies' gradients. That row has every operation of the others but the
+// linear classifier's product. In bfloat16, which the fast kernels alone know, they agree to about
+// two digits.
 func TestKernelsAgree(t *testing.T) {
 	plainGo, _, err := device.Open(context.Background(), "go", 1)
 	require.NoError(t, err)
 	defer plainGo.Finalize()
 	// Energies times 1, not 100: agreement is asked of the model, not of the factor.
 	h := hyper(func(h *ebssc.Hyper) { h.EnergyScale = 1 })
-	network := tiny(rowNamed(t, "ssc-ebc67"), 4) // conv2 has 8 channels, enough for Winograd's transforms
+	// conv2 has 8 channels, enough for Winograd's transforms
+	network := tiny(rowNamed(t, "ssc-ebc67"), 4)
 	run := func(on compute.Backend, fast bool) (flat [][]float32) {
 		outputs, err := model.CallOnceN(on, newStore(), func(scope *model.Scope, images *Node) []*Node {
 			require.Equal(t, fast, ebssc.Fast(images.Graph()), on.Name())
 			pass := network.Forward(scope, h, images)
-			of := Add(pass.Energies[3], pass.Energies[4]) // of one class: classes start nearly equal, and the softmax's gradients cancel
-			return append([]*Node{pass.Scores, of}, scope.BuildTrainableVariablesGradientsGraph(ReduceAllSum(SliceAxis(of, 1, AxisElem(1))))...)
-		}, images[float32](3, 2)) // in whose codes bfloat16 switches no entry on or off, which changes gradients at once
+			// of one class: classes start nearly equal, and the softmax's gradients cancel
+			of := Add(pass.Energies[3], pass.Energies[4])
+			loss := ReduceAllSum(SliceAxis(of, 1, AxisElem(1)))
+			return append([]*Node{pass.Scores, of},
+				scope.BuildTrainableVariablesGradientsGraph(loss)...)
+			// bfloat16 switches no entry of these images' codes on or off, which changes gradients at once
+		}, images[float32](3, 2))
 		require.NoError(t, err)
 		for _, output := range outputs {
 			flat = append(flat, tensors.MustCopyFlatData[float32](output))
@@ -331,7 +368,8 @@ func TestKernelsAgree(t *testing.T) {
 	for tolerance, all := range map[float64][][][]float32{1e-4: {fast, goes}, 0.03: {half}} {
 		for i, got := range slices.Concat(all...) {
 			want := want[i%len(want)]
-			// Gradients by offsets and thresholds are √n as large as the others: compare on the scale of each.
+			// Gradients by offsets and thresholds are √n as large as the others: compare on the scale of
+			// each.
 			scale := math.Max(1, math.Abs(float64(slices.MaxFunc(want, func(a, b float32) int {
 				return cmp.Compare(math.Abs(float64(a)), math.Abs(float64(b)))
 			}))))
@@ -340,11 +378,13 @@ func TestKernelsAgree(t *testing.T) {
 	}
 }
 
-// Adam's first step is as long as its rate. That of offsets and thresholds is as long as the entries of the code below are large, 1/√n, times
-// what the settings say: else they outgrow the codes.
+// Adam's first step is as long as its rate. That of offsets and thresholds is as long as the
+// entries of the code below are large, 1/√n, times what the settings say: else they outgrow the
+// codes.
 func TestStepsAreInUnitsOfCodes(t *testing.T) {
 	network := twoBlocks(0) // for images of 12×12×1; the lower code is 5×5×6, pooled 6×6×6
-	network.Layers = slices.Insert(network.Layers, 1, ebssc.Layer{Name: "pool", Pool: &ebssc.Pool{Window: 2, Stride: 1, Padding: 1}})
+	network.Layers = slices.Insert(network.Layers, 1,
+		ebssc.Layer{Name: "pool", Pool: &ebssc.Pool{Window: 2, Stride: 1, Padding: 1}})
 	const rate = 1e-4
 	h := hyper(func(h *ebssc.Hyper) { h.BetaLRScale, h.ClassLRScale = 2, 10 })
 	store := withVariables(newStore(), network, dtypes.Float32, h)
@@ -367,7 +407,8 @@ func TestStepsAreInUnitsOfCodes(t *testing.T) {
 }
 
 // newTrainer trains a network by Adam at a learning rate.
-func newTrainer(network ebssc.Network, store *model.Store, h ebssc.Hyper, rate float64) *train.Trainer {
+func newTrainer(network ebssc.Network, store *model.Store, h ebssc.Hyper,
+	rate float64) *train.Trainer {
 	return train.NewTrainer(xla, store, func(scope *model.Scope, images *Node) *Node {
 		return network.Forward(scope, h, images).Scores
 	}, loss.SparseCategoricalCrossEntropyLogits, optimizer.Adam().LearningRate(rate).Done(), nil, nil)
@@ -380,10 +421,12 @@ func digits(seed uint64, n int) train.Batch {
 		labels[i] = []int32{int32(i)}
 	}
 	inputs := tensors.FromFlatDataAndDimensions(pixels[:n*12*12], n, 12, 12, 1)
-	return train.Batch{Inputs: []*tensors.Tensor{inputs}, Labels: []*tensors.Tensor{tensors.FromValue(labels)}}
+	return train.Batch{Inputs: []*tensors.Tensor{inputs},
+		Labels: []*tensors.Tensor{tensors.FromValue(labels)}}
 }
 
-// Eq. (train_obj2): after each training step β and ŵ are not negative, however far the optimizer stepped.
+// Eq. (train_obj2): after each training step β and ŵ are not negative, however far the optimizer
+// stepped.
 func TestThresholdsStayNonNegative(t *testing.T) {
 	store := newStore()
 	trainer := newTrainer(twoBlocks(0), store, hyper(), 0.5) // it has both kinds of thresholds
@@ -400,18 +443,20 @@ func TestThresholdsStayNonNegative(t *testing.T) {
 			atZero[v.Path()] = atZero[v.Path()] || lowest == 0
 		}
 	}
-	require.Equal(t, map[string]bool{"/conv1/thresholds": true, "/conv2/thresholds": true}, atZero, "the projection was needed in both")
+	require.Equal(t, map[string]bool{"/conv1/thresholds": true, "/conv2/thresholds": true}, atZero,
+		"the projection was needed in both")
 }
 
-// Eq. (train_obj2): the penalty is α/2 times the squares of dictionaries and thresholds, without the offsets, and part of the loss.
-// A step scale of 0 fixes β, bit for bit; without it β moves.
+// Eq. (train_obj2): the penalty is α/2 times the squares of dictionaries and thresholds, without
+// the offsets, and part of the loss. A step scale of 0 fixes β, bit for bit; without it β moves.
 func TestPenaltyAndBetaLRScale(t *testing.T) {
 	network := twoBlocks(0)
 	losses := map[float64]float32{}
 	for _, alpha := range []float64{0, 0.5} {
 		h := hyper(func(h *ebssc.Hyper) { h.Alpha, h.BetaLRScale, h.Beta = alpha, alpha, 0.05 })
 		store := withVariables(newStore(), network, dtypes.Float32, h)
-		require.NoError(t, store.GetVariable("/conv1/offset").SetValue(tensors.FromValue([]float32{0.1, 0.1, -0.1})))
+		offset := tensors.FromValue([]float32{0.1, 0.1, -0.1})
+		require.NoError(t, store.GetVariable("/conv1/offset").SetValue(offset))
 		before := network.Variables(store)["conv1/thresholds"].Value()
 		squares := 0.0
 		for name, value := range network.Variables(store) {
@@ -429,12 +474,14 @@ func TestPenaltyAndBetaLRScale(t *testing.T) {
 		metrics, err := newTrainer(network, store, h, 0.001).TrainStep(digits(1, 2))
 		require.NoError(t, err)
 		losses[alpha] = tensors.ToScalar[float32](metrics[0]) - float32(alpha/2*squares)
-		require.Equal(t, h.BetaLRScale == 0, before == network.Variables(store)["conv1/thresholds"].Value())
+		require.Equal(t, h.BetaLRScale == 0,
+			before == network.Variables(store)["conv1/thresholds"].Value())
 	}
 	require.InDelta(t, losses[0], losses[0.5], 1e-3)
 }
 
-// Adding a block leaves the other blocks' initial values as they are; another seed changes them. Filters start orthonormal, times √2.
+// Adding a block leaves the other blocks' initial values as they are; another seed changes them.
+// Filters start orthonormal, times √2.
 func TestInitialValuesDependOnSeedAndPath(t *testing.T) {
 	initial := func(n ebssc.Network, seed int64, variable string) []float32 {
 		store := newStore()
@@ -478,12 +525,16 @@ func TestValidate(t *testing.T) {
 		{func(n *ebssc.Network) {
 			n.Layers[0].Block.Coding = ebssc.Coding{Thresholds: ebssc.Beta, Rectified: true}
 		}, "a rectified block has no thresholds"},
-		{func(n *ebssc.Network) { n.Layers[6].Block.Coding = ebssc.Coding{Thresholds: ebssc.ClassSpecific} }, "must be spherical"},
-		{func(n *ebssc.Network) { n.Layers[0].Block.Coding.Thresholds = "beta-filter" }, `thresholds "beta-filter" are unknown`},
+		{func(n *ebssc.Network) {
+			n.Layers[6].Block.Coding = ebssc.Coding{Thresholds: ebssc.ClassSpecific}
+		}, "must be spherical"},
+		{func(n *ebssc.Network) { n.Layers[0].Block.Coding.Thresholds = "beta-filter" },
+			`thresholds "beta-filter" are unknown`},
 		{func(n *ebssc.Network) { n.Layers[1].Name = "conv1" }, "names must differ"},
 		{func(n *ebssc.Network) { n.Layers[2].Pool.Padding = 3 }, "windows of 3 that see no image"},
 		{func(n *ebssc.Network) { n.Layers = n.Layers[2:3] }, "no layer is a block"},
-		{func(n *ebssc.Network) { n.Sweeps, n.Layers[0].Block.Coding = 1, ebssc.CReLU }, "conv1: with sweeps every block needs a split code of unit norm"},
+		{func(n *ebssc.Network) { n.Sweeps, n.Layers[0].Block.Coding = 1, ebssc.CReLU },
+			"conv1: with sweeps every block needs a split code of unit norm"},
 		{func(n *ebssc.Network) { n.Sweeps = -1 }, "-1 sweeps"},
 		{func(n *ebssc.Network) { n.Sweeps = 1e9 }, "1000000000 sweeps"},
 		{func(n *ebssc.Network) { n.Layers[1].Name = "classifier" }, "linear classifier"},

@@ -25,7 +25,8 @@ import (
 // xla is the backend that trains: XLA on the CPU, with the fast kernels.
 var xla compute.Backend
 
-// hidden is the same for a model that does not know that it is on a CPU, and takes the plain kernels.
+// hidden is the same for a model that does not know that it is on a CPU, and takes the plain
+// kernels.
 type hidden struct{ compute.Backend }
 
 func TestMain(m *testing.M) {
@@ -41,7 +42,8 @@ func TestMain(m *testing.M) {
 }
 
 // compute64 compiles a graph function of float64 vectors, once for each shape it is called with.
-func compute64(f func(inputs []*Node) *Node) func(t require.TestingT, inputs ...[]float64) []float64 {
+func compute64(f func(inputs []*Node) *Node) func(t require.TestingT,
+	inputs ...[]float64) []float64 {
 	exec := MustNewExec(xla, f)
 	return func(t require.TestingT, inputs ...[]float64) []float64 {
 		args := make([]any, len(inputs))
@@ -74,7 +76,8 @@ func normals(rng *rand.Rand, n int) []float64 {
 	return values
 }
 
-// tiny is a row's network for images of 8×8×3, without conv4 and conv5: they are as conv3 is, and take as long to compile.
+// tiny is a row's network for images of 8×8×3, without conv4 and conv5: they are as conv3 is, and
+// take as long to compile.
 func tiny(row experiments.Architecture, width int) ebssc.Network {
 	network := row.Network(width)
 	network.Height, network.Width = 8, 8
@@ -106,11 +109,14 @@ func newStore() *model.Store {
 	return store
 }
 
-// withVariables adds the network's initial variables to a store. It builds a graph to create them, but compiles nothing.
-func withVariables(store *model.Store, network ebssc.Network, dtype dtypes.DType, h ebssc.Hyper) *model.Store {
+// withVariables adds the network's initial variables to a store. It builds a graph to create them,
+// but compiles nothing.
+func withVariables(store *model.Store, network ebssc.Network, dtype dtypes.DType,
+	h ebssc.Hyper) *model.Store {
 	g := NewGraph(xla, "variables")
 	defer g.Finalize()
-	network.Forward(store.RootScope(), h, Parameter(g, "images", shapes.Make(dtype, 1, network.Height, network.Width, network.Channels)))
+	network.Forward(store.RootScope(), h, Parameter(g, "images",
+		shapes.Make(dtype, 1, network.Height, network.Width, network.Channels)))
 	return store
 }
 

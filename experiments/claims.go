@@ -5,9 +5,11 @@ import (
 	"math"
 )
 
-// Claim is a statement of the paper about its results, with the measurements that it predicts. docs/protocol.md says how it is judged.
+// Claim is a statement of the paper about its results, with the measurements that it predicts.
+// docs/protocol.md says how it is judged.
 type Claim struct {
-	// Name in results; Says is the claim, close to the paper's words, and Where the place in the paper.
+	// Name in results; Says is the claim, close to the paper's words, and Where the place in the
+	// paper.
 	Name, Says, Where string
 	// Ours marks a claim of this project. It is judged like the paper's, and corrected for the
 	// number of its own kind.
@@ -22,7 +24,8 @@ type Claim struct {
 	Expect, Beside []Expectation
 }
 
-// Expectation predicts that a weighted sum of one quantity lies between two bounds: mostly a difference between two experiments.
+// Expectation predicts that a weighted sum of one quantity lies between two bounds: mostly a
+// difference between two experiments.
 type Expectation struct {
 	Quantity Quantity
 	Terms    []Term
@@ -39,39 +42,50 @@ type Term struct {
 	Untrained bool
 }
 
-// Quantity is a measurement of a trained network: its name with its unit, the format of its numbers, and whether it is
-// measured in a block of the network.
+// Quantity is a measurement of a trained network: its name with its unit, the format of its
+// numbers, and whether it is measured in a block of the network.
 type Quantity struct {
 	Name, Format string
 	InBlock      bool
 }
 
 var (
-	// TestErr is the share of test images that are misclassified, in percent; TrainErr that of the training images, without
-	// augmentation and dropout.
+	// TestErr is the share of test images that are misclassified, in percent; TrainErr that of the
+	// training images, without augmentation and dropout.
 	TestErr  = Quantity{Name: "test error, points", Format: "%.2f"}
 	TrainErr = Quantity{Name: "training error, points", Format: "%.2f"}
-	// TrainLoss is the mean log-loss over the training images, in nats: the objective of Eq. (train_obj2) without the penalty. It is compared
-	// where the factor on the energies and α are equal.
+	// TrainLoss is the mean log-loss over the training images, in nats: the objective of Eq.
+	// (train_obj2) without the penalty. It is compared where the factor on the energies and α are
+	// equal.
 	TrainLoss = Quantity{Name: "training loss, nats", Format: "%.4f"}
 	// LogTrainLoss is its natural logarithm: losses of sweeps differ by factors.
 	LogTrainLoss = Quantity{Name: "logarithm of the training loss", Format: "%.2f"}
-	// LinearFidelity and RectifiedFidelity say how far reconstructions from a block's code, all thresholds zero, close the gap between the control and
-	// the image: (cosine − control) / (1 − control), with the cosine of the angle between image and reconstruction in the space of the network's input.
-	// The control is another image's code, decoded under the image's own switches. The decoder is linear, or rectified on the way down.
+	// LinearFidelity and RectifiedFidelity say how far reconstructions from a block's code, all
+	// thresholds zero, close the gap between the control and the image: (cosine − control) / (1 −
+	// control), with the cosine of the angle between image and reconstruction in the space of the
+	// network's input. The control is another image's code, decoded under the image's own switches.
+	// The decoder is linear, or rectified on the way down.
 	LinearFidelity    = Quantity{Name: "fidelity, linear decoder", Format: "%.2f", InBlock: true}
 	RectifiedFidelity = Quantity{Name: "fidelity, rectified decoder", Format: "%.2f", InBlock: true}
-	// ClassDifference is the part of a block's decoding that depends on the class hypothesis: the squared distance from the
-	// mean over hypotheses, divided by the squared length.
+	// ClassDifference is the part of a block's decoding that depends on the class hypothesis: the
+	// squared distance from the mean over hypotheses, divided by the squared length.
 	ClassDifference = Quantity{Name: "class difference", Format: "%.3g", InBlock: true}
-	// BiasSpread is the share of the image over which a decoded class bias spreads: with p the squared difference of its pixels from the mean over
-	// hypotheses, summed over channels, (Σp)² / (N Σp²). It is 1 where all N pixels have as much, and 1/N where one has all.
+	// BiasSpread is the share of the image over which a decoded class bias spreads: with p the squared
+	// difference of its pixels from the mean over hypotheses, summed over channels, (Σp)² / (N Σp²).
+	// It is 1 where all N pixels have as much, and 1/N where one has all.
 	BiasSpread = Quantity{Name: "spread of class biases", Format: "%.3f", InBlock: true}
 )
 
-// between predicts that a quantity of one experiment minus that of its base lies between two bounds.
+// difference predicts that a quantity of one term minus that of another lies between two bounds.
+func difference(quantity Quantity, subject, base Term, low, high float64) Expectation {
+	subject.Weight, base.Weight = 1, -1
+	return Expectation{quantity, []Term{subject, base}, low, high}
+}
+
+// between predicts that a quantity of one experiment minus that of its base lies between two
+// bounds.
 func between(quantity Quantity, subject, base string, low, high float64) Expectation {
-	return Expectation{quantity, []Term{{Weight: 1, Experiment: subject}, {Weight: -1, Experiment: base}}, low, high}
+	return difference(quantity, Term{Experiment: subject}, Term{Experiment: base}, low, high)
 }
 
 // Lower predicts that a quantity is lower in one experiment than in its base.
@@ -88,15 +102,17 @@ var tableClaims = []Claim{
 		Says:   "The proposed model, SSC+EBC₆₋₇, outperforms the baseline, ReLU+LC₇.",
 		Expect: []Expectation{Lower(TestErr, "ssc-ebc67", "relu-lc7")}},
 	{Name: "crelu", Where: "Sec. 4.1, Table 2",
-		Says:   "Splitting positive and negative activations lowers the test error by more than one point.",
+		Says: "Splitting positive and negative activations lowers the test error by more than one " +
+			"point.",
 		Expect: []Expectation{between(TestErr, "crelu-lc7", "relu-lc7", -infinity, -1)}},
 	{Name: "spherical", Where: "Sec. 4.1, Table 2",
 		Says:   "Spherical normalisation lowers the test error further.",
 		Expect: []Expectation{Lower(TestErr, "crelu-sn-lc7", "crelu-lc7")}},
 	{Name: "sparse", Where: "Sec. 4.1, Table 2",
-		Says:    "Further sparsifying the activations yields no benefit.",
-		Reading: "a benefit is the smallest that the paper calls one, 0.43 points (of spherical normalisation)",
-		Expect:  []Expectation{between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, infinity)}},
+		Says: "Further sparsifying the activations yields no benefit.",
+		Reading: "a benefit is the smallest that the paper calls one, 0.43 points (of spherical " +
+			"normalisation)",
+		Expect: []Expectation{between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, infinity)}},
 	{Name: "ebc", Where: "Sec. 4.1, Table 2",
 		Says:   "The energy-based classifier lowers the test error further.",
 		Expect: []Expectation{Lower(TestErr, "ssc-ebc67", "ssc-lc7")}},
@@ -107,16 +123,19 @@ var tableClaims = []Claim{
 	{Name: "ebc-train", Where: "Table 2", ReadOff: true,
 		Says:    "The energy-based classifier has the lowest training error.",
 		Reading: "the text does not say so; Table 2 shows it",
-		Expect: []Expectation{Lower(TrainErr, "ssc-ebc67", "relu-lc7"), Lower(TrainErr, "ssc-ebc67", "crelu-lc7"),
+		Expect: []Expectation{
+			Lower(TrainErr, "ssc-ebc67", "relu-lc7"), Lower(TrainErr, "ssc-ebc67", "crelu-lc7"),
 			Lower(TrainErr, "ssc-ebc67", "crelu-sn-lc7"), Lower(TrainErr, "ssc-ebc67", "ssc-lc7")}},
 }
 
 // unrollClaims are the claims of Sec. 3.1.1 about numbers of sweeps.
 var unrollClaims = []Claim{
 	{Name: "sweeps-objective", Where: "Sec. 3.1.1, Fig. 3a",
-		Says:    "More sweeps of inference give a lower training objective, with convergence after a few.",
-		Reading: "the training loss falls with each of the first two sweeps, and rises by at most a tenth with each of the next two",
-		Expect: []Expectation{Lower(LogTrainLoss, "unroll-1", "unroll-0"), Lower(LogTrainLoss, "unroll-2", "unroll-1"),
+		Says: "More sweeps of inference give a lower training objective, with convergence after a few.",
+		Reading: "the training loss falls with each of the first two sweeps, and rises by at most a " +
+			"tenth with each of the next two",
+		Expect: []Expectation{
+			Lower(LogTrainLoss, "unroll-1", "unroll-0"), Lower(LogTrainLoss, "unroll-2", "unroll-1"),
 			between(LogTrainLoss, "unroll-3", "unroll-2", -infinity, math.Log(1.1)),
 			between(LogTrainLoss, "unroll-4", "unroll-3", -infinity, math.Log(1.1))}},
 	{Name: "sweep-once", Where: "Sec. 3.1.1",
@@ -125,21 +144,28 @@ var unrollClaims = []Claim{
 		Expect:  []Expectation{Lower(TestErr, "unroll-1", "unroll-0")}},
 	{Name: "sweeps-few", Where: "Sec. 3.1.1, Fig. 3b",
 		Says: "One or two sweeps have lower test errors than three or four.",
-		Expect: []Expectation{Lower(TestErr, "unroll-1", "unroll-3"), Lower(TestErr, "unroll-1", "unroll-4"),
+		Expect: []Expectation{
+			Lower(TestErr, "unroll-1", "unroll-3"), Lower(TestErr, "unroll-1", "unroll-4"),
 			Lower(TestErr, "unroll-2", "unroll-3"), Lower(TestErr, "unroll-2", "unroll-4")}},
 	{Name: "sweep-biggest", Where: "Sec. 3.1.1, Fig. 3",
-		Says:    "The biggest difference is between no sweep and one, where both training objective and test error go down.",
-		Reading: "the first sweep lowers training loss and test error by more than any other one changes them",
-		Expect:  append(firstBiggest(TrainLoss), firstBiggest(TestErr)...)},
+		Says: "The biggest difference is between no sweep and one, where both training objective " +
+			"and test error go down.",
+		Reading: "the first sweep lowers training loss and test error by more than any other one " +
+			"changes them",
+		Expect: append(firstBiggest(TrainLoss), firstBiggest(TestErr)...)},
 }
 
-// firstBiggest predicts that the first sweep lowers a quantity by more than each of the next three changes it, in either direction.
+// firstBiggest predicts that the first sweep lowers a quantity by more than each of the next three
+// changes it, in either direction.
 func firstBiggest(quantity Quantity) (all []Expectation) {
 	for step := 2; step <= 4; step++ {
 		after, before := fmt.Sprintf("unroll-%d", step), fmt.Sprintf("unroll-%d", step-1)
 		for _, sign := range []float64{1, -1} {
-			all = append(all, Expectation{quantity, []Term{{Weight: 1, Experiment: "unroll-1"}, {Weight: -1, Experiment: "unroll-0"},
-				{Weight: sign, Experiment: after}, {Weight: -sign, Experiment: before}}, -infinity, 0})
+			terms := []Term{
+				{Weight: 1, Experiment: "unroll-1"}, {Weight: -1, Experiment: "unroll-0"},
+				{Weight: sign, Experiment: after}, {Weight: -sign, Experiment: before},
+			}
+			all = append(all, Expectation{quantity, terms, -infinity, 0})
 		}
 	}
 	return all
@@ -148,44 +174,58 @@ func firstBiggest(quantity Quantity) (all []Expectation) {
 // decodingClaims are the claims of Sec. 4.2 about Fig. 4.
 var decodingClaims = []Claim{
 	{Name: "reconstructions-linear", Where: "Sec. 4.2, Fig. 4",
-		Says:    "Without class biases, reconstructions from all levels are of high fidelity.",
-		Reading: "with the linear decoder: the reconstruction closes more than half of the gap between the control and the image",
-		Expect:  faithful(LinearFidelity, "ssc-ebc17", 7)},
+		Says: "Without class biases, reconstructions from all levels are of high fidelity.",
+		Reading: "with the linear decoder: the reconstruction closes more than half of the gap " +
+			"between the control and the image",
+		Expect: faithful(LinearFidelity, "ssc-ebc17", 7)},
 	{Name: "reconstructions-rectified", Where: "Sec. 4.2, Fig. 4",
 		Says:    "Without class biases, reconstructions from all levels are of high fidelity.",
 		Reading: "likewise, with the decoder that is rectified on the way down",
 		Expect:  faithful(RectifiedFidelity, "ssc-ebc17", 7)},
 	{Name: "biases-localised", Where: "Sec. 4.2, Fig. 4",
-		Says:    "Class biases are spatially smooth at low levels and more tightly localised at higher ones.",
-		Reading: "decoded class biases spread over less of the image from block 7 than from block 2, and from block 7 over less than before training",
-		Expect: []Expectation{{BiasSpread, []Term{{1, "ssc-ebc17", "conv7", false}, {-1, "ssc-ebc17", "conv2", false}}, -infinity, 0},
-			{BiasSpread, []Term{{1, "ssc-ebc17", "conv7", false}, {-1, "ssc-ebc17", "conv7", true}}, -infinity, 0}}},
+		Says: "Class biases are spatially smooth at low levels and more tightly localised at higher " +
+			"ones.",
+		Reading: "decoded class biases spread over less of the image from block 7 than from block 2, " +
+			"and from block 7 over less than before training",
+		Expect: []Expectation{
+			difference(BiasSpread, Term{Experiment: "ssc-ebc17", Block: "conv7"},
+				Term{Experiment: "ssc-ebc17", Block: "conv2"}, -infinity, 0),
+			difference(BiasSpread, Term{Experiment: "ssc-ebc17", Block: "conv7"},
+				Term{Experiment: "ssc-ebc17", Block: "conv7", Untrained: true}, -infinity, 0)}},
 }
 
 // residualsClaims are the claims of Sec. 4.2 about Fig. 5.
 var residualsClaims = []Claim{
 	{Name: "class-differences", Where: "Sec. 4.2, Fig. 5",
-		Says:    "Differences across class hypotheses become more pronounced at higher levels, for digits.",
-		Reading: "from each block to the next; beside it, the rise from block 2 to block 5, and the same before training",
-		Expect:  growing("ssc-ebc17-mnist", 7),
+		Says: "Differences across class hypotheses become more pronounced at higher levels, for digits.",
+		Reading: "from each block to the next; beside it, the rise from block 2 to block 5, and the " +
+			"same before training",
+		Expect: growing("ssc-ebc17-mnist", 7),
 		Beside: []Expectation{
-			{ClassDifference, []Term{{1, "ssc-ebc17-mnist", "conv5", false}, {-1, "ssc-ebc17-mnist", "conv2", false}}, -infinity, infinity},
-			{ClassDifference, []Term{{1, "ssc-ebc17-mnist", "conv5", true}, {-1, "ssc-ebc17-mnist", "conv2", true}}, -infinity, infinity}}},
+			difference(ClassDifference, Term{Experiment: "ssc-ebc17-mnist", Block: "conv5"},
+				Term{Experiment: "ssc-ebc17-mnist", Block: "conv2"}, -infinity, infinity),
+			difference(ClassDifference,
+				Term{Experiment: "ssc-ebc17-mnist", Block: "conv5", Untrained: true},
+				Term{Experiment: "ssc-ebc17-mnist", Block: "conv2", Untrained: true},
+				-infinity, infinity)}},
 }
 
-// growing predicts that differences between hypotheses grow from each block to the next; faithful that reconstructions from each block close more
-// than half of the gap between control and image.
+// growing predicts that differences between hypotheses grow from each block to the next.
 func growing(experiment string, blocks int) (all []Expectation) {
 	for number := 2; number <= blocks; number++ {
-		terms := []Term{{1, experiment, blockName(number), false}, {-1, experiment, blockName(number - 1), false}}
-		all = append(all, Expectation{ClassDifference, terms, 0, infinity})
+		block := Term{Experiment: experiment, Block: blockName(number)}
+		below := Term{Experiment: experiment, Block: blockName(number - 1)}
+		all = append(all, difference(ClassDifference, block, below, 0, infinity))
 	}
 	return all
 }
 
+// faithful predicts that reconstructions from each block close more than half of the gap between
+// control and image.
 func faithful(quantity Quantity, experiment string, blocks int) (all []Expectation) {
 	for number := 1; number <= blocks; number++ {
-		all = append(all, Expectation{quantity, []Term{{1, experiment, blockName(number), false}}, 0.5, infinity})
+		block := Term{Weight: 1, Experiment: experiment, Block: blockName(number)}
+		all = append(all, Expectation{quantity, []Term{block}, 0.5, infinity})
 	}
 	return all
 }

@@ -24,7 +24,7 @@ type Experiment struct {
 
 // Architecture makes a network at any width.
 type Architecture interface {
-	// Network returns the network whose first block has `width` filters.
+	// Network returns the network whose first block has width filters.
 	Network(width int) ebssc.Network
 }
 

@@ -68,12 +68,13 @@ func TestDeclarationsFit(t *testing.T) {
 		named("profile", profile.Name)
 		require.NotContains(t, profile.Name, "-", "what follows it in a folder's name is the data set")
 		require.NotEmpty(t, profile.About)
-		require.Len(t, catalogue.All.ForProfile(profile), len(profile.Scales), "%s has scales of studies that are not declared", profile.Name)
+		require.Len(t, catalogue.All.ForProfile(profile), len(profile.Scales),
+			"%s has scales of studies that are not declared", profile.Name)
 	}
 }
 
-// Study fashion is the table on other images: the same networks and hyperparameters, and the table's
-// claims with its bounds. The paper reports none of it.
+// Study fashion is the table on other images: the same networks and hyperparameters, and the
+// table's claims with its bounds. The paper reports none of it.
 func TestFashionIsTheTable(t *testing.T) {
 	table, err := catalogue.All.Study("table")
 	require.NoError(t, err)
@@ -119,7 +120,10 @@ func TestFashionIsTheTable(t *testing.T) {
 }
 
 // requireMeasured requires that the runs of a study measure what a claim expects.
-func requireMeasured(t *testing.T, claim string, e experiments.Expectation, declared map[string]experiments.Experiment) {
+func requireMeasured(
+	t *testing.T, claim string, e experiments.Expectation,
+	declared map[string]experiments.Experiment,
+) {
 	require.NotEmpty(t, e.Quantity.Name, "%s is of no quantity", claim)
 	require.Less(t, e.Low, e.High, claim)
 	require.NotEmpty(t, e.Terms, claim)
@@ -127,24 +131,29 @@ func requireMeasured(t *testing.T, claim string, e experiments.Expectation, decl
 	for _, term := range e.Terms {
 		require.NotZero(t, term.Weight, claim)
 		require.Contains(t, declared, term.Experiment, claim)
-		if h := experiments.Recipe.Changed(declared[term.Experiment].Change); e.Quantity == experiments.TrainLoss {
-			require.Equal(t, [2]float64{first.EnergyScale, first.Alpha}, [2]float64{h.EnergyScale, h.Alpha}, "%s compares unlike losses", claim)
+		h := experiments.Recipe.Changed(declared[term.Experiment].Change)
+		if e.Quantity == experiments.TrainLoss {
+			require.Equal(t, [2]float64{first.EnergyScale, first.Alpha}, [2]float64{h.EnergyScale, h.Alpha},
+				"%s compares unlike losses", claim)
 		}
 		if !e.Quantity.InBlock {
 			require.Equal(t, experiments.Term{Weight: term.Weight, Experiment: term.Experiment}, term, claim)
 			continue
 		}
-		require.True(t, declared[term.Experiment].Decoded, "%s: %s is not decoded", claim, term.Experiment)
+		require.True(t, declared[term.Experiment].Decoded, "%s: %s is not decoded", claim,
+			term.Experiment)
 		variables, err := declared[term.Experiment].Network(8).Shapes()
 		require.NoError(t, err)
 		require.Contains(t, variables, term.Block+"/dictionary", "%s: %s is no block", claim, term.Block)
 		if e.Quantity == experiments.ClassDifference || e.Quantity == experiments.BiasSpread {
-			require.Len(t, variables[term.Block+"/thresholds"], 4, "%s: %s has no class thresholds", claim, term.Block)
+			require.Len(t, variables[term.Block+"/thresholds"], 4, "%s: %s has no class thresholds", claim,
+				term.Block)
 		}
 	}
 }
 
-// Every run of every profile can be trained, and its ID is its own. Runs on held-out images never have a seed of the evidence.
+// Every run of every profile can be trained, and its ID is its own. Runs on held-out images never
+// have a seed of the evidence.
 func TestEveryPlannedRun(t *testing.T) {
 	ids := map[string]bool{}
 	for _, profile := range experiments.Profiles {
@@ -161,18 +170,23 @@ func TestEveryPlannedRun(t *testing.T) {
 			}
 		}
 	}
-	evidence, heldOut := plan(t, "ssc-lc7", experiments.Overrides{Seeds: 1000}), plan(t, "ssc-lc7", experiments.Overrides{HeldOut: 5000})
+	evidence := plan(t, "ssc-lc7", experiments.Overrides{Seeds: 1000})
+	heldOut := plan(t, "ssc-lc7", experiments.Overrides{HeldOut: 5000})
 	require.Less(t, evidence[999].Seed, heldOut[0].Seed, "of as many seeds as there may be")
 	require.Equal(t, []int{45_000, 5000}, []int{heldOut[0].TrainImages, heldOut[0].TestImages})
 }
 
 // No two seeds, epochs or purposes share random numbers. Different runs of one seed do.
 func TestStreamsDiffer(t *testing.T) {
-	run, other, seen := plan(t, "ssc-lc7", experiments.Overrides{})[0], plan(t, "unroll-1", experiments.Overrides{})[0], map[int64]bool{}
+	run := plan(t, "ssc-lc7", experiments.Overrides{})[0]
+	other := plan(t, "unroll-1", experiments.Overrides{})[0]
+	purposes := []experiments.Purpose{experiments.InitialValues, experiments.Order,
+		experiments.Augmentation, experiments.Dropout}
+	seen := map[int64]bool{}
 	for seed := 1; seed <= 50; seed++ {
 		run.Seed, other.Seed = seed, seed
 		for epoch := range 61 {
-			for _, purpose := range []experiments.Purpose{experiments.InitialValues, experiments.Order, experiments.Augmentation, experiments.Dropout} {
+			for _, purpose := range purposes {
 				stream := run.Stream(purpose, epoch)
 				require.False(t, seen[stream], "%s of seed %d in epoch %d is another's", purpose, seed, epoch)
 				seen[stream] = true
@@ -184,11 +198,14 @@ func TestStreamsDiffer(t *testing.T) {
 
 // A run's ID is the hash of these fields: with a new one, every ID changes.
 func TestFieldsOfAnID(t *testing.T) {
-	common := `Block Channels Classes Classifier Coding Dataset Decoded Epochs Experiment Filters HeldOut Height Hyper Kernel Layers Name Network
-		Padding Profile Rectified SHA256 Seed Spherical Stride Test TestImages Thresholds Traced Train TrainImages Version Width alpha batch_size beta
-		beta_step class_spread class_step classifier_scale crop dropout energy_scale flip learning_rate muon_decay muon_momentum muon_rate optimizer
-		preprocessing warm_up zca_epsilon `
-	for experiment, own := range map[string]string{"ssc-lc7": "Pool Average Window", "unroll-1": "Sweeps"} {
+	common := `Block Channels Classes Classifier Coding Dataset Decoded Epochs Experiment Filters
+		HeldOut Height Hyper Kernel Layers Name Network Padding Profile Rectified SHA256 Seed Spherical
+		Stride Test TestImages Thresholds Traced Train TrainImages Version Width alpha batch_size
+		beta beta_step class_spread class_step classifier_scale crop dropout energy_scale flip
+		learning_rate muon_decay muon_momentum muon_rate optimizer preprocessing warm_up zca_epsilon `
+	for experiment, own := range map[string]string{
+		"ssc-lc7": "Pool Average Window", "unroll-1": "Sweeps",
+	} {
 		run, names := plan(t, experiment, experiments.Overrides{})[0], map[string]bool{}
 		text, err := json.Marshal(run)
 		require.NoError(t, err)
@@ -207,7 +224,8 @@ func TestParameterCounts(t *testing.T) {
 			count, err := e.Network(experiments.PaperWidth).Count()
 			require.NoError(t, err)
 			if e.Paper.Params != "" {
-				require.Equal(t, e.Paper.Params, fmt.Sprintf("%.1fM", float64(count.Dictionary+count.Classifier)/1e6), e.Name)
+				millions := float64(count.Dictionary+count.Classifier) / 1e6
+				require.Equal(t, e.Paper.Params, fmt.Sprintf("%.1fM", millions), e.Name)
 			}
 		}
 	}
@@ -228,10 +246,14 @@ func TestScalesOfFit(t *testing.T) {
 	for _, c := range []struct {
 		experiment            string
 		width, images, epochs int
-	}{{"ssc-lc7-wide", 96, 50_000, 1}, {"ssc-ebc67-few", 16, 5000, 64}, {"ssc-ebc67-tuned", 16, 50_000, 4},
-		{"unroll-short-0", 8, 60_000, 6}, {"unroll-medium-1", 8, 60_000, 20}, {"unroll-long-1", 8, 60_000, 60}} {
+	}{
+		{"ssc-lc7-wide", 96, 50_000, 1}, {"ssc-ebc67-few", 16, 5000, 64},
+		{"ssc-ebc67-tuned", 16, 50_000, 4}, {"unroll-short-0", 8, 60_000, 6},
+		{"unroll-medium-1", 8, 60_000, 20}, {"unroll-long-1", 8, 60_000, 60},
+	} {
 		run, _ := planned(c.experiment)
-		require.Equal(t, []int{c.width, c.images, c.epochs}, []int{run.Width(), run.TrainImages, run.Epochs}, c.experiment)
+		require.Equal(t, []int{c.width, c.images, c.epochs},
+			[]int{run.Width(), run.TrainImages, run.Epochs}, c.experiment)
 	}
 	wider := plan(t, "ssc-lc7-wide", experiments.Overrides{Width: 2})[0]
 	require.Equal(t, 12, wider.Width(), "a user's width is that of the study")
@@ -242,7 +264,8 @@ func TestHyperRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		h := experiments.Recipe
-		h.Optimizer, h.Preprocessing = []string{"muon", "adam"}[rng.IntN(2)], []string{"zca", "gcn", "raw"}[rng.IntN(3)]
+		h.Optimizer = []string{"muon", "adam"}[rng.IntN(2)]
+		h.Preprocessing = []string{"zca", "gcn", "raw"}[rng.IntN(3)]
 		value := reflect.ValueOf(&h).Elem()
 		for _, field := range reflect.VisibleFields(value.Type()) {
 			least, _ := strconv.ParseFloat(field.Tag.Get("min"), 64)
@@ -263,7 +286,8 @@ func TestHyperRoundTrip(t *testing.T) {
 	}
 }
 
-// Every hyperparameter says how it is written and what it is, numbers their range too; the recipe lies in it, and what does not is refused.
+// Every hyperparameter says how it is written and what it is, numbers their range too; the recipe
+// lies in it, and what does not is refused.
 func TestHyperFields(t *testing.T) {
 	require.NoError(t, experiments.Recipe.Validate())
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[experiments.Hyper]()) {
@@ -280,10 +304,14 @@ func TestHyperFields(t *testing.T) {
 			require.ErrorContains(t, errors.Join(err, h.Validate()), name)
 		}
 	}
-	for _, bad := range []string{"beat=1", "beta", "=1", "beta=x", "beta=", "batch_size=1.5", "beta=1;beta=1", "beta = 1", "file:/dev/zero",
-		"optimizer=sgd", "preprocessing=", "precision=half", "beta=NaN", "learning_rate=Inf", "warm_up=1"} {
+	for _, bad := range []string{
+		"beat=1", "beta", "=1", "beta=x", "beta=", "batch_size=1.5", "beta=1;beta=1", "beta = 1",
+		"file:/dev/zero", "optimizer=sgd", "preprocessing=", "precision=half", "beta=NaN",
+		"learning_rate=Inf", "warm_up=1",
+	} {
 		h, err := experiments.Recipe.Set(bad)
-		require.ErrorContains(t, errors.Join(err, h.Validate()), strings.TrimSpace(strings.Split(bad, "=")[0]))
+		require.ErrorContains(t, errors.Join(err, h.Validate()),
+			strings.TrimSpace(strings.Split(bad, "=")[0]))
 	}
 	h, err := experiments.Recipe.Set("batch_size=064")
 	require.NoError(t, err)
@@ -294,19 +322,24 @@ func TestHyperFields(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	for _, o := range []experiments.Overrides{
 		{Epochs: 10_001}, {Set: "crop=0;\nbeta=0.01"}, // a record of it could not be read
-		{Seeds: 2_000_000_000}, {Seeds: -1}, {Width: -1}, {Width: 1 << 30}, {Width: 600}, {Epochs: -1}, {HeldOut: -1}, {HeldOut: 50_000}, {Images: -1}, {Images: 10},
-		{HeldOut: 1}, {Images: 50_001}, {Images: 45_001, HeldOut: 5000}, {Set: "beta=-1"}, {Set: "batch_size=50001"},
+		{Seeds: 2_000_000_000}, {Seeds: -1}, {Width: -1}, {Width: 1 << 30}, {Width: 600}, {Epochs: -1},
+		{HeldOut: -1}, {HeldOut: 50_000}, {Images: -1}, {Images: 10},
+		{HeldOut: 1}, {Images: 50_001}, {Images: 45_001, HeldOut: 5000}, {Set: "beta=-1"},
+		{Set: "batch_size=50001"},
 	} {
-		_, err := experiments.Plan(catalogue.All[0], experiments.Profiles[1], catalogue.All[0].Images.Declared(), o)
+		_, err := experiments.Plan(catalogue.All[0], experiments.Profiles[1],
+			catalogue.All[0].Images.Declared(), o)
 		require.Error(t, err, "%+v", o)
 	}
 	_, err := catalogue.All.Only([]string{"sc-lc7"})
 	require.ErrorContains(t, err, "did you mean ssc-lc7?")
 	ids := map[string]bool{}
-	for _, o := range []experiments.Overrides{{}, {Width: 9}, {Images: 100}, {Epochs: 2}, {HeldOut: 100}, {Set: "crop=0;beta=0.01"},
+	for _, o := range []experiments.Overrides{{}, {Width: 9}, {Images: 100}, {Epochs: 2},
+		{HeldOut: 100}, {Set: "crop=0;beta=0.01"},
 		{Set: "precision=bfloat16"}, {Set: "precision=float32"}} {
 		ids[plan(t, "ssc-lc7", o)[0].ID()] = true
 	}
 	require.Len(t, ids, 7, "the last one is the first one")
-	require.Equal(t, ` --width 9 --set "crop=0;beta=0.01"`, experiments.Overrides{Width: 9, Set: "crop=0;beta=0.01"}.Flags())
+	require.Equal(t, ` --width 9 --set "crop=0;beta=0.01"`,
+		experiments.Overrides{Width: 9, Set: "crop=0;beta=0.01"}.Flags())
 }

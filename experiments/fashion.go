@@ -12,7 +12,7 @@ const fashionSuffix = "-fashion"
 // authors' bytes, where ours of CIFAR-10 are a JPEG copy. Do its steps help there, too?
 var Fashion = onFashion(Table)
 
-// onFashion are rows on Fashion-MNIST, without the paper's numbers and without decodings.
+// onFashion returns rows on Fashion-MNIST, without the paper's numbers and without decodings.
 func onFashion(rows []Experiment) []Experiment {
 	rows = slices.Clone(rows)
 	for i := range rows {
@@ -32,7 +32,8 @@ func onFashion(rows []Experiment) []Experiment {
 // bounds, but for the size of the classifier's step.
 var fashionClaims = claimsOnFashion("proposed", "crelu", "spherical", "sparse", "ebc")
 
-// claimsOnFashion are claims about the table of those names, about its rows on Fashion-MNIST.
+// claimsOnFashion returns the named claims about the table, as claims about its rows on
+// Fashion-MNIST.
 func claimsOnFashion(names ...string) (all []Claim) {
 	for _, claim := range tableClaims {
 		if !slices.Contains(names, claim.Name) {

@@ -30,11 +30,11 @@ var Fit = []Experiment{
 		Change:       func(h *Hyper) { h.ClassLRScale, h.EnergyScale = 10, 100 }}, // likewise
 }
 
-// wideAndShort is six times the width in a quarter of the epochs: at profile quick the paper's
+// wideAndShort takes six times the width in a quarter of the epochs: at profile quick the paper's
 // width, and one epoch.
 func wideAndShort(s *Scale) { s.Width, s.Epochs = 6*s.Width, max(1, s.Epochs/4) }
 
-// fewAndLong is a tenth of the images in sixteen times the epochs.
+// fewAndLong takes a tenth of the images in sixteen times the epochs.
 func fewAndLong(s *Scale) { s.TrainImages, s.Epochs = s.TrainImages/10, 16*s.Epochs }
 
 // ClassifierStep is a pair of rows that the energy-based classifier alone sets apart, at one scale.
@@ -50,14 +50,16 @@ var ClassifierSteps = []ClassifierStep{
 	{"Adam", "ssc-ebc67-adam", "ssc-lc7-adam"},
 }
 
-// FitIntercept and FitSlope are the line through the classifier's steps at 13 scales, before the runs
-// of study fit: step = 0.69 − 0.076 × (training error of SSC+LC₇ in %), in points of test error.
+// FitIntercept and FitSlope are the line through the classifier's steps at 13 scales, before the
+// runs of study fit: step = 0.69 − 0.076 × (training error of SSC+LC₇ in %), in points of test
+// error.
 const FitIntercept, FitSlope = 0.69, -0.076
 
 // fitClaims are this project's. The line asks for about −0.75 points in the wide network.
 var fitClaims = []Claim{
 	{Name: "fit-wide", Ours: true, Where: "study fit",
-		Says:   "At the paper's width, too, the classifier lowers the test error while its base is badly fitted.",
+		Says: "At the paper's width, too, the classifier lowers the test error while its base is " +
+			"badly fitted.",
 		Expect: []Expectation{Lower(TestErr, "ssc-ebc67-wide", "ssc-lc7-wide")}},
 	{Name: "fit-few", Ours: true, Where: "study fit",
 		Says:    "In a narrow network that fits its images well the classifier hardly helps.",

@@ -38,8 +38,9 @@ type Images struct {
 	From string
 	// Digits are white on black, scaled and centred: pictures of one's own are made so.
 	Digits bool
-	// StandIn is the kind that takes its place where it cannot be downloaded; empty for none. Padded
-	// is the name of images that take another's place, in its size; empty where none do.
+	// StandIn is the kind that takes its place if it cannot be downloaded; empty for none. Padded is
+	// the name of its own images when they take another's place, in that one's size; empty if they
+	// never do.
 	StandIn DataKind
 	Padded  string
 }
@@ -95,14 +96,14 @@ func (k DataKind) Images() Images {
 	return DataSets[at]
 }
 
-// Declared is the data set of a kind in its authors' bytes: its name and its numbers of images,
-// without a fingerprint.
+// Declared returns the data set of a kind in its authors' bytes: its name and its numbers of
+// images, without a fingerprint.
 func (k DataKind) Declared() Dataset {
 	i := k.Images()
 	return Dataset{Name: i.Name, Train: i.Train, Test: i.Test}
 }
 
-// Unknown is the name of what lies in the data set's layout and is no declared copy.
+// Unknown returns the name of what lies in the data set's layout and is no declared copy.
 func (i Images) Unknown() string { return i.Name + unknown }
 
 const unknown = "-unknown"
@@ -141,7 +142,7 @@ func NamedImages(name string) Named {
 	return Named{}
 }
 
-// title is the data set's name for readers, with notes and its own.
+// title returns the data set's name for readers, with notes and its own note.
 func (i Images) title(notes ...string) string {
 	notes = append(notes, i.Note)
 	notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" })
@@ -151,7 +152,7 @@ func (i Images) title(notes ...string) string {
 	return string(i.Kind) + " (" + strings.Join(notes, ", ") + ")"
 }
 
-// Has says whether a name is of the data set itself: of a declared copy. An empty name is of none.
+// Has reports whether a name is of the data set itself: of a declared copy.
 func (k DataKind) Has(name string) bool {
 	named := NamedImages(name)
 	return named.Genuine && named.Kind == k

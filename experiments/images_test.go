@@ -13,7 +13,8 @@ import (
 // committed copy of a kind, and what stands in has a name for that.
 func TestDataSetsAreDeclaredOnce(t *testing.T) {
 	names, sums := map[string]bool{}, map[string]bool{}
-	form, sha256 := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`), regexp.MustCompile(`^[0-9a-f]{64}$`)
+	form := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	sha256 := regexp.MustCompile(`^[0-9a-f]{64}$`)
 	named := func(kind experiments.DataKind, name string, genuine, standsIn bool) {
 		require.Regexp(t, form, name)
 		require.False(t, names[name], "%s is two data sets", name)

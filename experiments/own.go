@@ -8,9 +8,10 @@ import (
 	"ebsscgo/ebssc"
 )
 
-// What a person's own pictures may be: sides of images in pixels, numbers of classes, and the number
-// of values of an image up to which images are whitened unless --set asks for it. That takes square
-// matrices of as many rows: with 64×64×3 values they have 1.2 GB each, with 32×32×3 75 MB.
+// Bounds of a person's own pictures: sides of images in pixels, the number of classes, and the
+// number of values of an image up to which images are whitened unless --set says otherwise.
+// Whitening takes square matrices of as many rows: 1.2 GB each for 64×64×3 values, 75 MB for
+// 32×32×3.
 const (
 	MinSide, MaxSide = 16, 64
 	MaxClasses       = 1000
@@ -23,7 +24,7 @@ const ownPrefix = "own-"
 // notInNames are characters that names of data sets do not have.
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// OwnName is the name of the data set that is a folder of a person's own pictures.
+// OwnName returns the name of the data set that is a folder of a person's own pictures.
 func OwnName(folder string) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(folder), "-"), "-")
 	if name = strings.Trim(name[:min(40, len(name))], "-"); name == "" {
@@ -32,12 +33,13 @@ func OwnName(folder string) string {
 	return ownPrefix + name
 }
 
-// Own says whether a name of a data set is of a person's own pictures.
+// Own reports whether a name of a data set is of a person's own pictures.
 func Own(name string) bool { return strings.HasPrefix(name, ownPrefix) }
 
-// On returns the study on a person's own images, of which size and classes count: networks for them,
-// without the paper's numbers and without decodings, which have a picture for each class. Images of
-// more than [MaxWhitened] values have their contrast normalised alone, unless --set asks for more.
+// On returns the study on a person's own images. Of their declaration the size and the classes
+// count: the networks are made for them. The study has neither the paper's numbers nor decodings,
+// which have a picture for each class. Images of more than [MaxWhitened] values only have their
+// contrast normalised, unless --set asks for more.
 func (s Study) On(images Images) Study {
 	s.Experiments = slices.Clone(s.Experiments)
 	for i := range s.Experiments {
@@ -60,7 +62,8 @@ type onImages struct {
 	images Images
 }
 
-// Network has the layers of the architecture, for images of another size and with other classes.
+// Network returns the layers of the architecture, for images of another size and with other
+// classes.
 func (o onImages) Network(width int) ebssc.Network {
 	n := o.Architecture.Network(width)
 	n.Height, n.Width, n.Channels = o.images.Height, o.images.Width, o.images.Channels
@@ -68,9 +71,9 @@ func (o onImages) Network(width int) ebssc.Network {
 	return n
 }
 
-// MemoryParts are the bytes that a run takes: for the codes of a batch in training, each with its
-// gradient and what the backend keeps beside them; for variables, their gradients and what optimizers
-// keep; for images as bytes and as numbers. All are estimates.
+// MemoryParts estimates the bytes that a run takes: for the codes of a batch in training, each with
+// its gradient and what the backend keeps beside them; for variables, their gradients and what
+// optimizers keep; for images as bytes and as numbers.
 func (r Run) MemoryParts() (codes, variables, images float64) {
 	const number, copies = 4, 4 // bytes; of a code, and of a variable
 	count, err := r.Network.Count()
@@ -87,7 +90,7 @@ func (r Run) MemoryParts() (codes, variables, images float64) {
 // has trained nothing yet.
 const evaluated, programMemory = 100, 512 << 20
 
-// Memory is an estimate of the bytes that a run takes.
+// Memory estimates the bytes that a run takes.
 func (r Run) Memory() float64 {
 	codes, variables, images := r.MemoryParts()
 	return codes + variables + images + programMemory

@@ -10,8 +10,10 @@ import (
 )
 
 func TestOwnName(t *testing.T) {
-	for folder, name := range map[string]string{"flowers": "own-flowers", "My Flowers, 2026!": "own-my-flowers-2026",
-		"…": "own-pictures", "": "own-pictures", "mnist": "own-mnist", "a--b": "own-a-b"} {
+	for folder, name := range map[string]string{
+		"flowers": "own-flowers", "My Flowers, 2026!": "own-my-flowers-2026", "…": "own-pictures",
+		"": "own-pictures", "mnist": "own-mnist", "a--b": "own-a-b",
+	} {
 		require.Equal(t, name, experiments.OwnName(folder))
 		require.True(t, experiments.Own(name))
 		require.Zero(t, experiments.NamedImages(name), "no declared data set has such a name")
@@ -35,7 +37,8 @@ func TestStudyOnOwnPictures(t *testing.T) {
 		side, channels, classes int
 		set, preprocessing      string
 	}{
-		{16, 1, 2, "", experiments.ZCA}, {32, 3, 300, "", experiments.ZCA}, {64, 3, 17, "", experiments.GCN},
+		{16, 1, 2, "", experiments.ZCA}, {32, 3, 300, "", experiments.ZCA},
+		{64, 3, 17, "", experiments.GCN},
 		{64, 1, 17, "", experiments.GCN}, {64, 3, 17, "preprocessing=zca", experiments.ZCA},
 		{64, 3, 17, "preprocessing=raw", experiments.Raw},
 	} {
@@ -46,7 +49,8 @@ func TestStudyOnOwnPictures(t *testing.T) {
 		require.Len(t, runs, len(before))
 		for i, run := range runs {
 			n := run.Network
-			require.Equal(t, []int{c.side, c.side, c.channels, c.classes}, []int{n.Height, n.Width, n.Channels, n.Classes})
+			require.Equal(t, []int{c.side, c.side, c.channels, c.classes},
+				[]int{n.Height, n.Width, n.Channels, n.Classes})
 			require.Equal(t, before[i].Network.Layers, n.Layers)
 			require.Equal(t, c.preprocessing, run.Hyper.Preprocessing)
 			run.Hyper.Preprocessing = before[i].Hyper.Preprocessing

@@ -13,14 +13,16 @@ import (
 	"ebsscgo/ebssc"
 )
 
-// Version stands for the code: the model and the training procedure. Raise it with every change after which the same
-// description gives other numbers, so that old runs are not taken for new ones.
+// Version stands for the code: the model and the training procedure. Raise it with every change
+// after which the same description gives other numbers, so that old runs are not taken for new
+// ones.
 const Version = 4
 
 const (
 	// maxSeeds is the largest number of seeds of an experiment.
 	maxSeeds = 1000
-	// heldOutSeeds is added to the seeds of runs on held-out images: what is chosen with them is never judged with the same seeds.
+	// heldOutSeeds is added to the seeds of runs on held-out images: what is chosen with them is never
+	// judged with the same seeds.
 	heldOutSeeds = 10_000
 )
 
@@ -41,9 +43,11 @@ type Run struct {
 	Dataset Dataset
 	// TrainImages is the number of images to train on: the first of the training set.
 	TrainImages int
-	// HeldOut is the number of images at the end of the training set that take the test set's place; 0 for the test set itself.
+	// HeldOut is the number of images at the end of the training set that take the test set's place; 0
+	// for the test set itself.
 	HeldOut int
-	// TestImages is the number of images that the test error is measured on: of the test set, or held out.
+	// TestImages is the number of images that the test error is measured on: of the test set, or held
+	// out.
 	TestImages int
 	// Epochs through the training images; 0 measures the network before training.
 	Epochs int
@@ -54,8 +58,8 @@ type Run struct {
 	Decoded       bool
 }
 
-// TracedImages is how many training images a run is measured on after each epoch, at most: the
-// first ones.
+// TracedImages is the largest number of training images, the first ones, that a run is measured on
+// after each epoch.
 const TracedImages = 10_000
 
 // Dataset identifies a data set.
@@ -68,15 +72,17 @@ type Dataset struct {
 
 // Overrides are a user's changes to a profile. Zero fields change nothing.
 type Overrides struct {
-	// Width is the number of filters of the first block; Images limits the training images; Epochs and Seeds are as in Scale.
+	// Width is the number of filters of the first block; Images limits the training images; Epochs and
+	// Seeds are as in Scale.
 	Width, Images, Epochs, Seeds int `json:",omitempty"`
-	// HeldOut measures on that many images from the end of the training set in place of the test set, to choose hyperparameters.
+	// HeldOut measures on that many images from the end of the training set in place of the test set,
+	// to choose hyperparameters.
 	HeldOut int `json:",omitempty"`
 	// Set changes hyperparameters, see [Hyper.Set].
 	Set string `json:",omitempty"`
 }
 
-// Flags are the overrides as the command line takes them: " --epochs 2 --set \"crop=0\"".
+// Flags returns the overrides as the command line takes them: " --epochs 2 --set \"crop=0\"".
 func (o Overrides) Flags() (flags string) {
 	for _, number := range o.numbers() {
 		if number.value != 0 {
@@ -95,20 +101,26 @@ type number struct {
 	value, max int
 }
 
+// numbers returns all overrides that are numbers.
 func (o Overrides) numbers() []number {
-	return []number{{"width", o.Width, 4096}, {"images", o.Images, 1 << 30}, {"epochs", o.Epochs, 10_000},
-		{"seeds", o.Seeds, maxSeeds}, {"held-out", o.HeldOut, 1 << 30}}
+	return []number{
+		{"width", o.Width, 4096}, {"images", o.Images, 1 << 30}, {"epochs", o.Epochs, 10_000},
+		{"seeds", o.Seeds, maxSeeds}, {"held-out", o.HeldOut, 1 << 30},
+	}
 }
 
 // Validate returns an error if no run can have an override.
 func (o Overrides) Validate() error {
 	for _, number := range o.numbers() {
 		if number.value < 0 || number.value > number.max {
-			return fmt.Errorf("--%s %d is out of range: choose 1 to %d", number.flag, number.value, number.max)
+			return fmt.Errorf("--%s %d is out of range: choose 1 to %d", number.flag, number.value,
+				number.max)
 		}
 	}
-	if len(o.Set) > 1000 || strings.ContainsFunc(o.Set, func(c rune) bool { return !unicode.IsPrint(c) }) { // records take no such text
-		return fmt.Errorf("--set %.80q: write it in one line of at most 1000 characters, without tabs", o.Set)
+	unprintable := func(c rune) bool { return !unicode.IsPrint(c) }
+	if len(o.Set) > 1000 || strings.ContainsFunc(o.Set, unprintable) { // records take no such text
+		return fmt.Errorf("--set %.80q: write it in one line of at most 1000 characters, without tabs",
+			o.Set)
 	}
 	_, err := Recipe.Set(o.Set)
 	return err
@@ -121,7 +133,8 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	}
 	scale, ok := profile.Scales[study.Name]
 	if !ok {
-		return nil, fmt.Errorf("profile %s has no study %s: choose another with --profile", profile.Name, study.Name)
+		return nil, fmt.Errorf("profile %s has no study %s: choose another with --profile",
+			profile.Name, study.Name)
 	}
 	left := set.Train - o.HeldOut
 	if left > 0 && o.Images > left {
@@ -134,11 +147,12 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 		if e.Rescale != nil {
 			e.Rescale(&rowScale)
 		}
+		testImages := min(cmp.Or(scale.TestImages, set.Test), set.Test)
 		run := Run{
-			Version: Version, Experiment: e.Name, Profile: profile.Name, Network: e.Network(rowScale.Width),
-			Dataset: set, TrainImages: rowScale.TrainImages,
-			HeldOut: o.HeldOut, TestImages: cmp.Or(o.HeldOut, min(cmp.Or(scale.TestImages, set.Test), set.Test)),
-			Epochs: rowScale.Epochs, EvalEachEpoch: study.EvalEachEpoch, Decoded: e.Decoded && o.HeldOut == 0,
+			Version: Version, Experiment: e.Name, Profile: profile.Name,
+			Network: e.Network(rowScale.Width), Dataset: set, TrainImages: rowScale.TrainImages,
+			HeldOut: o.HeldOut, TestImages: cmp.Or(o.HeldOut, testImages), Epochs: rowScale.Epochs,
+			EvalEachEpoch: study.EvalEachEpoch, Decoded: e.Decoded && o.HeldOut == 0,
 		}
 		if run.Hyper, err = Recipe.Changed(scale.Change, e.Change).Set(o.Set); err != nil {
 			return nil, err
@@ -157,7 +171,8 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	return runs, nil
 }
 
-// Purpose is what random numbers are for. Each purpose has numbers of its own, so that a change in one leaves the others.
+// Purpose is what random numbers are for. Each purpose has numbers of its own, so that a change in
+// one leaves the others.
 type Purpose string
 
 const (
@@ -175,7 +190,7 @@ func (r Run) Stream(purpose Purpose, epoch int) int64 {
 	return int64(binary.BigEndian.Uint64(hash[:]) >> 1)
 }
 
-// Width is the number of filters of the network's first block.
+// Width returns the number of filters of the network's first block.
 func (r Run) Width() int { return r.Network.Blocks()[0].Block.Filters }
 
 // Validate returns an error if the run cannot be trained. It compiles nothing.
@@ -188,30 +203,41 @@ func (r Run) Validate() error {
 	}
 	n := r.Network
 	switch {
-	case n.Height > MaxSide || n.Width > MaxSide || n.Channels != 1 && n.Channels != 3 || n.Classes > MaxClasses:
-		return fmt.Errorf("images of %d by %d pixels, %d channels, in %d classes: no data set has such", n.Height, n.Width, n.Channels, n.Classes)
+	case max(n.Height, n.Width) > MaxSide || n.Classes > MaxClasses ||
+		n.Channels != 1 && n.Channels != 3:
+		return fmt.Errorf("images of %d by %d pixels, %d channels, in %d classes: no data set has such",
+			n.Height, n.Width, n.Channels, n.Classes)
 	case r.HeldOut < 0 || r.HeldOut >= r.Dataset.Train:
-		return fmt.Errorf("--held-out %d leaves nothing to train on: the data set has %d training images", r.HeldOut, r.Dataset.Train)
+		return fmt.Errorf("--held-out %d leaves nothing to train on: the data set has %d training "+
+			"images", r.HeldOut, r.Dataset.Train)
 	case r.Epochs < 0:
 		return fmt.Errorf("%d epochs: at least 0 are needed", r.Epochs)
 	case r.Seed < 1 || r.Seed > heldOutSeeds+maxSeeds:
 		return fmt.Errorf("seed %d is out of range", r.Seed)
-	case r.TrainImages < 1 || r.TestImages < 2 || r.TrainImages > r.Dataset.Train-r.HeldOut || r.TestImages > max(r.HeldOut, r.Dataset.Test):
-		return fmt.Errorf("%d training and %d test images: at least 1 and 2 are needed, and no more than there are", r.TrainImages, r.TestImages)
+	case r.TrainImages < 1 || r.TrainImages > r.Dataset.Train-r.HeldOut ||
+		r.TestImages < 2 || r.TestImages > max(r.HeldOut, r.Dataset.Test):
+		return fmt.Errorf("%d training and %d test images: at least 1 and 2 are needed, and no more "+
+			"than there are", r.TrainImages, r.TestImages)
 	case r.Hyper.Batch > r.TrainImages:
-		return fmt.Errorf("batch_size=%d does not fit: there are %d training images", r.Hyper.Batch, r.TrainImages)
+		return fmt.Errorf("batch_size=%d does not fit: there are %d training images", r.Hyper.Batch,
+			r.TrainImages)
 	}
 	return nil
 }
 
-// StepsPerEpoch is the number of training steps in an epoch. Images that do not fill a batch are left out of the epoch.
+// StepsPerEpoch returns the number of training steps in an epoch. Images that do not fill a batch
+// are left out of the epoch.
 func (r Run) StepsPerEpoch() int { return r.TrainImages / r.Hyper.Batch }
+
+// Steps returns the number of training steps in all epochs.
+func (r Run) Steps() int { return r.Epochs * r.StepsPerEpoch() }
 
 // Work estimates the work of training: the products of all convolutions, forward.
 func (r Run) Work() float64 { return r.Network.Products() * float64(r.TrainImages*r.Epochs) }
 
-// ID names the run: experiment, seed and a hash of the whole description. Two runs with the same ID have the same result
-// on the same kind of processor; elsewhere they differ by rounding.
+// ID returns the run's name: experiment, seed and a hash of the whole description. Two runs with
+// the same ID have the same result on the same kind of processor; elsewhere they differ by
+// rounding.
 func (r Run) ID() string {
 	text, err := json.Marshal(r)
 	if err != nil {

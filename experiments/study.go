@@ -1,9 +1,10 @@
-// Package experiments declares what the paper measured and at which scales we measure it again. An experiment is data:
-// it says which codings the blocks of its network use. A study says which experiments are reported together and what the paper
-// claims of them, a profile how large everything is. A Run joins them with a seed and describes all that decides a result.
+// Package experiments declares what the paper measured and at which scales we measure it again. An
+// experiment is data: it says which codings the blocks of its network use. A study says which
+// experiments are reported together and what the paper claims of them, a profile how large
+// everything is. A Run joins them with a seed and describes all that decides a result.
 //
-// To add a row, append an Experiment to Table. Nothing else is needed: parameter counts, training, resuming
-// and reports follow from the declaration.
+// To add a row, append an Experiment to Table. Nothing else is needed: parameter counts, training,
+// resuming and reports follow from the declaration.
 package experiments
 
 import (
@@ -18,7 +19,8 @@ import (
 
 // Study is a set of experiments that are run and reported together.
 type Study struct {
-	// Name on the command line, in [Profile.Scales] and of the report's files; About says in a line what the study shows.
+	// Name on the command line, in [Profile.Scales] and of the report's files; About says in a line
+	// what the study shows.
 	Name, About string
 	// Images that its networks are trained on.
 	Images DataKind
@@ -37,26 +39,32 @@ type Study struct {
 
 // Studies are the studies that package experiments declares, in the order in which they run.
 var Studies = Suite{
-	{Name: "table", About: "the rows of the paper's Table 2", Images: CIFAR10, Headline: true,
-		Experiments: Table, Claims: tableClaims},
-	{Name: "unroll", About: "the paper's Fig. 3: 0 to 4 sweeps of a two-block model, one setting for all", Images: MNIST, EvalEachEpoch: true,
+	{Name: "table", About: "the rows of the paper's Table 2",
+		Images: CIFAR10, Headline: true, Experiments: Table, Claims: tableClaims},
+	{Name: "unroll", Images: MNIST, EvalEachEpoch: true,
+		About:       "the paper's Fig. 3: 0 to 4 sweeps of a two-block model, one setting for all",
 		Experiments: unrolled("unroll", 4, ebssc.SSC, nil), Claims: unrollClaims},
-	{Name: "unroll-both", About: "the same with class thresholds in both blocks", Images: MNIST, EvalEachEpoch: true,
+	{Name: "unroll-both", About: "the same with class thresholds in both blocks",
+		Images: MNIST, EvalEachEpoch: true,
 		Experiments: unrolled("unroll-both", 2, ebssc.EBC, nil)},
-	{Name: "unroll-chosen", About: "the same as unroll, each number of sweeps with hyperparameters chosen for it", Images: MNIST, EvalEachEpoch: true,
-		Ablation: true, Experiments: unrolled("unroll-chosen", 4, ebssc.SSC, chosen)},
-	{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level", Images: CIFAR10,
-		Experiments: Decoding, Claims: decodingClaims},
-	{Name: "residuals", About: "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit", Images: MNIST,
+	{Name: "unroll-chosen", Images: MNIST, EvalEachEpoch: true, Ablation: true,
+		About:       "the same as unroll, each number of sweeps with hyperparameters chosen for it",
+		Experiments: unrolled("unroll-chosen", 4, ebssc.SSC, chosen)},
+	{Name: "decoding", About: "the paper's Fig. 4: images and class biases decoded from every level",
+		Images: CIFAR10, Experiments: Decoding, Claims: decodingClaims},
+	{Name: "residuals", Images: MNIST,
+		About:       "the paper's Fig. 5: what a class hypothesis changes in the decoding of a digit",
 		Experiments: Residuals, Claims: residualsClaims},
-	{Name: "fit", About: "when the energy-based classifier helps: width and fit crossed", Images: CIFAR10, Ablation: true,
-		Experiments: Fit, Claims: fitClaims},
-	{Name: "unroll-budget", About: "the first sweep of inference after short and long trainings", Images: MNIST, EvalEachEpoch: true,
-		Ablation: true, Experiments: budgeted(), Claims: budgetClaims},
-	{Name: "unroll-conv", About: "0 to 4 sweeps of two small convolutional blocks, energies times 1 and 100", Images: MNIST,
-		EvalEachEpoch: true, Ablation: true, Experiments: convolutional(), Claims: convolutionalClaims},
-	{Name: "fashion", About: "the rows of the paper's Table 2 on images that it does not have", Images: FashionMNIST, Ablation: true,
-		Experiments: Fashion, Claims: fashionClaims},
+	{Name: "fit", About: "when the energy-based classifier helps: width and fit crossed",
+		Images: CIFAR10, Ablation: true, Experiments: Fit, Claims: fitClaims},
+	{Name: "unroll-budget", About: "the first sweep of inference after short and long trainings",
+		Images: MNIST, EvalEachEpoch: true, Ablation: true,
+		Experiments: budgeted(), Claims: budgetClaims},
+	{Name: "unroll-conv", Images: MNIST, EvalEachEpoch: true, Ablation: true,
+		About:       "0 to 4 sweeps of two small convolutional blocks, energies times 1 and 100",
+		Experiments: convolutional(), Claims: convolutionalClaims},
+	{Name: "fashion", About: "the rows of the paper's Table 2 on images that it does not have",
+		Images: FashionMNIST, Ablation: true, Experiments: Fashion, Claims: fashionClaims},
 }
 
 // Suite is a list of studies. The names of all their experiments differ.
@@ -82,7 +90,7 @@ func (s Suite) Experiment(name string) (study Study, e Experiment, err error) {
 	return study, e, err
 }
 
-// Title is an experiment's as the paper writes it, or its name if it is not declared.
+// Title returns an experiment's title as the paper writes it, or its name if it is not declared.
 func (s Suite) Title(experiment string) string {
 	if _, e, err := s.Experiment(experiment); err == nil {
 		return e.Title
@@ -90,7 +98,8 @@ func (s Suite) Title(experiment string) string {
 	return experiment
 }
 
-// Only returns the studies with the named experiments alone, in their order. Without names it returns all.
+// Only returns the studies with the named experiments alone, in their order. Without names it
+// returns all.
 func (s Suite) Only(names []string) (Suite, error) {
 	for _, name := range names {
 		if _, _, err := s.Experiment(name); err != nil {
@@ -111,7 +120,9 @@ func (s Suite) Only(names []string) (Suite, error) {
 
 // ForProfile returns the studies that a profile has.
 func (s Suite) ForProfile(profile Profile) Suite {
-	return slices.DeleteFunc(slices.Clone(s), func(study Study) bool { return profile.Scales[study.Name].Seeds == 0 })
+	return slices.DeleteFunc(slices.Clone(s), func(study Study) bool {
+		return profile.Scales[study.Name].Seeds == 0
+	})
 }
 
 // find returns what has the name. If nothing has, the error suggests the nearest name.
@@ -124,9 +135,11 @@ func find[T any](kind, name string, all []T, nameOf func(T) string) (found T, er
 		names = append(names, nameOf(one))
 	}
 	distance := func(other string) int { return levenshtein.ComputeDistance(name, other) }
-	hint, nearest := "", slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
+	nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
+	hint := ""
 	if distance(nearest) <= 3 {
 		hint = fmt.Sprintf("did you mean %s? ", nearest)
 	}
-	return found, fmt.Errorf("unknown %s %q: %schoose from %s", kind, name, hint, strings.Join(names, ", "))
+	return found, fmt.Errorf("unknown %s %q: %schoose from %s", kind, name, hint,
+		strings.Join(names, ", "))
 }

@@ -6,15 +6,17 @@ import (
 	"ebsscgo/ebssc"
 )
 
-// TwoBlocks is the network of the unroll studies, for digits of 28×28×1 and 10 classes: two spherical blocks without pools
-// (strides instead, so that the top-down pass is an exact adjoint), scored by their joint energy.
+// TwoBlocks is the network of the unroll studies, for digits of 28×28×1 and 10 classes: two
+// spherical blocks without pools (strides instead, so that the top-down pass is an exact adjoint),
+// scored by their joint energy.
 //
-// The paper leaves the architecture open. Here the lower block has filters of 5×5, three pixels apart, so that its code is
-// 9×9, and the filters of the upper block are as large as that code. A block's update for all hypotheses is then one
-// matrix product.
+// The paper leaves the architecture open. Here the lower block has filters of 5×5, three pixels
+// apart, so that its code is 9×9, and the filters of the upper block are as large as that code. A
+// block's update for all hypotheses is then one matrix product.
 type TwoBlocks struct {
-	// Below is the coding of the lower block; the upper one is class-specific. The paper's "2-block version of our energy-based model" can be read
-	// as class thresholds in the top block alone, with SSC below, or in both, with EBC.
+	// Below is the coding of the lower block; the upper one is class-specific. The paper's "2-block
+	// version of our energy-based model" can be read as class thresholds in the top block alone, with
+	// SSC below, or in both, with EBC.
 	Below ebssc.Coding
 	// Sweeps is T.
 	Sweeps int
@@ -23,7 +25,8 @@ type TwoBlocks struct {
 	Convolutional bool
 }
 
-// Network has `width` filters in the lower block and eight times as many in the upper one.
+// Network returns the network with width filters in the lower block and eight times as many in the
+// upper one, or twice as many if it is convolutional.
 func (t TwoBlocks) Network(width int) ebssc.Network {
 	lower := ebssc.Block{Filters: width, Kernel: 5, Stride: 3, Padding: 1, Coding: t.Below}
 	upper := ebssc.Block{Filters: 8 * width, Kernel: 9, Stride: 1, Coding: ebssc.EBC}
@@ -39,19 +42,22 @@ func (t TwoBlocks) Network(width int) ebssc.Network {
 	}
 }
 
-// mnistHyper makes hyperparameters those of networks for digits, which are not mirrored, nor moved,
-// and not whitened: the model sees them as they are.
+// mnistHyper sets the hyperparameters of networks for digits, which are neither mirrored nor moved
+// nor whitened: the model sees them as they are.
 func mnistHyper(h *Hyper) { h.Flip, h.Crop, h.Preprocessing = 0, 0, Raw }
 
-// oneSetting is that of all numbers of sweeps: the softmax of the energies themselves (factor 1), as the paper has it, and no regularisation, which the paper
-// says of CIFAR-10 alone.
+// oneSetting sets the hyperparameters of all numbers of sweeps: the softmax of the energies
+// themselves (factor 1), as the paper has it, and no regularisation, which the paper says of
+// CIFAR-10 alone.
 func oneSetting(h *Hyper) {
 	mnistHyper(h)
-	h.Optimizer, h.LearningRate, h.WarmUp, h.ClassLRScale, h.EnergyScale, h.Alpha = Adam, 0.1, 0, 1, 1, 0
+	h.Optimizer, h.LearningRate, h.WarmUp = Adam, 0.1, 0
+	h.ClassLRScale, h.EnergyScale, h.Alpha = 1, 1, 0
 }
 
-// chosen are hyperparameters that were chosen for each number of sweeps on held-out images, before Version 4: the best point of one grid (learning
-// rate, factor on the energies), then the best of three α.
+// chosen are hyperparameters that were chosen for each number of sweeps on held-out images, before
+// Version 4: the best point of one grid (learning rate, factor on the energies), then the best of
+// three α.
 var chosen = []func(*Hyper){
 	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.01, 100, 1e-4 },
 	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.01, 3, 1e-4 },
@@ -62,7 +68,9 @@ var chosen = []func(*Hyper){
 
 // unrolled returns experiments with 0 to most sweeps. Each one's base has a sweep fewer.
 // changes[t], if given, changes the shared hyperparameters of the one with t sweeps.
-func unrolled(name string, most int, below ebssc.Coding, changes []func(*Hyper)) (all []Experiment) {
+func unrolled(
+	name string, most int, below ebssc.Coding, changes []func(*Hyper),
+) (all []Experiment) {
 	paper := map[int]Paper{0: {TestErr: 1.31}, 1: {TestErr: 0.74}} // Sec. 3.1.1
 	for sweeps := range most + 1 {
 		e := Experiment{
@@ -80,7 +88,7 @@ func unrolled(name string, most int, below ebssc.Coding, changes []func(*Hyper))
 	return all
 }
 
-// budgeted are experiments without a sweep and with one at three lengths of training, at a
+// budgeted returns experiments without a sweep and with one at three lengths of training, at a
 // moderate learning rate. The study's scale is that of the short ones.
 //
 // The look that asked for them (6 epochs: 4.17 % without a sweep, 1.76 % with one; 60 epochs
@@ -112,13 +120,13 @@ func budgeted() (all []Experiment) {
 	return all
 }
 
-// moderate is oneSetting with a tenth of its learning rate.
+// moderate sets the hyperparameters of oneSetting with a tenth of its learning rate.
 func moderate(h *Hyper) {
 	oneSetting(h)
 	h.LearningRate = 0.01
 }
 
-// convolutional are experiments with 0 to 4 sweeps of the network with two small convolutional
+// convolutional returns experiments with 0 to 4 sweeps of the network with two small convolutional
 // blocks, with the energies themselves in the softmax (factor 1) and with a hundred times them.
 func convolutional() (all []Experiment) {
 	for _, factor := range []float64{1, 100} {
@@ -149,8 +157,9 @@ var budgetClaims = []Claim{
 			Lower(TestErr, "unroll-short-1", "unroll-short-0")}},
 	{Name: "sweep-long", Ours: true, Where: "study unroll-budget",
 		Says: "After a training ten times as long it lowers the test error by less, or raises it.",
-		Expect: []Expectation{{TestErr, []Term{{Weight: 1, Experiment: "unroll-long-1"}, {Weight: -1, Experiment: "unroll-long-0"},
-			{Weight: -1, Experiment: "unroll-short-1"}, {Weight: 1, Experiment: "unroll-short-0"}}, 0, infinity}}},
+		Expect: []Expectation{{Quantity: TestErr, Low: 0, High: infinity, Terms: []Term{
+			{Weight: 1, Experiment: "unroll-long-1"}, {Weight: -1, Experiment: "unroll-long-0"},
+			{Weight: -1, Experiment: "unroll-short-1"}, {Weight: 1, Experiment: "unroll-short-0"}}}}},
 }
 
 // convolutionalClaims are this project's about the factor on the energies.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,11 +12,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
@@ -23,12 +26,13 @@ import (
 
 // call carries out a command line in this process.
 func call(args ...string) (status int, stdout, stderr string) {
-	var out, errors bytes.Buffer
-	status = execute(&out, &errors, args)
-	return status, out.String(), errors.String()
+	var out, messages bytes.Buffer
+	status = execute(&out, &messages, args)
+	return status, out.String(), messages.String()
 }
 
-// write writes made records of a row at profile quick, one a seed, with those numbers of wrong predictions. It returns the last ID.
+// write writes made records of a row at profile quick, one a seed, with those numbers of wrong
+// predictions. It returns the last ID.
 func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 	for i, count := range wrong {
 		r := recordtest.New(t, experiment, "quick", i+1, experiments.Overrides{})
@@ -45,7 +49,8 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 	return id
 }
 
-// Bad input ends in one line that says what to do, with status 1, before a backend starts and before anything is downloaded or written.
+// Bad input ends in one line that says what to do, with status 1, before a backend starts and
+// before anything is downloaded or written.
 func TestBadInputIsOneLine(t *testing.T) {
 	empty, made, bad, loop, unread := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	cat := filepath.Join(t.TempDir(), "cat.jpg")
@@ -53,7 +58,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 	t.Setenv("GOMLX_BACKEND", "none")
 	require.NoError(t, os.WriteFile(cat, nil, 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(loop, "quick"), 0o755))
-	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder))) // which nobody can read, not even root
+	// which nobody can read, not even root
+	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder)))
 
 	pictures := t.TempDir() // that nobody can read, of many classes
 	for file := range 1200 {
@@ -63,7 +69,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 		require.NoError(t, os.WriteFile(picture, nil, 0o600))
 	}
 	id, ebc := write(t, made, "relu-lc7", 30), write(t, made, "ssc-ebc67", 30)
-	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder), write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))
+	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder),
+		write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))
 	hidden := filepath.Join(unread, "quick", record.Folder, id+".json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hidden), 0o755))
 	require.NoError(t, os.Symlink(id+".json", hidden)) // which nobody can read either
@@ -120,14 +127,17 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"classify", "usage: ebssc classify PICTURE…"},
 		{"doctor cifar", "usage: ebssc doctor"},
 		{"compare " + made + " " + made, "no folder of a profile's results"},
-		{"compare " + made + "/quick " + made + "/weekend", made + "/weekend is no folder of a profile's results"},
+		{"compare " + made + "/quick " + made + "/weekend",
+			made + "/weekend is no folder of a profile's results"},
 		{"decode --results " + empty, "to train one: ebssc run table --results " + empty},
 		{"decode --backend none --results " + made, "ebssc run relu-lc7 --profile quick"},
 		{"decode --out /dev/null --results " + made, "--out /dev/null"},
 		{"decode --run " + id + " --image 10000 --results " + made, "the run has 200 test images"},
-		{"classify " + cat + " " + cat + " --results " + made + " --out " + made + " --run " + ebc, "would both give " + filepath.Join(made, "cat_hypotheses.png")},
-		{"classify \x1b[31m.jpg \x1b[31m.jpg --results " + made + " --run " + ebc, `\x1b[31m.jpg`},
-		{"classify " + cat + " " + cat + " --run " + id + " --results " + made, "cat.jpg: not a PNG, JPEG, GIF, WebP"},
+		{"classify " + cat + " " + cat + " --results " + made + " --out " + made + " --run " + ebc,
+			"would both give " + filepath.Join(made, "cat_hypotheses.png")},
+		{"classify \x1b[31m.jpg --results " + made + " --run " + ebc, `\x1b[31m.jpg`},
+		{"classify " + cat + " --run " + id + " --results " + made,
+			"cat.jpg: not a PNG, JPEG, GIF, WebP"},
 		{"classify /no/cat.jpg --run " + id + " --results " + made, "/no/cat.jpg: no such file"},
 	} {
 		status, _, stderr := call(strings.Fields(c.args)...)
@@ -145,13 +155,15 @@ func TestDoctorNamesTheFolder(t *testing.T) {
 	t.Setenv("GOMLX_BACKEND", "none")
 	folder := t.TempDir()
 	_, stdout, _ := call("doctor", "--data", folder)
+	stdout = strings.Join(strings.Fields(stdout), " ") // without its line breaks
 	require.Contains(t, stdout, folder+": found no CIFAR-10, looked for cifar-10-batches-bin/")
 	require.Contains(t, stdout, folder+": found no MNIST, looked for train-images-idx3-ubyte")
 	require.NotContains(t, stdout, "data fetch")
 }
 
-// The help of run has the hyperparameters of its profile. list shows each row with the paper's numbers and its parameters, and what is recorded.
-// runs says in what a trial differs, and the command of a run.
+// The help of run has the hyperparameters of its profile. list shows each row with the paper's
+// numbers and its parameters, and what is recorded. runs says in what a trial differs, and the
+// command of a run.
 func TestLists(t *testing.T) {
 	results := t.TempDir()
 	id := write(t, results, "relu-lc7", 30)
@@ -168,7 +180,9 @@ func TestLists(t *testing.T) {
 	_, err := trial.Save(filepath.Join(results, "quick", record.Folder))
 	require.NoError(t, err)
 	_, stdout, _ = call("runs", "--results", results)
-	require.Contains(t, stdout, "--held-out 100")
+	require.Contains(t, stdout, "trials: --held-out 100")
+	_, _, stderr = call("runs", "--results", results, "--profile", "smoke")
+	require.Contains(t, stderr, "choose --profile quick")
 	linked := t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Join(results, "quick"), filepath.Join(linked, "quick")))
 	_, stdout, _ = call("runs", "--results", linked)
@@ -176,18 +190,59 @@ func TestLists(t *testing.T) {
 	_, stdout, _ = call("run", "table", "--profile", "paper", "--help")
 	require.Contains(t, stdout, "batch_size=128 ")
 	_, stdout, _ = call("runs", id, "--results", results)
-	require.Equal(t, recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{}).Command+"\n", stdout)
+	require.Equal(t, recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{}).Command+"\n",
+		stdout)
 }
 
-// Each command has its help, also the one that cobra adds.
+// Each command has its help, also the one that cobra adds, in lines of 80 columns.
 func TestHelp(t *testing.T) {
 	for _, words := range []string{
-		"completion", "completion bash", "help", "run", "run table", "data fetch", "classify",
+		"completion", "completion bash", "help", "", "run", "run all", "run table", "run unroll-conv",
+		"runs", "list", "report", "compare", "classify", "decode", "halve", "doctor", "data fetch",
 	} {
 		status, stdout, stderr := call(append([]string{"help"}, strings.Fields(words)...)...)
 		require.Zero(t, status, "%s: %s", words, stderr)
 		require.Contains(t, stdout, "Usage:", words)
+		if !strings.HasPrefix(words, "completion ") { // cobra's text
+			requireColumns(t, stdout)
+		}
 	}
+	for _, command := range []string{"list", "runs"} {
+		status, stdout, stderr := call(command, "--results", "../../results")
+		require.Zero(t, status, stderr)
+		requireColumns(t, stdout)
+	}
+}
+
+// requireColumns requires that no line is longer than the terminal's.
+func requireColumns(t *testing.T, text string) {
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), columns+len("\n"), line)
+	}
+}
+
+// The manual's commands that stand behind a $ print what it says, from the project's folder.
+func TestManual(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	require.NoError(t, err)
+	manual, _, _ := strings.Cut(string(source), "package main")
+	t.Chdir("../..")
+	command, printed, tried := "", "", 0
+	for line := range strings.Lines(manual + "end") {
+		line, code := strings.CutPrefix(line, "\t")
+		next, isCommand := strings.CutPrefix(line, "$ ebssc ")
+		if command != "" && (isCommand || !code) {
+			_, stdout, stderr := call(strings.Fields(command)...)
+			require.Equal(t, printed, stdout+stderr, command)
+			command, printed, tried = "", "", tried+1
+		}
+		if isCommand {
+			command = next
+		} else if command != "" {
+			printed += line
+		}
+	}
+	require.Greater(t, tried, 3)
 }
 
 // A terminal that knows no commands, as in an editor, gets lines, as a file does.
@@ -225,12 +280,24 @@ func TestDiagnoseProgram(t *testing.T) {
 	require.Contains(t, unknown.Do, "./build.sh")
 }
 
+// Each of several pictures that cannot be read gets a line, and the last line counts them.
+func TestSayUnread(t *testing.T) {
+	one, two := dataset.Picture{Err: errors.New("a: no")}, dataset.Picture{Err: errors.New("b: no")}
+	var out bytes.Buffer
+	require.NoError(t, sayUnread(&out, []dataset.Picture{{}}))
+	require.EqualError(t, sayUnread(&out, []dataset.Picture{{}, one}), "a: no")
+	require.Empty(t, out.String())
+	require.ErrorContains(t, sayUnread(&out, []dataset.Picture{one, {}, two}), "2 of 3 pictures")
+	require.Equal(t, "a: no\nb: no\n", out.String())
+}
+
 // The most probable class comes first: by scores 1 and 3, which are energies times 10.
 func TestScores(t *testing.T) {
 	out, run := new(bytes.Buffer), experiments.Run{}
 	run.Network.Classifier, run.Hyper.EnergyScale = ebssc.EnergySum, 10
 	printScores(out, run, []string{"cat", "dog"}, []float32{1, 3})
-	require.Regexp(t, `(?s)dog +88\.1% +3\.00 +\+0\.3000\s.*cat +11\.9% +1\.00 +\+0\.1000`, out.String())
+	require.Regexp(t, `(?s)dog +88\.1% +3\.00 +\+0\.3000\s.*cat +11\.9% +1\.00 +\+0\.1000`,
+		out.String())
 }
 
 // full is a full disk.
@@ -242,23 +309,26 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestFullOutput(t *testing.T) {
 	results := t.TempDir()
 	write(t, results, "relu-lc7", 30)
-	for _, args := range []string{"", "--help", "--version", "help run", "run table --help", "list", "runs", "report"} {
-		var errors bytes.Buffer
+	for _, args := range []string{"", "--help", "--version", "help run", "run table --help", "list",
+		"runs", "report"} {
+		var messages bytes.Buffer
 		if !strings.Contains(args, "-") && args != "" && args != "help run" {
 			args += " --results " + results
 		}
-		require.Equal(t, 1, execute(full{}, &errors, strings.Fields(args)), args)
-		require.Equal(t, "ebssc: standard output: no space left on device\n", errors.String(), args)
+		require.Equal(t, 1, execute(full{}, &messages, strings.Fields(args)), args)
+		require.Equal(t, "ebssc: standard output: no space left on device\n",
+			messages.String(), args)
 	}
 }
 
-// --run takes an ID; or the name of an experiment, for its network here that errs least. Without it the best run on CIFAR-10 is meant. The network
-// lies beside its record, whatever the record says.
+// --run takes an ID; or the name of an experiment, for its network here that errs least. Without it
+// the best run on CIFAR-10 is meant. The network lies beside its record, whatever the record says.
 func TestRunFlag(t *testing.T) {
 	results, crafted := t.TempDir(), t.TempDir()
 	folder := filepath.Join(results, "quick")
 	write(t, results, "crelu-lc7", 20, 10) // the second has no network
-	best, more, least := write(t, results, "crelu-lc7", 20), write(t, results, "relu-lc7", 60), write(t, results, "relu-lc7", 60, 30)
+	best, more, least := write(t, results, "crelu-lc7", 20), write(t, results, "relu-lc7", 60),
+		write(t, results, "relu-lc7", 60, 30)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, record.NetworksFolder), 0o755))
 	for _, id := range []string{write(t, results, "unroll-1", 1), best, more, least} {
 		require.NoError(t, os.WriteFile(record.NetworkFile(folder, id), []byte("no network"), 0o600))
@@ -275,10 +345,12 @@ func TestRunFlag(t *testing.T) {
 	require.Contains(t, stderr, record.NetworkFile(filepath.Join(crafted, "quick"), outside.ID))
 }
 
-// Two folders side by side: a row that got worse beyond the interval gives exit status 3, and one line that names it.
+// Two folders side by side: a row that got worse beyond the interval gives exit status 3, and one
+// line that names it.
 func TestCompare(t *testing.T) {
 	results := t.TempDir()
-	older, newer := filepath.Join(results, "old\x1b[31m", "quick"), filepath.Join(results, "new", "quick")
+	older, newer := filepath.Join(results, "old\x1b[31m", "quick"),
+		filepath.Join(results, "new", "quick")
 	write(t, filepath.Dir(older), "relu-lc7", 50, 52, 54)
 	write(t, filepath.Dir(newer), "relu-lc7", 51, 52, 53)
 	write(t, filepath.Dir(older), "crelu-lc7", 40, 41, 42)
@@ -297,17 +369,21 @@ func TestCompare(t *testing.T) {
 	require.Contains(t, stdout, "study unroll is only in "+newer)
 }
 
-// rooms are the packages from the top of the house to its foundation. A package imports lower ones alone, as CONTRIBUTING.md says.
+// rooms are the packages from the top of the house to its foundation. A package imports lower ones
+// alone, as CONTRIBUTING.md says.
 var rooms = []string{
-	"cmd/ebssc", "notebooks/nb", "internal/pipeline", "internal/bench", "internal/report", "internal/stats", "internal/decode", "internal/train",
-	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/tensor", "internal/cache", "internal/safefile",
+	"cmd/ebssc", "notebooks/nb", "internal/pipeline", "internal/bench", "internal/report",
+	"internal/stats", "internal/decode", "internal/train",
+	"internal/record", "internal/dataset", "internal/device", "internal/plot", "internal/tensor",
+	"internal/cache", "internal/safefile",
 	"internal/quiet",
 	"internal/catalogue", "ablations", "experiments", "ebssc", "ebssc/internal/ops",
 }
 
 // Imports run down the house and never up.
 func TestImportsRunDown(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "ebsscgo/...").Output()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`,
+		"ebsscgo/...").Output()
 	require.NoError(t, err)
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
@@ -328,7 +404,8 @@ func TestImportsRunDown(t *testing.T) {
 func TestLinks(t *testing.T) {
 	const project = "../.."
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for _, pages := range []string{"*.md", "docs/*.md", "experiments/*/*.md", "results/*.md", "results/*/README.md"} {
+	for _, pages := range []string{"*.md", "docs/*.md", "experiments/*/*.md", "results/*.md",
+		"results/*/README.md"} {
 		found, err := filepath.Glob(filepath.Join(project, pages))
 		require.NoError(t, err)
 		for _, page := range found {

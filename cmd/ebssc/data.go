@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ import (
 func dataCommand() *cobra.Command {
 	fetch := &cobra.Command{
 		Use: "fetch [DATA…]", Args: cobra.OnlyValidArgs, ValidArgs: kindNames(),
-		Short:   "Download the XLA plugin, CIFAR-10 and MNIST, or the data named, unless they are here",
+		Short:   "Download the XLA plugin, CIFAR-10 and MNIST, or the data named",
 		Example: "  ebssc data fetch\n  ebssc data fetch MNIST",
 		RunE: func(cmd *cobra.Command, named []string) error {
 			var kinds []experiments.DataKind
@@ -46,7 +45,7 @@ func dataCommand() *cobra.Command {
 	return group(&cobra.Command{Use: "data", Short: "Fetch the data sets; doctor checks them"}, fetch)
 }
 
-// kindNames are the names of all declared data sets.
+// kindNames returns the names of all declared data sets.
 func kindNames() (names []string) {
 	for _, images := range experiments.DataSets {
 		names = append(names, string(images.Kind))
@@ -57,30 +56,31 @@ func kindNames() (names []string) {
 func doctorCommand() *cobra.Command {
 	var folder, name string
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check the backend, data and memory, and suggest fixes; exit status 1 without a backend", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check the backend, data and memory, and suggest fixes", Args: cobra.NoArgs,
+		Long: "Check the backend, the data, the memory and the program, and suggest fixes. Exit status " +
+			"1 without a backend.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profile, err := experiments.FindProfile(name)
 			if err != nil {
 				return err
 			}
-			const gib = 1 << 30
 			findings := []device.Finding{device.Diagnose(cmd.Context())}
 			for _, images := range experiments.DataSets {
 				findings = append(findings, diagnose(images.Kind, folder))
 			}
 			memory := device.CheckMemory("profile "+name, uint64(profile.Memory*gib))
 			findings = append(findings, memory, diagnoseProgram(record.Commit()))
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, finding := range findings {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", finding.What, finding.Status, finding.Detail)
-				if finding.Do != "" {
-					fmt.Fprintf(w, "\t\t→ %s\n", finding.Do)
+			const column = 24 // of the details
+			for _, f := range findings {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-14s %-8s %s\n", f.What, f.Status, fold(f.Detail, column))
+				if f.Do != "" {
+					fmt.Fprintf(cmd.OutOrStdout(), "%*s→ %s\n", column, "", fold(f.Do, column+2))
 				}
 			}
 			if findings[0].Status == device.Missing {
-				err = errors.New("no run can begin without a backend: see above")
+				return errors.New("no run can begin without a backend: see above")
 			}
-			return errors.Join(w.Flush(), err)
+			return nil
 		},
 	}
 	profileFlag(cmd, &name)
@@ -90,7 +90,7 @@ func doctorCommand() *cobra.Command {
 
 const gib = 1 << 30
 
-// diagnoseProgram says whether records can name the program's commit.
+// diagnoseProgram checks whether records can name the program's commit.
 func diagnoseProgram(commit string) device.Finding {
 	f := device.Finding{What: "program", Status: device.OK, Detail: "commit " + commit}
 	if commit == "unknown" {
@@ -100,14 +100,17 @@ func diagnoseProgram(commit string) device.Finding {
 	return f
 }
 
-// diagnose says where a data set is, see [dataset.Local], and what to do if it is missing.
+// diagnose finds where a data set is, see [dataset.Local], and what to do if it is missing.
 func diagnose(images experiments.DataKind, folder string) device.Finding {
 	set, err := dataset.Local(images, folder)
 	if set != nil {
-		return device.Finding{What: string(images), Status: device.OK, Detail: dataset.Title(set.Name) + ", SHA-256 " + set.SHA256}
+		return device.Finding{What: string(images), Status: device.OK,
+			Detail: dataset.Title(set.Name) + ", SHA-256 " + set.SHA256}
 	}
-	f := device.Finding{What: string(images), Status: device.Missing, Detail: "not in the cache, or damaged there",
-		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: ebssc data fetch " + string(images)}
+	f := device.Finding{What: string(images), Status: device.Missing,
+		Detail: "not in the cache, or damaged there",
+		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: " +
+			"ebssc data fetch " + string(images)}
 	if err != nil { // which says what to do
 		f.Detail, f.Do = err.Error(), ""
 	}

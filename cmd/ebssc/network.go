@@ -27,7 +27,8 @@ import (
 	"ebsscgo/internal/tensor"
 )
 
-// networkFlags select a recorded run whose trained network is used, where it computes, and where pictures go.
+// networkFlags select a recorded run whose trained network is used, where it computes, and where
+// pictures go.
 type networkFlags struct {
 	pipeline.Options
 	run, out string
@@ -36,9 +37,12 @@ type networkFlags struct {
 // add adds the flags.
 func (flags *networkFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment, for its network here that errs least (default: that of all on CIFAR-10)")
+	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment, for its network here that "+
+		"errs least (default: that of all on CIFAR-10)")
 	f.StringVar(&flags.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration")
 	dataFlag(cmd, &flags.Data)
+	placeFlag(cmd, &flags.Pictures.Folder, "pictures", "", "folder of your own pictures that the "+
+		"network was trained on")
 	resultsFlag(cmd, &flags.Results)
 }
 
@@ -56,11 +60,15 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
 			r := p.Records[id]
 			s, _, undeclared := catalogue.All.Experiment(r.Run.Experiment)
+			meant := flags.run == r.Run.Experiment
+			if flags.run == "" {
+				meant = s.Images == experiments.CIFAR10 &&
+					!experiments.NamedImages(r.Run.Dataset.Name).StandsIn
+			}
 			switch {
 			case id == flags.run:
 				return r, p.Folder, nil
-			case undeclared != nil, r.Run.HeldOut > 0, flags.run != "" && flags.run != r.Run.Experiment,
-				flags.run == "" && (s.Images != experiments.CIFAR10 || experiments.NamedImages(r.Run.Dataset.Name).StandsIn):
+			case undeclared != nil, r.Run.HeldOut > 0, !meant:
 				continue
 			}
 			rank := r.TestErr // below 100, in percent
@@ -85,14 +93,17 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 	if flags.run != "" {
 		s, _, err := catalogue.All.Experiment(flags.run)
 		if err != nil {
-			return best, "", fmt.Errorf("no run %s is in %s, see ebssc runs; %w", flags.run, flags.Results, err)
+			return best, "", fmt.Errorf("no run %s is in %s, see ebssc runs; %w",
+				flags.run, flags.Results, err)
 		}
 		command = s.Name + " --only " + flags.run
 	}
-	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s", flags.Results, command)
+	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s",
+		flags.Results, command)
 }
 
-// writePicture writes a figure to a .png file in a folder that it makes, and prints the file's name.
+// writePicture writes a figure to a .png file in a folder that it makes, and prints the file's
+// name.
 func writePicture(stdout io.Writer, figure plot.Figure, name string) error {
 	picture, err := figure.PNG()
 	if err == nil {
@@ -112,7 +123,10 @@ func decodeCommand() *cobra.Command {
 	var flags networkFlags
 	var image int
 	cmd := &cobra.Command{
-		Use: "decode", Short: "Draw a test image decoded from every level of a trained network (the paper's Fig. 4)", Args: cobra.NoArgs,
+		Use: "decode", Short: "Draw a test image decoded from every level of a trained network",
+		Args: cobra.NoArgs,
+		Long: "Draw a test image decoded from every level of a trained network, as the paper's Fig. 4 " +
+			"does.",
 		Example: "  ebssc decode --run ssc-ebc17 --image 7 --out seven.png",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if filepath.Ext(flags.out) != ".png" {
@@ -123,7 +137,8 @@ func decodeCommand() *cobra.Command {
 				return err
 			}
 			if image < 0 || image >= r.Run.TestImages {
-				return fmt.Errorf("--image %d: the run has %d test images, the first is 0", image, r.Run.TestImages)
+				return fmt.Errorf("--image %d: the run has %d test images, the first is 0",
+					image, r.Run.TestImages)
 			}
 			network, free, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
@@ -142,7 +157,8 @@ func decodeCommand() *cobra.Command {
 		},
 	}
 	flags.add(cmd)
-	placeFlag(cmd, &flags.out, "out", "decoded.png", "the .png file to write, in a folder that is made")
+	placeFlag(cmd, &flags.out, "out", "decoded.png", "the .png file to write, in a folder that "+
+		"is made")
 	cmd.Flags().IntVar(&image, "image", 0, "number of the test image, from 0")
 	return cmd
 }
@@ -156,11 +172,13 @@ func classifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "classify PICTURE…", Args: cobra.MinimumNArgs(1),
 		Short: "Classify pictures with a trained network",
-		Long: "Classify pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) with a trained network. The square in the middle of each\n" +
-			"is scaled to the network's images and preprocessed like them, by what lies beside the network. For a network of\n" +
-			"digits, a picture becomes one of MNIST's kind: white ink on black, scaled and centred, which is said. With --out,\n" +
-			"networks with class-specific codes also write <out>/<picture>_hypotheses.png: the picture decoded from each level\n" +
-			"under each class hypothesis. Pictures that cannot be read are named at the end, with exit status 1.",
+		Long: "Classify pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) with a trained network. The square " +
+			"in the middle of each is scaled to the network's images and preprocessed like them, by " +
+			"what lies beside the network. For a network of digits, a picture becomes one of MNIST's " +
+			"kind: white ink on black, scaled and centred, which is said. With --out, networks with " +
+			"class-specific codes also write <out>/<picture>_hypotheses.png: the picture decoded from " +
+			"each level under each class hypothesis. Pictures that cannot be read are named, with exit " +
+			"status 1.",
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			r, folder, err := flags.find(cmd)
@@ -176,17 +194,15 @@ func classifyCommand() *cobra.Command {
 			}
 			for _, path := range paths {
 				if other := pictureOf[drawing(path)]; other != "" && draw {
-					return fmt.Errorf("%s and %s would both give %s: name them one at a time, with another --out", other, path, drawing(path))
+					return fmt.Errorf("%s and %s would both give %s: name them one at a time, "+
+						"with another --out", other, path, drawing(path))
 				}
 				pictureOf[drawing(path)] = path
 			}
 			size := r.Run.Network
 			pictures, read := dataset.ReadPictures(paths, size.Height, size.Width, size.Channels,
 				experiments.NamedImages(r.Run.Dataset.Name).Digits)
-			var unread error
-			for _, picture := range read {
-				unread = errors.Join(unread, picture.Err)
-			}
+			unread := sayUnread(cmd.ErrOrStderr(), read)
 			read = slices.DeleteFunc(read, func(p dataset.Picture) bool { return p.Err != nil })
 			if len(read) == 0 {
 				return unread
@@ -210,7 +226,8 @@ func classifyCommand() *cobra.Command {
 				if !draw {
 					continue
 				}
-				figure, err := network.Hypotheses(cmd.Context(), filepath.Base(path), pictures.Slice(i, i+1), tensor.Pick(seen, i))
+				figure, err := network.Hypotheses(cmd.Context(), filepath.Base(path),
+					pictures.Slice(i, i+1), tensor.Pick(seen, i))
 				if err == nil {
 					err = writePicture(cmd.OutOrStdout(), figure, drawing(path))
 				}
@@ -222,17 +239,37 @@ func classifyCommand() *cobra.Command {
 		},
 	}
 	flags.add(cmd)
-	placeFlag(cmd, &flags.out, "out", "", "folder for drawings of the pictures under each class hypothesis, which is made; none are drawn without it")
+	placeFlag(cmd, &flags.out, "out", "", "folder, which is made, for drawings of the pictures under "+
+		"each class hypothesis; none are drawn without it")
 	return cmd
+}
+
+// sayUnread returns an error if pictures could not be read: that of the only one, or else how many
+// there are, after a line for each.
+func sayUnread(stderr io.Writer, pictures []dataset.Picture) error {
+	var unread []error
+	for _, picture := range pictures {
+		if picture.Err != nil {
+			unread = append(unread, picture.Err)
+		}
+	}
+	if len(unread) < 2 {
+		return errors.Join(unread...)
+	}
+	for _, err := range unread {
+		fmt.Fprintln(stderr, err)
+	}
+	return fmt.Errorf("%d of %d pictures could not be read: see above", len(unread), len(pictures))
 }
 
 func halveCommand() *cobra.Command {
 	var flags networkFlags
 	cmd := &cobra.Command{
-		Use: "halve", Short: "Write a trained network in half precision, with its whitening, to give to others", Args: cobra.NoArgs,
-		Long: "Replace the file of a trained network by one in half precision, half as large, and put its whitening beside\n" +
-			"it, so that `ebssc classify` needs no data. It then classifies the test images, and says how many get another\n" +
-			"class than the record says.",
+		Use: "halve", Short: "Write a trained network in half precision, to give to others",
+		Args: cobra.NoArgs,
+		Long: "Replace the file of a trained network by one in half precision, half as large, and put " +
+			"its whitening beside it, so that `ebssc classify` needs no data. halve then classifies " +
+			"the test images, and says how many get another class than the record says.",
 		Example: "  ebssc halve --run ssc-ebc67 --results /tmp/mine",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, folder, err := flags.find(cmd)
@@ -243,7 +280,8 @@ func halveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: of %d test images %d get another class than in full precision\n",
+			fmt.Fprintf(cmd.OutOrStdout(),
+				"%s: of %d test images %d get another class than in full precision\n",
 				record.NetworkFile(folder, r.ID), r.Run.TestImages, changed)
 			return nil
 		},
@@ -252,10 +290,12 @@ func halveCommand() *cobra.Command {
 	return cmd
 }
 
-// printScores prints the classes, the most probable first: the probabilities of the softmax, scores, and for networks with
-// class-specific codes the energies minus their mean. Of many classes it prints the first.
+// printScores prints the classes, the most probable first: the probabilities of the softmax,
+// scores, and for networks with class-specific codes the energies minus their mean. Of many classes
+// it prints the first.
 func printScores(w io.Writer, run experiments.Run, classes []string, scores []float32) {
-	order, logs := make([]int, len(scores)), ebssc.Scores{scores}.LogProbabilities()[0]
+	order := make([]int, len(scores))
+	logs := ebssc.Scores{scores}.LogProbabilities()[0]
 	for i := range order {
 		order[i] = i
 	}
@@ -269,6 +309,7 @@ func printScores(w io.Writer, run experiments.Run, classes []string, scores []fl
 		if run.Network.Classifier != ebssc.Linear {
 			energy = fmt.Sprintf("%+.4f", scores[i]/float32(run.Hyper.EnergyScale))
 		}
-		fmt.Fprintf(table, "%s\t%.1f%%\t%.2f\t%s\t\n", classes[i], 100*math.Exp(logs[i]), scores[i], energy)
+		fmt.Fprintf(table, "%s\t%.1f%%\t%.2f\t%s\t\n",
+			classes[i], 100*math.Exp(logs[i]), scores[i], energy)
 	}
 }

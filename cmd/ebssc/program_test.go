@@ -45,7 +45,8 @@ func withProgram(m *testing.M) (status int, err error) {
 	}
 	defer os.RemoveAll(folder)
 	program = filepath.Join(folder, "ebssc")
-	if out, err := exec.Command("go", "build", "-o", program, "ebsscgo/cmd/ebssc").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program,
+		"ebsscgo/cmd/ebssc").CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("building ebssc: %w: %s", err, out)
 	}
 	return m.Run(), nil
@@ -97,28 +98,32 @@ func succeeds(t *testing.T, args ...string) string {
 // files are all files of a folder of results but checkpoints, by their paths in it.
 func files(t *testing.T, folder string) map[string]string {
 	all := map[string]string{}
-	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && entry.Name() == train.Checkpoints {
-			return fs.SkipDir
-		}
-		if err == nil && !entry.IsDir() {
-			text, err := os.ReadFile(filepath.Join(folder, path))
-			all[path] = string(text)
+	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".",
+		func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() && entry.Name() == train.Checkpoints {
+				return fs.SkipDir
+			}
+			if err == nil && !entry.IsDir() {
+				text, err := os.ReadFile(filepath.Join(folder, path))
+				all[path] = string(text)
+				return err
+			}
 			return err
-		}
-		return err
-	}))
+		}))
 	return all
 }
 
-// The real program from declarations to reports at profile smoke: a row of the table, and a network that is decoded.
+// The real program from declarations to reports at profile smoke: a row of the table, and a network
+// that is decoded.
 func TestSmoke(t *testing.T) {
 	t.Parallel()
 	results := t.TempDir()
 	args := []string{"run", "all", "--profile", "smoke", "--only", "ssc-ebc67",
 		"--backend", "cpu", "--data", datasettest.CIFAR10(t), "--results", results}
-	require.Regexp(t, `(?s)epoch 4 of 4.*\nMODEL .*\nall of it: \S+README\.md\n$`, succeeds(t, args...))
-	folder := filepath.Join(results, "smoke-cifar10-unknown") // made images are not those of the committed results
+	require.Regexp(t, `(?s)epoch 4 of 4.*\nMODEL .*\nall of it: \S+README\.md\n$`,
+		succeeds(t, args...))
+	// made images are not those of the committed results
+	folder := filepath.Join(results, "smoke-cifar10-unknown")
 	reports := files(t, folder)
 	require.Contains(t, reports, report.File)
 	require.Contains(t, reports["table.csv"], "ssc-ebc67")
@@ -141,7 +146,8 @@ func TestSmoke(t *testing.T) {
 	require.Contains(t, succeeds(t, "compare", folder, folder), "SSC+EBC₆₋₇")
 }
 
-// startUntil starts ebssc, and returns when it has written a text, with what it wrote before. Nobody reads on.
+// startUntil starts ebssc, and returns when it has written a text, with what it wrote before.
+// Nobody reads on.
 func startUntil(t *testing.T, text string, args ...string) (p *process, before string) {
 	reader, writer, err := os.Pipe()
 	require.NoError(t, err)
@@ -184,14 +190,16 @@ func TestWithoutHome(t *testing.T) {
 	require.Regexp(t, `^ebssc: no runs are recorded in [^\n]+\n$`, string(out))
 }
 
-// A program that is killed in mid-training, and then stopped by a signal, goes on with the same command and ends with the bits of an
-// unbroken one, which trains its runs side by side. Meanwhile no other process trains the same run.
+// A program that is killed in mid-training, and then stopped by a signal, goes on with the same
+// command and ends with the bits of an unbroken one, which trains its runs side by side. Meanwhile
+// no other process trains the same run.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	data, whole, broken := t.TempDir(), t.TempDir(), t.TempDir()
 	datasettest.MNIST(t, data, 1000)
 	args := func(results string, more ...string) []string {
-		return append([]string{"run", "unroll", "--profile", "smoke", "--only", "unroll-0", "--seeds", "2", "--epochs", "14", "--images", "500",
+		return append([]string{"run", "unroll", "--profile", "smoke", "--only", "unroll-0", "--seeds",
+			"2", "--epochs", "14", "--images", "500",
 			"--backend", "cpu", "--data", data, "--results", results}, more...)
 	}
 	p, _ := startUntil(t, "epoch 1 of 14", args(whole, "--jobs", "2")...)
@@ -214,7 +222,8 @@ func TestKilled(t *testing.T) {
 	require.Len(t, checkpoints, 1)
 	require.NoError(t, os.Rename(checkpoints[0], checkpoints[0]+".aside"))
 	require.NoError(t, os.MkdirAll(filepath.Join(checkpoints[0], "in the way"), 0o755))
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // so that the program does not inherit nohup's
+	// so that the program does not inherit nohup's
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	for _, stop := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
 		p, _ = startUntil(t, "seed 2: compiling", args(broken)...)
 		require.NoError(t, p.Process.Signal(stop))
@@ -235,26 +244,30 @@ func TestKilled(t *testing.T) {
 	require.Equal(t, records, brokenRecords)
 	require.ElementsMatch(t, networks, brokenNetworks)
 
-	// These are trials: in the list of runs, and in no table. Their networks decode a test image, and classify it as a picture.
+	// These are trials: in the list of runs, and in no table. Their networks decode a test image, and
+	// classify it as a picture.
 	require.Contains(t, succeeds(t, "runs", "--profile", "smoke", "--results", whole), "--images 50")
 	require.NotContains(t, files(t, filepath.Join(whole, folder)), "unroll.csv")
 	pictures := filepath.Join(t.TempDir(), "new")
 	on := []string{"--run", "unroll-0", "--backend", "cpu", "--data", data, "--results", whole}
-	succeeds(t, append([]string{"decode", "--image", "7", "--out", filepath.Join(pictures, "seven.png")}, on...)...)
-	require.Contains(t, succeeds(t, append([]string{"classify", filepath.Join(pictures, "seven.png"), "--out", pictures}, on...)...), "PROBABILITY")
+	succeeds(t, append([]string{"decode", "--image", "7", "--out",
+		filepath.Join(pictures, "seven.png")}, on...)...)
+	require.Contains(t, succeeds(t, append([]string{"classify", filepath.Join(pictures, "seven.png"),
+		"--out", pictures}, on...)...), "PROBABILITY")
 	require.FileExists(t, filepath.Join(pictures, "seven_hypotheses.png"))
 
 	// A bad picture among good ones is named in a line; the others are classified.
 	var stdout bytes.Buffer
 	bad := filepath.Join(pictures, "Thumbs.db")
 	require.NoError(t, os.WriteFile(bad, []byte("no picture"), 0o644))
-	among := append([]string{"classify", bad, filepath.Join(pictures, "seven.png"), "--out", pictures}, on...)
+	among := append([]string{"classify", bad, filepath.Join(pictures, "seven.png"), "--out", pictures},
+		on...)
 	require.Contains(t, start(t, &stdout, among...).line(t, 1), bad)
 	require.Equal(t, 1, strings.Count(stdout.String(), "PROBABILITY"))
 }
 
-// stubs stand for the programs that run_all.sh calls: no C compiler is called, and the program that is built prints its folder and
-// its arguments.
+// stubs stand for the programs that run_all.sh calls: no C compiler is called, and the program that
+// is built prints its folder and its arguments.
 var stubs = map[string]string{
 	"go": `case $1$2 in
 envGOVERSION) echo ${GO:-go99.0} ;;
@@ -266,7 +279,8 @@ esac`,
 	"python3": `exit ${PIP:-0}`,
 }
 
-// run_all.sh runs in its project's folder, called by its path or through a symbolic link, and names what is missing.
+// run_all.sh runs in its project's folder, called by its path or through a symbolic link, and names
+// what is missing.
 func TestRunAll(t *testing.T) {
 	project, programs := t.TempDir(), t.TempDir()
 	for _, name := range []string{"run_all.sh", "build.sh", "go.mod"} {
@@ -275,11 +289,13 @@ func TestRunAll(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(project, name), text, 0o755))
 	}
 	for name, script := range stubs {
-		require.NoError(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script+"\n"),
+			0o755))
 	}
 	run := func(path string, environment ...string) (string, error) {
 		cmd := exec.Command(path, "--results", "out")
-		cmd.Env = append(append(os.Environ(), "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH")), environment...)
+		cmd.Env = append(append(os.Environ(),
+			"PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH")), environment...)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

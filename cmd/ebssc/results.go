@@ -20,7 +20,9 @@ import (
 func listCommand() *cobra.Command {
 	var name, results string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List studies with size and what is recorded, and experiments with parameters and the paper's numbers", Args: cobra.NoArgs,
+		Use: "list", Short: "List studies and experiments, and what is recorded", Args: cobra.NoArgs,
+		Long: "List the studies of a profile with their size and what is recorded, and their " +
+			"experiments with their parameters and the paper's numbers.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profile, err := experiments.FindProfile(name)
 			if err != nil {
@@ -43,6 +45,7 @@ func listCommand() *cobra.Command {
 func list(out io.Writer, profile experiments.Profile, folders []*report.Results) error {
 	fmt.Fprintf(out, "Profile %s: %s.\n\n", profile.Name, profile.About)
 	const study, experiment = "%-14s %5s  %-15s %6s %11s %7s\n", "%-25s %10s  %6s %7s %6s  %s\n"
+	const about, model = 4, 61 // columns of those
 	fmt.Fprintf(out, study, "STUDY", "RUNS", "RECORDED", "WIDTH", "IMAGES", "EPOCHS")
 	percent := func(value float64) string {
 		if value == 0 { // stands for none
@@ -50,7 +53,8 @@ func list(out io.Writer, profile experiments.Profile, folders []*report.Results)
 		}
 		return fmt.Sprintf("%.2f", value)
 	}
-	lines := fmt.Sprintf(experiment, "EXPERIMENT", "PARAMETERS", "PAPER:", "TRAIN %", "TEST %", "MODEL")
+	lines := fmt.Sprintf(experiment, "EXPERIMENT", "PARAMETERS", "PAPER:", "TRAIN %", "TEST %",
+		"MODEL")
 	for _, s := range catalogue.All.ForProfile(profile) {
 		runs, err := experiments.Plan(s, profile, s.Images.Declared(), experiments.Overrides{})
 		if err != nil {
@@ -70,17 +74,20 @@ func list(out io.Writer, profile experiments.Profile, folders []*report.Results)
 		}
 		var widths, images, epochs []int
 		for _, run := range runs {
-			widths, images, epochs = append(widths, run.Width()), append(images, run.TrainImages), append(epochs, run.Epochs)
+			widths, epochs = append(widths, run.Width()), append(epochs, run.Epochs)
+			images = append(images, run.TrainImages)
 		}
-		fmt.Fprintf(out, study, s.Name, fmt.Sprint(len(runs)), took, span(widths), span(images), span(epochs))
-		fmt.Fprintf(out, "    %s\n", s.About)
+		fmt.Fprintf(out, study, s.Name, fmt.Sprint(len(runs)), took,
+			span(widths), span(images), span(epochs))
+		fmt.Fprintf(out, "%*s%s\n", about, "", fold(s.About, about))
 		for i, e := range s.Experiments {
 			count, err := runs[i*len(runs)/len(s.Experiments)].Network.Count()
 			if err != nil {
 				return err
 			}
-			lines += fmt.Sprintf(experiment, e.Name, fmt.Sprint(count.Dictionary+count.Classifier), e.Paper.Params,
-				percent(e.Paper.TrainErr), percent(e.Paper.TestErr), e.Title)
+			lines += fmt.Sprintf(experiment, e.Name, fmt.Sprint(count.Dictionary+count.Classifier),
+				e.Paper.Params, percent(e.Paper.TrainErr), percent(e.Paper.TestErr),
+				fold(e.Title, model))
 		}
 	}
 	_, err := fmt.Fprintf(out, "\n%s", lines)
@@ -99,9 +106,11 @@ func span(numbers []int) string {
 func runsCommand() *cobra.Command {
 	var name, results string
 	cmd := &cobra.Command{
-		Use: "runs [ID…]", Short: "List all recorded runs of a profile, its own and trials, or the commands of some", Args: cobra.ArbitraryArgs,
-		Long: "List all recorded runs of a profile. Tables have the profile's own runs alone. A run that the profile does not plan (by --set,\n" +
-			"--epochs, more --seeds …) is a trial, and the list says in what it differs. With IDs print the commands of those runs.",
+		Use: "runs [ID…]", Short: "List recorded runs, or print the commands of some",
+		Args: cobra.ArbitraryArgs,
+		Long: "List all recorded runs of a profile. Tables have the profile's own runs alone. A run " +
+			"that the profile does not plan (by --set, --epochs, more --seeds …) is a trial, and the " +
+			"list says in what it differs. With IDs print the commands of those runs.",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if _, err := experiments.FindProfile(name); err != nil {
 				return err
@@ -112,7 +121,10 @@ func runsCommand() *cobra.Command {
 			}
 			for _, p := range profiles {
 				if len(ids) == 0 && len(p.Records) > 0 {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", p.Folder, p.Runs().Text())
+					fmt.Fprintln(cmd.OutOrStdout(), p.Folder)
+					for _, table := range p.Runs() {
+						fmt.Fprintln(cmd.OutOrStdout(), table.Text())
+					}
 				}
 				for _, id := range ids {
 					if r, ok := p.Records[id]; ok {
@@ -121,15 +133,16 @@ func runsCommand() *cobra.Command {
 				}
 			}
 			unknown := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-				return slices.ContainsFunc(profiles, func(p *report.Results) bool { _, ok := p.Records[id]; return ok })
+				return slices.ContainsFunc(profiles, func(p *report.Results) bool {
+					_, ok := p.Records[id]
+					return ok
+				})
 			})
-			switch {
-			case len(unknown) > 0:
-				return fmt.Errorf("%s: no such runs are recorded at profile %s in %s: ebssc runs lists them", strings.Join(unknown, ", "), name, results)
-			case !slices.ContainsFunc(profiles, func(p *report.Results) bool { return len(p.Records) > 0 }):
-				return fmt.Errorf("no runs are recorded at profile %s in %s: ebssc run table --profile %[1]s --results %[2]s", name, results)
+			if len(unknown) > 0 {
+				return fmt.Errorf("%s: no such runs are recorded at profile %s in %s: "+
+					"ebssc runs lists them", strings.Join(unknown, ", "), name, results)
 			}
-			return nil
+			return noRuns(profiles, name, results)
 		},
 	}
 	profileFlag(cmd, &name)
@@ -137,22 +150,51 @@ func runsCommand() *cobra.Command {
 	return cmd
 }
 
+// noRuns returns an error if none of a profile's folders has a record. It names the profiles that
+// have some, and else the command that trains.
+func noRuns(profiles []*report.Results, name, results string) error {
+	recorded := func(p *report.Results) bool { return len(p.Records) > 0 }
+	if slices.ContainsFunc(profiles, recorded) {
+		return nil
+	}
+	all, err := report.LoadAll(results, "")
+	if err != nil {
+		return err
+	}
+	var others []string
+	for _, p := range all {
+		if recorded(p) && !slices.Contains(others, p.Profile.Name) {
+			others = append(others, p.Profile.Name)
+		}
+	}
+	do := fmt.Sprintf("ebssc run table --profile %s --results %s", name, results)
+	if others != nil {
+		do = "choose --profile " + strings.Join(others, " or ")
+	}
+	return fmt.Errorf("no runs are recorded at profile %s in %s: %s", name, results, do)
+}
+
 func reportCommand() *cobra.Command {
 	var results string
 	cmd := &cobra.Command{
-		Use: "report", Short: "Write tables, claims and figures from the records; trains nothing", Args: cobra.NoArgs,
-		Long: "Write <results>/<profile>/README.md with its tables and figures from the records; trains nothing and needs no data.\n\n" +
-			"To merge the results of several machines, copy their records (results/<profile>/runs/*.json, and of decodings the\n" +
-			"figures beside them) into one folder first. A record that does not fit its own content is refused.",
+		Use: "report", Short: "Write tables, claims and figures from the records", Args: cobra.NoArgs,
+		Long: "Write <results>/<profile>/README.md with its tables and figures from the records. " +
+			"report trains nothing and needs no data.\n\n" +
+			"To merge the results of several machines, copy their records " +
+			"(results/<profile>/runs/*.json, and of decodings the figures beside them) into one folder " +
+			"first. A record that does not fit its own content is refused.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			folders, err := report.Folders(results, "")
 			if err != nil {
 				return err
 			}
 			written, err := report.WriteAll(cmd.Context(), results, folders)
-			maps.DeleteFunc(written, func(_ string, p *report.Results) bool { return len(p.Records) == 0 })
+			maps.DeleteFunc(written, func(_ string, p *report.Results) bool {
+				return len(p.Records) == 0
+			})
 			if err == nil && len(written) == 0 {
-				err = fmt.Errorf("no runs are recorded in %s: name the folder of results with --results", results)
+				err = fmt.Errorf("no runs are recorded in %s: name the folder of results with --results",
+					results)
 			}
 			if err == nil {
 				err = report.WriteAnswer(results, written)
@@ -172,9 +214,10 @@ func reportCommand() *cobra.Command {
 
 func compareCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "compare A B", Short: "Compare results row by row; exit status 3 if a row got worse in B, beyond the interval", Args: cobra.ExactArgs(2),
+		Use: "compare A B", Short: "Compare results row by row", Args: cobra.ExactArgs(2),
 		Long: "Compare the records of two folders of one profile (results/quick), row by row.\n\n" +
-			"Exit status: 3 if a row's test error is higher in B, beyond Welch's 95 % interval over seeds; else 0; 1 for an error.",
+			"Exit status: 3 if a row's test error is higher in B, beyond Welch's 95 % interval over " +
+			"seeds; else 0; 1 for an error.",
 		Example: "  ebssc compare results/quick /tmp/mine/quick",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var sides [2]*report.Results
@@ -183,7 +226,8 @@ func compareCommand() *cobra.Command {
 				folders, err := report.Folders(cmp.Or(results, "."), "")
 				profile, ok := folders[name]
 				if err == nil && !ok {
-					err = fmt.Errorf("%s is no folder of a profile's results: name one such as results/quick", folder)
+					err = fmt.Errorf("%s is no folder of a profile's results: "+
+						"name one such as results/quick", folder)
 				}
 				if err != nil {
 					return err
@@ -205,8 +249,11 @@ func compareCommand() *cobra.Command {
 	}
 }
 
-// regression is the error of a comparison that finds rows worse than before. It has an exit status of its own.
+// regression is the error of a comparison that finds rows worse than before. It has an exit status
+// of its own.
 type regression []string
 
 // Error names the rows.
-func (r regression) Error() string { return "worse beyond the interval: " + strings.Join(r, ", ") }
+func (r regression) Error() string {
+	return "worse beyond the interval: " + strings.Join(r, ", ")
+}

@@ -26,19 +26,22 @@ func runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Train experiments and write their results",
 		Long: "Train experiments and write their results to <results>/<profile>/.\n\n" +
-			"A stopped run goes on from its last checkpoint. A recorded run is not trained again. All that decides a\n" +
-			"run's result identifies it: a changed hyperparameter makes another run, a trial, which never takes the place of\n" +
-			"the profile's own run in a report. `ebssc runs` lists both.",
+			"A stopped run goes on from its last checkpoint. A recorded run is not trained again. All " +
+			"that decides a run's result identifies it: a changed hyperparameter makes another run, a " +
+			"trial, which never takes the place of the profile's own run in a report. `ebssc runs` " +
+			"lists both.",
 	}
-	reported := slices.DeleteFunc(slices.Clone(catalogue.All), func(s experiments.Study) bool { return s.Ablation })
+	reported := slices.DeleteFunc(slices.Clone(catalogue.All),
+		func(s experiments.Study) bool { return s.Ablation })
 	commands := []*cobra.Command{runStudies("all", "all that the paper reports", reported)}
 	for _, s := range catalogue.All {
-		commands = append(commands, runStudies(s.Name, s.About+", on "+string(s.Images), experiments.Suite{s}))
+		about := s.About + ", on " + string(s.Images)
+		commands = append(commands, runStudies(s.Name, about, experiments.Suite{s}))
 	}
 	return group(run, commands...)
 }
 
-// runStudies is the command that runs some studies.
+// runStudies returns the command that runs some studies.
 func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	var o pipeline.Options
 	var only []string
@@ -46,12 +49,16 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 		Use:   name,
 		Short: "Train " + about,
 		Args:  cobra.NoArgs,
-		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n  ebssc run %[1]s --only %s --seeds 3 --set=\"learning_rate=0.002;beta=0.01\"",
+		Example: fmt.Sprintf("  ebssc run %s --profile smoke\n"+
+			"  ebssc run %[1]s --only %s --seeds 3 --set=\"beta=0.01\"",
 			name, studies[0].Experiments[0].Name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"seeds", "epochs", "width", "images", "held-out", "devices", "jobs"} {
-				if value, err := cmd.Flags().GetInt(name); err == nil && value < 1 && cmd.Flags().Changed(name) {
-					return fmt.Errorf("--%s %d is out of range: leave it out, or choose at least 1", name, value)
+			counts := []string{"seeds", "epochs", "width", "images", "held-out", "devices", "jobs"}
+			for _, name := range counts {
+				value, err := cmd.Flags().GetInt(name)
+				if err == nil && value < 1 && cmd.Flags().Changed(name) {
+					return fmt.Errorf("--%s %d is out of range: leave it out, or choose at least 1",
+						name, value)
 				}
 			}
 			if o.Pictures.Folder != "" && o.Data != "" {
@@ -77,61 +84,74 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	resultsFlag(cmd, &o.Results)
 	f := cmd.Flags()
 	placeFlag(cmd, &o.Pictures.Folder, "pictures", "", "folder of your own pictures to train on, "+
-		"a subfolder for each class,\nor such in train/ and test/ (default: the study's data set)")
+		"a subfolder for each class, or such in train/ and test/ (default: the study's data set)")
 	f.IntVar(&o.Pictures.Side, "side", 32, fmt.Sprintf("side of the images that --pictures become, "+
 		"in pixels: %d to %d", experiments.MinSide, experiments.MaxSide))
 	f.BoolVar(&o.Pictures.Grey, "grey", false, "make images of one channel of --pictures")
 	f.IntVar(&o.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
 	f.IntVar(&o.Epochs, "epochs", 0, "number of epochs (default: the profile's)")
 	f.IntVar(&o.Width, "width", 0, "number of filters of the first block (default: the profile's)")
-	f.IntVar(&o.Images, "images", 0, "number of training images, from the first (default: the profile's)")
-	f.IntVar(&o.HeldOut, "held-out", 0, "measure on this many held-out training images, not on the test set, to choose hyperparameters")
+	f.IntVar(&o.Images, "images", 0,
+		"number of training images, from the first (default: the profile's)")
+	f.IntVar(&o.HeldOut, "held-out", 0, "measure on this many held-out training images, "+
+		"not on the test set, to choose hyperparameters")
 	f.StringVar(&o.Set, "set", "", "hyperparameters, as \"name=value;name=value\"")
 	f.StringSliceVar(&only, "only", nil, "names of the experiments to train (default: all)")
-	f.StringVar(&o.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration (default: $GOMLX_BACKEND, or the best available one)")
-	f.IntVar(&o.Devices, "devices", 1, "number of the backend's devices that share each training batch (cpu has any number, for tests)")
-	f.IntVar(&o.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the cores, all share a GPU")
-	f.Func("shard", "train one part of all runs, such as 3/10, and write their records alone (see experiments/cluster)", o.Shard.Set)
+	f.StringVar(&o.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration "+
+		"(default: $GOMLX_BACKEND, or the best available one)")
+	f.IntVar(&o.Devices, "devices", 1, "number of the backend's devices that share each training "+
+		"batch (cpu has any number, for tests)")
+	f.IntVar(&o.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the "+
+		"cores, all share a GPU")
+	f.Func("shard", "train one part of all runs, such as 3/10, and write their records alone "+
+		"(see experiments/cluster)", o.Shard.Set)
 	return cmd
 }
 
-// describeHyper lists the hyperparameters of a study's first experiment at a profile, as --set takes
-// them, and the values that its other experiments have.
+// describeHyper lists the hyperparameters of a study's first experiment at a profile, as --set
+// takes them, and the values that its other experiments have.
 func describeHyper(out io.Writer, study experiments.Study, name string) {
 	profile, _ := experiments.FindProfile(name) // what is no profile has the recipe's values
 	change := profile.Scales[study.Name].Change
-	fmt.Fprintf(out, "\nHyperparameters for --set, with the values of %s at profile %s:\n", study.Experiments[0].Name, name)
+	fmt.Fprintf(out, "\n%s\n", fold(fmt.Sprintf("Hyperparameters for --set, with the values of %s "+
+		"at profile %s:", study.Experiments[0].Name, name), 0))
 	rows := experiments.Recipe.Changed(change, study.Experiments[0].Change).Describe()
 	for i, row := range rows {
 		others := map[string]bool{}
 		for _, e := range study.Experiments[1:] {
-			if value := experiments.Recipe.Changed(change, e.Change).Describe()[i][0]; value != row[0] {
+			value := experiments.Recipe.Changed(change, e.Change).Describe()[i][0]
+			if value != row[0] {
 				others[value] = true
 			}
 		}
-		fmt.Fprintf(out, "  %-23s %s\n", row[0], row[1])
+		const column = 26 // of the descriptions
+		fmt.Fprintf(out, "  %-23s %s\n", row[0], fold(row[1], column))
 		if len(others) > 0 {
-			fmt.Fprintf(out, "  %-23s other experiments: %s\n", "", strings.Join(slices.Sorted(maps.Keys(others)), ", "))
+			values := "other experiments: " + strings.Join(slices.Sorted(maps.Keys(others)), ", ")
+			fmt.Fprintf(out, "%*s%s\n", column, "", fold(values, column))
 		}
 	}
 }
 
-// run trains the experiments that only names, or all, and prints their tables and where all of it stands.
-func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []string, studies experiments.Suite) (err error) {
+// run trains the experiments that only names, or all, and prints their tables and where all of it
+// stands.
+func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []string,
+	studies experiments.Suite) (err error) {
 	o.Out, o.Terminal = stdout, isTerminal(os.Stdout)
 	for _, name := range only {
 		owner, _, err := catalogue.All.Experiment(name)
 		if _, other := studies.Study(owner.Name); err == nil && other != nil {
-			return fmt.Errorf("%s is an experiment of study %s: ebssc run %[2]s --only %[1]s", name, owner.Name)
+			return fmt.Errorf("%s is an experiment of study %s: ebssc run %[2]s --only %[1]s",
+				name, owner.Name)
 		}
 	}
 	if studies, err = studies.Only(only); err != nil {
 		return err
 	}
-	if profile, err := experiments.FindProfile(o.Profile); err == nil && len(only) == 0 && len(studies) > 1 {
-		studies = studies.ForProfile(profile)
-	}
 	if profile, err := experiments.FindProfile(o.Profile); err == nil {
+		if len(only) == 0 && len(studies) > 1 {
+			studies = studies.ForProfile(profile)
+		}
 		warnOfMemory(stdout, profile, max(1, o.Jobs))
 	}
 	reports, diverged, err := pipeline.Run(ctx, o, studies)

@@ -1,8 +1,12 @@
-// Package bench measures training steps and inference of the table's networks, in this program and, by run.sh, in PyTorch and JAX.
+// Package bench measures training steps and inference of the table's networks, in this program and,
+// by run.sh, in PyTorch and JAX.
 //
-// All programs compute the same network from the same initial variables on the same batch; each peer checks that its class scores agree.
-// A training step is the forward pass with dropout, the loss, its gradients, Adam and the projection of thresholds, without augmentation.
+// All programs compute the same network from the same initial variables on the same batch; each
+// peer checks that its class scores agree. A training step is the forward pass with dropout, the
+// loss, its gradients, Adam and the projection of thresholds, without augmentation.
 //
-//	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./internal/bench -run '^$' -bench Step         # this program alone
-//	internal/bench/run.sh && benchstat -col /program results/bench/PROCESSOR.txt                 # beside its peers, in turns
+//	# this program alone
+//	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./internal/bench -run '^$' -bench Step
+//	# beside its peers, in turns
+//	internal/bench/run.sh && benchstat -col /program results/bench/PROCESSOR.txt
 package bench

@@ -32,8 +32,9 @@ var (
 	precision = flag.String("precision", string(ebssc.Float32), "float32 or bfloat16")
 )
 
-// The rows and sizes that are measured: the row with the least work and the one with the most; half of the paper's width in the
-// batches of profiles on CPUs, the paper's width in small batches, and a quarter in the paper's batches.
+// The rows and sizes that are measured: the row with the least work and the one with the most; half
+// of the paper's width in the batches of profiles on CPUs, the paper's width in small batches, and
+// a quarter in the paper's batches.
 var (
 	rows  = []string{"crelu-lc7", "ssc-ebc67"}
 	sizes = []struct{ batch, width int }{{64, 48}, {32, 96}, {128, 24}}
@@ -55,7 +56,8 @@ func BenchmarkStep(b *testing.B) {
 				s := newStepper(b, backend, row, size.batch, size.width)
 				defer s.close()
 				if *cases != "" {
-					s.write(b, filepath.Join(*cases, fmt.Sprintf("row=%s,size=%dx%d", row, size.batch, size.width)))
+					name := fmt.Sprintf("row=%s,size=%dx%d", row, size.batch, size.width)
+					s.write(b, filepath.Join(*cases, name))
 				}
 				b.Run("what=inference/program="+program, func(b *testing.B) { s.measure(b, s.infer) })
 				b.Run("what=train/program="+program, func(b *testing.B) { s.measure(b, s.train) })
@@ -75,10 +77,12 @@ type stepper struct {
 	images, labels *tensors.Tensor // float32 [N, H, W, C], standard normal, and int32 [N, 1]
 }
 
+// newStepper makes the network of a row, its batch and its trainer.
 func newStepper(b *testing.B, backend compute.Backend, row string, batch, width int) *stepper {
 	_, e, err := experiments.Studies.Experiment(row)
 	require.NoError(b, err)
-	s := &stepper{network: e.Network(width), hyper: experiments.Recipe.Changed(e.Change), backend: backend, store: model.NewStore()}
+	s := &stepper{network: e.Network(width), hyper: experiments.Recipe.Changed(e.Change),
+		backend: backend, store: model.NewStore()}
 	s.hyper.Precision = ebssc.Precision(*precision)
 	s.store.SetParam(model.ParamInitialSeed, int64(1))
 	require.NoError(b, s.store.SetRNGStateFromSeed(1))
@@ -86,7 +90,8 @@ func newStepper(b *testing.B, backend compute.Backend, row string, batch, width 
 		return s.network.Forward(scope, s.hyper.Hyper, images).Scores
 	}
 	adam := optimizer.Adam().LearningRate(s.hyper.LearningRate).Done()
-	s.trainer = train.NewTrainer(backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits, adam, nil, nil)
+	s.trainer = train.NewTrainer(backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
+		adam, nil, nil)
 	s.forward, err = model.NewExec(backend, s.store, graph)
 	require.NoError(b, err)
 
@@ -99,7 +104,8 @@ func newStepper(b *testing.B, backend compute.Backend, row string, batch, width 
 	for i := range labels {
 		labels[i] = rng.Int32N(int32(s.network.Classes))
 	}
-	s.images = tensors.FromFlatDataAndDimensions(pixels, batch, s.network.Height, s.network.Width, s.network.Channels)
+	s.images = tensors.FromFlatDataAndDimensions(pixels, batch, s.network.Height, s.network.Width,
+		s.network.Channels)
 	s.labels = tensors.FromFlatDataAndDimensions(labels, batch, 1)
 	return s
 }
@@ -118,7 +124,8 @@ func (s *stepper) measure(b *testing.B, step func(b *testing.B)) {
 func (s *stepper) infer(b *testing.B) {
 	scores, err := s.forward.Call1(s.images)
 	require.NoError(b, err)
-	require.Len(b, tensors.MustCopyFlatData[float32](scores), s.images.Shape().Dim(0)*s.network.Classes)
+	require.Len(b, tensors.MustCopyFlatData[float32](scores),
+		s.images.Shape().Dim(0)*s.network.Classes)
 	require.NoError(b, scores.FinalizeAll())
 }
 
@@ -128,7 +135,8 @@ func (s *stepper) train(b *testing.B) {
 	require.NoError(b, err)
 	labels, err := s.labels.OnDeviceClone(s.backend, 0)
 	require.NoError(b, err)
-	metrics, err := s.trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{images}, Labels: []*tensors.Tensor{labels}})
+	batch := train.Batch{Inputs: []*tensors.Tensor{images}, Labels: []*tensors.Tensor{labels}}
+	metrics, err := s.trainer.TrainStep(batch)
 	require.NoError(b, err)
 	require.False(b, math.IsNaN(float64(tensors.ToScalar[float32](metrics[0]))))
 	for _, metric := range metrics {
@@ -136,7 +144,8 @@ func (s *stepper) train(b *testing.B) {
 	}
 }
 
-// write writes the case for the peers: the network with its hyperparameters, the batch, its class scores, and the initial variables.
+// write writes the case for the peers: the network with its hyperparameters, the batch, its class
+// scores, and the initial variables.
 func (s *stepper) write(b *testing.B, folder string) {
 	scores, err := s.forward.Call1(s.images)
 	require.NoError(b, err)
@@ -144,7 +153,8 @@ func (s *stepper) write(b *testing.B, folder string) {
 	require.NoError(b, err)
 	require.NoError(b, os.MkdirAll(folder, 0o755))
 	require.NoError(b, os.WriteFile(filepath.Join(folder, "case.json"), description, 0o644))
-	require.NoError(b, numpy.ToNpzFile(s.network.Variables(s.store), filepath.Join(folder, "variables.npz")))
+	require.NoError(b, numpy.ToNpzFile(s.network.Variables(s.store),
+		filepath.Join(folder, "variables.npz")))
 	batch := map[string]*tensors.Tensor{"images": s.images, "labels": s.labels, "scores": scores}
 	require.NoError(b, numpy.ToNpzFile(batch, filepath.Join(folder, "batch.npz")))
 }

@@ -1,9 +1,9 @@
-// Package cache finds and locks the user's cache folder, which holds what can be made or downloaded again (data sets, XLA plugins,
-// fitted preprocessing), and installs files of pinned Python wheels into it.
+// Package cache finds and locks the user's cache folder, which holds what can be made or downloaded
+// again (data sets, XLA plugins, fitted preprocessing), and installs files of pinned Python wheels
+// into it.
 package cache
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,14 +24,17 @@ import (
 // EnvVar names the environment variable that moves the cache folder.
 const EnvVar = "EBSSC_CACHE"
 
-// ErrUnusable is the error if there is no cache folder, another user can change it, or it cannot be written to.
+// ErrUnusable is the error of a cache folder that does not exist, that another user can change, or
+// that cannot be written to.
 var ErrUnusable = errors.New("cache folder cannot be used")
 
-// Locate returns the absolute path of the cache folder, without symbolic links: $EBSSC_CACHE if set, else "ebssc" in the operating
-// system's cache folder of the user. It changes nothing, so that a read-only cache can be used. The folder need not exist yet, except
-// in one like /tmp, where another user could make it first.
+// Locate returns the absolute path of the cache folder, without symbolic links: $EBSSC_CACHE if
+// set, else "ebssc" in the operating system's cache folder of the user. It changes nothing, so that
+// a read-only cache can be used. The folder need not exist yet, except in one like /tmp, where
+// another user could make it first.
 //
-// The error is [ErrUnusable], with what to do: no $HOME, a relative path, or a folder that another user can change.
+// The error is [ErrUnusable], with what to do: no $HOME, a relative path, or a folder that another
+// user can change.
 func Locate() (dir string, err error) {
 	if dir = os.Getenv(EnvVar); dir == "" {
 		if dir, err = os.UserCacheDir(); err != nil {
@@ -49,10 +52,11 @@ func Locate() (dir string, err error) {
 	return real, err
 }
 
-// trust returns a path without symbolic links, and refuses one at which another user can change or exchange what lies there: it and the folders
-// above must belong to this user or root, and nobody else may write to them. Above, a folder like /tmp will do, where all keep their own files
-// ("sticky"). The user's groups may write; the first is often the user alone, of the members of
-// another one the user is warned, as is root of who owns root's home.
+// trust returns a path without symbolic links, and refuses one at which another user can change or
+// exchange what lies there. The path and the folders above must belong to this user or root, and
+// nobody else may write to them, except above to a folder like /tmp, where all keep their own files
+// ("sticky"). The user's groups may write: the first is often the user alone, and for another one
+// trust warns, as it warns root if another user owns root's home.
 func trust(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,8 +114,8 @@ func isMember(group uint32) bool {
 }
 
 // unmapped reports whether an owner is one that this process's user namespace leaves out, as that
-// of Apptainer does with root: then root's folders seem to be nobody's. They are taken above a
-// folder of this user's own, whose place this user has chosen.
+// of Apptainer does with root: then root's folders seem to be nobody's. They may lie above a folder
+// of this user's own, whose place this user has chosen.
 func unmapped(owner uint32) bool {
 	return outside("/proc/self/uid_map", "/proc/sys/kernel/overflowuid", owner)
 }
@@ -133,44 +137,59 @@ func outside(mapFile, overflowFile string, id uint32) bool {
 	return true
 }
 
-// explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable], if the disk is full or cannot
-// be written to. It returns other errors, and nil, unchanged.
+// explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable],
+// if the disk is full or cannot be written to. It returns other errors, and nil, unchanged.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, ErrUnusable):
 		return err // explained already
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("%w: %w; free some room, or set %s to a folder on another disk", ErrUnusable, err, EnvVar)
+		return fmt.Errorf("%w: %w; free some room, or set %s to a folder on another disk",
+			ErrUnusable, err, EnvVar)
 	case errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.ENOSYS),
 		errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.EINVAL): // of flock and fsync
 		return fmt.Errorf("%w: %w, which its disk refuses, as some network disks do; "+
 			"set %s to a folder on another disk", ErrUnusable, err, EnvVar)
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist),
+		errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return elsewhere(err)
 	}
 	return err
 }
 
+// elsewhere makes an error [ErrUnusable], and adds that another folder will do.
 func elsewhere(err error) error {
-	return fmt.Errorf("%w: %w; set %s to the absolute path of a folder of your own that can be written to", ErrUnusable, err, EnvVar)
+	return fmt.Errorf("%w: %w; set %s to the absolute path of a folder of your own that can be "+
+		"written to", ErrUnusable, err, EnvVar)
 }
 
-// makeFolder makes a folder, and checks that as many bytes can be written to it.
+// makeFolder makes a folder, and checks that so many bytes can be written to it.
 func makeFolder(dir string, bytes uint64) error {
 	var disk unix.Statfs_t
-	err := cmp.Or(os.MkdirAll(dir, 0o755), unix.Access(dir, unix.W_OK), unix.Statfs(dir, &disk))
-	if err == nil && disk.Blocks > 0 && disk.Bavail*uint64(disk.Bsize) < bytes { // some network disks count no blocks
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = unix.Access(dir, unix.W_OK)
+	}
+	if err == nil {
+		err = unix.Statfs(dir, &disk)
+	}
+	counted := disk.Blocks > 0 // some network disks count no blocks
+	if err == nil && counted && disk.Bavail*uint64(disk.Bsize) < bytes {
 		err = syscall.ENOSPC
 	}
 	if err != nil {
-		err = explain(fmt.Errorf("writing to %s: %w", dir, err))
+		return explain(fmt.Errorf("writing to %s: %w", dir, err))
 	}
-	return err
+	return nil
 }
 
-// LoadOrMake returns what load finds at kind/name in the cache folder, where no other user can change it. If that is nothing, a zero T, create makes
-// it there, in one process at a time, and it is loaded again. A read-only folder is enough for what load finds.
-func LoadOrMake[T comparable](ctx context.Context, kind, name string, load func(path string) T, create func(path string) error) (found T, err error) {
+// LoadOrMake returns what load finds at kind/name in the cache folder, where no other user can
+// change it. If that is nothing, a zero T, create makes it there, in one process at a time, and it
+// is loaded again. A read-only folder is enough for what load finds.
+func LoadOrMake[T comparable](
+	ctx context.Context, kind, name string,
+	load func(path string) T, create func(path string) error,
+) (found T, err error) {
 	var nothing T
 	var dir, path string
 	missing := func() bool {
@@ -197,13 +216,15 @@ func LoadOrMake[T comparable](ctx context.Context, kind, name string, load func(
 		return nothing, explain(err)
 	}
 	if missing() {
-		err = fmt.Errorf("%s: other bytes are read than were written; check that disk, or set %s to a folder on another", path, EnvVar)
+		err = fmt.Errorf("%s: other bytes are read than were written; check that disk, or set %s to "+
+			"a folder on another", path, EnvVar)
 	}
 	return found, err
 }
 
-// lock waits for the lock of a name, which becomes a file name, in the cache folder. It excludes other processes with the same one, and other
-// goroutines of this one. The kernel releases the lock of a process that dies.
+// lock waits for the lock of that name in the cache folder. It excludes other processes that use
+// the folder, and other goroutines of this one. The kernel releases the lock of a process that
+// dies.
 func lock(ctx context.Context, dir, name string) (*flock.Flock, error) {
 	file := filepath.Join(dir, "locks", name+".lock")
 	if err := makeFolder(filepath.Dir(file), 1<<12); err != nil {

@@ -25,7 +25,9 @@ func TestLocate(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "")
 	link := filepath.Join(home, "link")
 	require.NoError(t, os.Symlink(filepath.Join(home, "new"), link))
-	for env, want := range map[string]string{"": ".cache/ebssc", filepath.Join(home, "new", "folder"): "new/folder", link: "new"} {
+	for env, want := range map[string]string{
+		"": ".cache/ebssc", filepath.Join(home, "new", "folder"): "new/folder", link: "new",
+	} {
 		t.Setenv(EnvVar, env)
 		want = filepath.Join(home, want)
 		if env == link {
@@ -43,7 +45,8 @@ func TestLocate(t *testing.T) {
 func TestErrors(t *testing.T) {
 	refused := func(t *testing.T, contains ...string) {
 		t.Helper()
-		_, err := LoadOrMake(t.Context(), "kind", "name", func(string) string { return "" }, func(string) error { return nil })
+		_, err := LoadOrMake(t.Context(), "kind", "name", func(string) string { return "" },
+			func(string) error { return nil })
 		requireOneLine(t, err, contains...)
 		require.ErrorIs(t, err, ErrUnusable)
 	}
@@ -103,7 +106,8 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, full, explain(full), "once")
 }
 
-// Nothing is loaded that another user could change or exchange: a file, its folders, the cache folder, and the folders above.
+// Nothing is loaded that another user could change or exchange: a file, its folders, the cache
+// folder, and the folders above.
 func TestOthersFiles(t *testing.T) {
 	above := t.TempDir()
 	dir := filepath.Join(above, "cache")
@@ -112,7 +116,8 @@ func TestOthersFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("planted"), 0o644))
 	t.Setenv(EnvVar, dir)
 	load := func() error {
-		found, err := LoadOrMake(t.Context(), "kind", "name", func(path string) string { return path }, func(string) error { return errors.New("made") })
+		found, err := LoadOrMake(t.Context(), "kind", "name", func(path string) string { return path },
+			func(string) error { return errors.New("made") })
 		require.Equal(t, err == nil, found == file)
 		return err
 	}
@@ -123,7 +128,8 @@ func TestOthersFiles(t *testing.T) {
 		require.NoError(t, os.Chmod(place, info.Mode()|0o002))
 		requireOneLine(t, load(), "another user can change "+place, "set "+EnvVar)
 		require.NoError(t, os.Chmod(place, 0o777|os.ModeSticky))
-		require.Equal(t, place == file || place == dir, load() != nil, "others cannot exchange what is in %s", place)
+		require.Equal(t, place == file || place == dir, load() != nil,
+			"others cannot exchange what is in %s", place)
 		require.NoError(t, os.Chmod(place, 0o775))
 		require.NoError(t, load(), "the user's group may write")
 		if os.Geteuid() == 0 {
@@ -154,14 +160,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// passable is a new folder that every user may pass.
+// passable makes a folder that every user may pass.
 func passable(t *testing.T) string {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	return dir
 }
 
-// located is what this test's program prints where it is another user, in another user namespace.
+// located returns what this test's program prints when it is another user, in another user
+// namespace.
 func located(t *testing.T, dir string, attributes *syscall.SysProcAttr) string {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
@@ -227,7 +234,8 @@ func TestLocateInMountedHome(t *testing.T) {
 	require.Contains(t, located(t, other, nil), "another user can change "+other)
 }
 
-// Of several at once one makes what is missing; others wait for it, but not for what has another name.
+// Of several at once one makes what is missing; others wait for it, but not for what has another
+// name.
 func TestLoadOrMake(t *testing.T) {
 	t.Setenv(EnvVar, t.TempDir())
 	load := func(path string) string {
@@ -238,12 +246,14 @@ func TestLoadOrMake(t *testing.T) {
 	create := func(path string) error {
 		made.Add(1)
 		time.Sleep(20 * time.Millisecond)
-		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("made"), 0o644))
+		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte("made"), 0o644))
 	}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if found, err := LoadOrMake(t.Context(), "kind", "name", load, create); found != "made" || err != nil {
+			found, err := LoadOrMake(t.Context(), "kind", "name", load, create)
+			if found != "made" || err != nil {
 				t.Error(found, err)
 			}
 		})

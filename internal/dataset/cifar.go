@@ -34,8 +34,10 @@ var cifarRemote = remote{
 }
 
 // cifarFiles are the data files in their official order, the test images last.
-var cifarFiles = []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}
+var cifarFiles = []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+	"data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}
 
+// fetchCIFAR10 downloads the official archive.
 func fetchCIFAR10(ctx context.Context, part string, log io.Writer) ([]dataFile, error) {
 	content, err := cifarRemote.download(ctx, part, log)
 	return []dataFile{{name: cifarArchive, bytes: content}}, err
@@ -50,12 +52,12 @@ var cifarLayouts = []layout{
 	{cifarArchive, func(folder string) ([]dataFile, error) {
 		return readArchive(filepath.Join(folder, cifarArchive), cifarFiles, cifarBytes)
 	}},
-	{pythonFolders[0] + "/ or " + pythonArchive, readPython},
-	parquetLayout("Parquet files of uoft-cs/cifar10", cifarSide, 3, cifarOf),
+	{pythonFolders[0] + "/ or " + pythonArchives[0], readPython},
+	parquetLayout("uoft-cs/cifar10", cifarSide, 3, cifarOf),
 }
 
-// readArchive reads files of at most that many bytes from a gzipped tar. It returns nil without an
-// error if that is missing.
+// readArchive reads files of up to most bytes each from a gzipped tar. It returns nil without an
+// error if the archive is missing.
 func readArchive(archive string, names []string, most int64) ([]dataFile, error) {
 	const beside = 1 << 20 // room for tar's blocks and the notes beside the files
 	unzipped, err := readZipped(archive, int64(len(names))*most+beside)
@@ -68,40 +70,44 @@ func readArchive(archive string, names []string, most int64) ([]dataFile, error)
 	return unpack(unzipped, archive, names, most)
 }
 
-// unpack reads files of those names from a tar in memory; place names it in errors. A hostile
-// archive can do no harm: nothing is written, so no name in it becomes a path, and no file in it,
-// which may be sparse, is read beyond its size. Other entries, as the official archive has them,
-// are skipped.
-func unpack(unzipped []byte, place string, names []string, most int64) (
-	files []dataFile, err error) {
+// unpack reads the named files from a tar in memory, and skips its other entries; place names the
+// archive in errors. A hostile archive can do no harm: nothing is written, so no name in it becomes
+// a path, and no file in it, which may be sparse, is read beyond most bytes.
+func unpack(unzipped []byte, place string, names []string, most int64) ([]dataFile, error) {
 	archive, content := tar.NewReader(bytes.NewReader(unzipped)), map[string][]byte{}
-	for err == nil {
-		var header *tar.Header
-		header, err = archive.Next()
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
 		if err == nil && slices.Contains(names, path.Base(header.Name)) {
 			content[path.Base(header.Name)], err = io.ReadAll(io.LimitReader(archive, most+1))
 		}
+		if err != nil {
+			return nil, damaged(place, err)
+		}
 	}
-	if !errors.Is(err, io.EOF) {
-		return nil, damaged(place, err)
-	}
+	var files []dataFile
 	for _, name := range names {
 		files = append(files, dataFile{name, place + ":" + name, content[name]})
 	}
 	return files, nil
 }
 
-// decodeCIFAR10 decodes files, each of which holds all its records.
+// decodeCIFAR10 decodes files, each of which must hold all its records.
 func decodeCIFAR10(files []dataFile) (Images, error) {
-	images := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Pixels: make([]uint8, 0, len(files)*cifarRecords*cifarImage)}
+	images := Images{Height: cifarSide, Width: cifarSide, Channels: 3}
+	images.Pixels = make([]uint8, 0, len(files)*cifarRecords*cifarImage)
 	for _, f := range files {
 		if len(f.bytes) != cifarBytes {
 			return Images{}, damaged(f.place, fmt.Errorf("%d bytes, not %d", len(f.bytes), cifarBytes))
 		}
 		for record := range slices.Chunk(f.bytes, cifarRecord) {
 			images.Labels = append(images.Labels, uint16(record[0]))
-			for at := 1; at <= cifarPlane; at++ {
-				images.Pixels = append(images.Pixels, record[at], record[at+cifarPlane], record[at+2*cifarPlane])
+			red := record[1:]
+			green, blue := red[cifarPlane:], red[2*cifarPlane:]
+			for at := range cifarPlane {
+				images.Pixels = append(images.Pixels, red[at], green[at], blue[at])
 			}
 		}
 	}

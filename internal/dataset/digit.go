@@ -8,13 +8,13 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// digitOf makes an image of that size of a picture of a digit, as MNIST's images were made: white ink
-// on black, in a box of 20×20 pixels whose centre of mass is in the middle. It also returns what it
-// did, in words, or nothing for a picture that is so already. Of a picture on which there is nothing
-// it makes no image, and says so.
+// digitOf makes a digit of width×height pixels of a picture, as MNIST's were made: white ink on
+// black, in a box of 20×20 pixels, with the centre of mass in the middle. It also returns what it
+// did, in words. It makes no digit, and says nothing, of a picture that is already like that; of a
+// picture with nothing on it, it makes none, and says so.
 //
-// Paper is what the median of the picture's border shows, and ink what differs from it by more than
-// half of what the strongest does. Differences below a fifth of that are the paper's own.
+// The paper is the median of the picture's border. Ink differs from it by more than half of what
+// the strongest pixel does. Differences below a fifth of that are the paper's own.
 func digitOf(picture *image.Gray, width, height int) (digit *image.Gray, done []string) {
 	const box, least = 20, 32 // pixels of a side; levels of grey
 	paper := int(median(border(picture)))
@@ -32,28 +32,25 @@ func digitOf(picture *image.Gray, width, height int) (digit *image.Gray, done []
 		return nil, []string{"nothing on it is lighter or darker than the rest: its scores mean nothing"}
 	}
 	for at, level := range ink.Pix {
-		if stretched := 255 * int(level) / strongest; 5*int(level) < strongest {
-			ink.Pix[at] = 0
-		} else {
-			ink.Pix[at] = uint8(stretched)
+		if 5*int(level) < strongest {
+			level = 0
 		}
+		ink.Pix[at] = uint8(255 * int(level) / strongest)
 	}
 	around := inkBox(ink)
-	x, y := mass(ink)
+	longer := max(around.Dx(), around.Dy())
 	middleX, middleY := float64(width+1)/2, float64(height+1)/2 // MNIST's is that of pixel 14
-	off := max(abs(x-middleX), abs(y-middleY))
-	if !inverted && ink.Rect.Dx() == width && ink.Rect.Dy() == height &&
-		max(around.Dx(), around.Dy()) <= box && off <= 1 {
+	x, y := mass(ink)
+	centred := max(math.Abs(x-middleX), math.Abs(y-middleY)) <= 1
+	if !inverted && centred && longer <= box && ink.Rect.Dx() == width && ink.Rect.Dy() == height {
 		return nil, nil
 	}
 	if inverted {
 		done = append(done, "inverted: MNIST's digits are white on black")
 	}
 	done = append(done, "scaled and centred as MNIST's digits are")
-	longer := float64(max(around.Dx(), around.Dy()))
-	w := max(1, int(float64(box*around.Dx())/longer+0.5))
-	h := max(1, int(float64(box*around.Dy())/longer+0.5))
-	small := image.NewGray(image.Rect(0, 0, w, h))
+	scaled := func(side int) int { return max(1, int(float64(box*side)/float64(longer)+0.5)) }
+	small := image.NewGray(image.Rect(0, 0, scaled(around.Dx()), scaled(around.Dy())))
 	draw.BiLinear.Scale(small, small.Rect, ink, around, draw.Src, nil)
 	x, y = mass(small)
 	digit = image.NewGray(image.Rect(0, 0, width, height))
@@ -62,33 +59,24 @@ func digitOf(picture *image.Gray, width, height int) (digit *image.Gray, done []
 	return digit, done
 }
 
-// border are the values at the edges of a picture.
-func border(picture *image.Gray) (values []uint8) {
-	bounds := picture.Rect
-	for x := bounds.Min.X; x < bounds.Max.X; x++ {
-		values = append(
-			values,
-			picture.GrayAt(x, bounds.Min.Y).Y,
-			picture.GrayAt(x, bounds.Max.Y-1).Y,
-		)
-	}
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		values = append(
-			values,
-			picture.GrayAt(bounds.Min.X, y).Y,
-			picture.GrayAt(bounds.Max.X-1, y).Y,
-		)
+// border returns the values at the edges of a picture.
+func border(picture *image.Gray) []uint8 {
+	first, last := picture.Pix[:picture.Stride], picture.Pix[len(picture.Pix)-picture.Stride:]
+	values := slices.Concat(first, last)
+	for row := range slices.Chunk(picture.Pix, picture.Stride) {
+		values = append(values, row[0], row[len(row)-1])
 	}
 	return values
 }
 
-// median is the middle one of some values.
+// median sorts values and returns the middle one.
 func median(values []uint8) uint8 {
 	slices.Sort(values)
 	return values[len(values)/2]
 }
 
-// inkBox is the smallest rectangle around what is at least half as strong as can be.
+// inkBox returns the smallest rectangle around the pixels that are at least half as strong as can
+// be.
 func inkBox(ink *image.Gray) (box image.Rectangle) {
 	for y := range ink.Rect.Dy() {
 		for x := range ink.Rect.Dx() {
@@ -100,7 +88,7 @@ func inkBox(ink *image.Gray) (box image.Rectangle) {
 	return box
 }
 
-// mass is the centre of mass of values, from the upper left corner of the picture.
+// mass returns the centre of mass of values, from the upper left corner of the picture.
 func mass(values *image.Gray) (x, y float64) {
 	sum := 0.0
 	for at, value := range values.Pix {
@@ -110,5 +98,3 @@ func mass(values *image.Gray) (x, y float64) {
 	}
 	return x / sum, y / sum
 }
-
-func abs(value float64) float64 { return max(value, -value) }

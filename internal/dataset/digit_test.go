@@ -16,13 +16,7 @@ import (
 // seven draws a seven with strokes of width thick, into a box of a picture.
 func seven(width, height int, box image.Rectangle, thick int, paper, ink uint8) *image.Gray {
 	picture := image.NewGray(image.Rect(0, 0, width, height))
-	draw.Draw(
-		picture,
-		picture.Rect,
-		image.NewUniform(color.Gray{Y: paper}),
-		image.Point{},
-		draw.Src,
-	)
+	draw.Draw(picture, picture.Rect, image.NewUniform(color.Gray{Y: paper}), image.Point{}, draw.Src)
 	top := image.Rect(box.Min.X, box.Min.Y, box.Max.X, box.Min.Y+thick)
 	down := image.Rect(box.Max.X-thick, box.Min.Y, box.Max.X, box.Max.Y)
 	for _, stroke := range []image.Rectangle{top, down} {
@@ -70,7 +64,8 @@ func TestDigit(t *testing.T) {
 	require.InDelta(t, 16.5, y, 0.6)
 }
 
-// What is a digit of MNIST's already stays as it is. So does a picture with nothing on it, which is said.
+// What is a digit of MNIST's already stays as it is. So does a picture with nothing on it, which is
+// said.
 func TestDigitStays(t *testing.T) {
 	digit, done := digitOf(seven(28, 28, image.Rect(4, 8, 20, 28), 3, 0, 255), 28, 28)
 	require.Nil(t, digit, "its mass is in the middle")
@@ -89,11 +84,7 @@ func TestDigitStays(t *testing.T) {
 	}
 	for i := range set.Test.Len() {
 		pixels := set.Test.Slice(i, i+1).Pixels
-		_, done := digitOf(
-			&image.Gray{Pix: pixels, Stride: 28, Rect: image.Rect(0, 0, 28, 28)},
-			28,
-			28,
-		)
+		_, done := digitOf(&image.Gray{Pix: pixels, Stride: 28, Rect: image.Rect(0, 0, 28, 28)}, 28, 28)
 		require.Nil(t, done, "test image %d", i)
 	}
 }

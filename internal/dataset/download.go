@@ -15,6 +15,7 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
+// remote is a file to download, with what its bytes must be.
 type remote struct {
 	url    string
 	size   int64
@@ -22,20 +23,20 @@ type remote struct {
 }
 
 // waits are the pauses before each try. idleTimeout is how long a connection may bring nothing, and
-// sayEvery the time between two lines about progress. Tests wait less.
+// sayEvery the time between two lines about progress. Variables, so that tests wait less.
 var (
 	waits       = []time.Duration{0, time.Second / 2, time.Second, 2 * time.Second, 4 * time.Second}
 	idleTimeout = 20 * time.Second
 	sayEvery    = 10 * time.Second
 )
 
-// enough is how many bytes a connection must bring for the tries to be counted anew.
+// enough is the number of bytes after which the tries are counted anew.
 const enough = 1 << 20
 
-// download returns the bytes of a file, whose size and SHA-256 are as pinned. What arrives lies in
-// the file of the name part until it is complete: the next try goes on from there, and so does the
+// download returns the bytes of a file, whose size and SHA-256 are as pinned. It keeps what has
+// arrived in the file part until all is there: the next try goes on from there, and so does the
 // next download after this one failed or was stopped. The error is ErrUnavailable unless ctx ended
-// or that file cannot be written.
+// or part cannot be written.
 func (r remote) download(ctx context.Context, part string, log io.Writer) ([]byte, error) {
 	err := os.MkdirAll(filepath.Dir(part), 0o755)
 	if err != nil {
@@ -84,24 +85,24 @@ func (r remote) download(ctx context.Context, part string, log io.Writer) ([]byt
 	return nil, fmt.Errorf("%s %w: %w", r.url, ErrUnavailable, err)
 }
 
-// transfer is a download in progress: at bytes are in the file, joined from several answers or not.
+// transfer is a download in progress.
 type transfer struct {
 	remote
 	file   *os.File
-	at     int64
-	joined bool
+	at     int64 // bytes in the file
+	joined bool  // from several answers
 	log    io.Writer
 }
 
-// begin begins the file anew.
+// begin empties the file.
 func (t *transfer) begin() error {
 	t.at, t.joined = 0, false
 	return t.file.Truncate(0)
 }
 
-// get asks once for the bytes that are missing, and returns all. On an error, again says whether
-// another try may go better: not without a connection, nor if the server has answered that it has
-// no such file, or has another one.
+// get asks once for the bytes that are missing, and returns the whole file. On an error, again
+// reports whether another try may go better: not without a connection, nor if the server answered
+// that it has no such file, or has another one.
 func (t *transfer) get(ctx context.Context) (content []byte, again bool, err error) {
 	if t.at > t.size {
 		if err := t.begin(); err != nil {
@@ -116,27 +117,21 @@ func (t *transfer) get(ctx context.Context) (content []byte, again bool, err err
 	content = make([]byte, t.size)
 	_, err = t.file.ReadAt(content, 0)
 	if sum := safefile.Sum(content); err == nil && sum != t.sha256 {
-		joined := t.joined
-		if err = t.begin(); err == nil { // parts of two files give neither
-			err = fmt.Errorf(
-				"other bytes than expected: their SHA-256 is %s, not %s",
-				sum,
-				t.sha256,
-			)
+		again = t.joined // parts of two files give neither
+		if err = t.begin(); err == nil {
+			err = fmt.Errorf("other bytes than expected: their SHA-256 is %s, not %s", sum, t.sha256)
 		}
-		return nil, joined, err
+		return nil, again, err
 	}
 	return content, false, err
 }
 
-// fill appends to the file what one answer brings, from the byte that is missing on.
+// fill asks once for the bytes that are missing, and appends to the file what the answer brings.
 func (t *transfer) fill(ctx context.Context) (again bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := time.AfterFunc(
-		idleTimeout,
-		func() { cancel(fmt.Errorf("no data for %v", idleTimeout)) },
-	)
+	stop := func() { cancel(fmt.Errorf("no data for %v", idleTimeout)) }
+	idle := time.AfterFunc(idleTimeout, stop)
 	defer idle.Stop()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url, nil)
 	if err != nil {
@@ -154,10 +149,10 @@ func (t *transfer) fill(ctx context.Context) (again bool, err error) {
 	defer response.Body.Close()
 	switch code := response.StatusCode; {
 	case code == http.StatusPartialContent && t.at > 0:
-		here := fmt.Sprintf("bytes %d-%d/%d", t.at, t.size-1, t.size)
-		if got := response.Header.Get("Content-Range"); got != here {
+		rest := fmt.Sprintf("bytes %d-%d/%d", t.at, t.size-1, t.size)
+		if got := response.Header.Get("Content-Range"); got != rest {
 			return true, errors.Join(t.begin(),
-				fmt.Errorf("other bytes than expected: %.60q, not %q", got, here))
+				fmt.Errorf("other bytes than expected: %.60q, not %q", got, rest))
 		}
 		t.joined = true
 	case code == http.StatusRequestedRangeNotSatisfiable && t.at > 0:
@@ -173,12 +168,19 @@ func (t *transfer) fill(ctx context.Context) (again bool, err error) {
 			return false, err
 		}
 	}
+	return t.receive(ctx, response.Body, func() { idle.Reset(idleTimeout) })
+}
+
+// receive appends a body to the file. It calls arrived whenever bytes came.
+func (t *transfer) receive(
+	ctx context.Context, body io.Reader, arrived func(),
+) (again bool, err error) {
 	began, from := time.Now(), t.at
 	said, buffer := began, make([]byte, 1<<16)
 	for t.at < t.size {
-		count, err := response.Body.Read(buffer[:min(int64(len(buffer)), t.size-t.at)])
+		count, err := body.Read(buffer[:min(int64(len(buffer)), t.size-t.at)])
 		if count > 0 {
-			idle.Reset(idleTimeout)
+			arrived()
 			if _, err := t.file.WriteAt(buffer[:count], t.at); err != nil {
 				return false, err
 			}

@@ -68,12 +68,8 @@ func TestDownloadGoesOn(t *testing.T) {
 	got, err := from.download(t.Context(), part, io.Discard)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(content, got), "other bytes arrived")
-	require.Equal(
-		t,
-		[]string{"", fmt.Sprintf("bytes=%d-", third), fmt.Sprintf("bytes=%d-", 2*third),
-			fmt.Sprintf("bytes=%d-", 2*third+1)},
-		asked,
-	)
+	require.Equal(t, []string{"", fmt.Sprintf("bytes=%d-", third), fmt.Sprintf("bytes=%d-", 2*third),
+		fmt.Sprintf("bytes=%d-", 2*third+1)}, asked)
 	require.NoFileExists(t, part)
 }
 

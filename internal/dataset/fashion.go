@@ -6,22 +6,22 @@ import (
 	"path/filepath"
 )
 
-// fashionFolders are where Fashion-MNIST's files lie below a named folder: those of torchvision and
-// of Keras first, as the names of the files themselves may be MNIST's.
-var fashionFolders = []string{filepath.Join("FashionMNIST", "raw"), "fashion-mnist", "", "raw"}
+// fashionLayouts are the layouts of Fashion-MNIST. The folders of torchvision and of Keras come
+// first, as the names of the files themselves may be MNIST's.
+var fashionLayouts = []layout{
+	idxLayout(filepath.Join("FashionMNIST", "raw"), "fashion-mnist", "", "raw"),
+	parquetLayout("zalando-datasets/fashion_mnist", mnistSide, 1, mnistOf),
+}
 
-const (
-	fashionHub = "zalando-datasets/fashion_mnist"
-	// fashionInstalled is where Debian's package dataset-fashion-mnist puts it.
-	fashionInstalled = "/usr/share/datasets/fashion-mnist"
-)
+// fashionInstalled is where Debian's package dataset-fashion-mnist puts the files.
+const fashionInstalled = "/usr/share/datasets/fashion-mnist"
 
 // fashionURL is the folder of its authors' files, at their last commit.
 const fashionURL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/" +
 	"b2617bb6d3ffa2e429640350f613e3291e10b141/data/fashion/"
 
-// fashionRemotes are its authors' files, in the order of mnistNames. Their MD5, which its authors
-// publish, are 8d4fb7e6c68d591d4c3dfef9ec88bf0d, 25c81989df183df01b3e8a0aad5dffbe,
+// fashionRemotes are its authors' files, in the order of mnistNames. The MD5 sums that the authors
+// publish are 8d4fb7e6c68d591d4c3dfef9ec88bf0d, 25c81989df183df01b3e8a0aad5dffbe,
 // bef4ecab320f06d8554ea6380940ec79 and bb300cfdad3c16e7a12a480ee83cd310.
 var fashionRemotes = []remote{
 	{fashionURL + mnistNames[0] + ".gz", 26421880,
@@ -34,6 +34,7 @@ var fashionRemotes = []remote{
 		"67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"},
 }
 
+// fetchFashion downloads its authors' files.
 func fetchFashion(ctx context.Context, part string, log io.Writer) (files []dataFile, err error) {
 	for i, remote := range fashionRemotes {
 		content, err := remote.download(ctx, part+"."+mnistNames[i], log)

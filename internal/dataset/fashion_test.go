@@ -18,8 +18,8 @@ import (
 	"ebsscgo/internal/dataset/datasettest"
 )
 
-// Fashion-MNIST is read from where torchvision, Keras and Debian put it, with the fingerprint of its
-// files and in the size of CIFAR-10's images, and not from MNIST's files beside it.
+// Fashion-MNIST is read from where torchvision, Keras and Debian put it, with the fingerprint of
+// its files and in the size of CIFAR-10's images, and not from MNIST's files beside it.
 func TestFashionFolder(t *testing.T) {
 	for _, below := range []string{"FashionMNIST/raw", "fashion-mnist", "", "raw"} {
 		folder := t.TempDir()
@@ -77,8 +77,8 @@ func TestFashionOfDebianIsTheOfficialOne(t *testing.T) {
 		[]int{set.Train.Len(), set.Test.Len(), set.Test.Height, set.Test.Channels})
 }
 
-// Its four files are downloaded once. Where they cannot be had, a line says where else they are, and
-// nothing stands in.
+// Its four files are downloaded once. Where they cannot be had, a line says where else they are,
+// and nothing stands in.
 func TestFashionDownloaded(t *testing.T) {
 	emptyCache(t)
 	packed := map[string][]byte{}

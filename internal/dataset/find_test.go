@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +19,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/safefile"
 )
 
 // emptyCache makes the cache an empty folder, and no folder the named one. No package of the system
@@ -67,8 +67,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// Nothing takes the place of a named folder: not the cache, which has MNIST here, and not a download. The error says what was looked for, and
-// what is there.
+// Nothing takes the place of a named folder: not the cache, which has MNIST here, and not a
+// download. The error says what was looked for, and what is there.
 func TestNamedFolderAlone(t *testing.T) {
 	emptyCache(t)
 	fetching(t)
@@ -84,17 +84,17 @@ func TestNamedFolderAlone(t *testing.T) {
 		files []string
 		says  string
 	}{
-		"nothing":        {nil, "there: nothing"},
-		"another set":    {[]string{"FashionMNIST/raw/" + mnistNames[0]}, "there: FashionMNIST/"},
-		"an archive":     {[]string{"mnist.zip"}, "there: mnist.zip"},
-		"many":           {strings.Fields("a b c d e f g h"), "there: a, b, c, d, e, f, 2 more"},
-		"a part of it":   {mnistNames[:1], mnistNames[1] + ": no such file"},
-		"of torchvision": {[]string{"MNIST/raw/" + mnistNames[0]}, "MNIST/raw/" + mnistNames[1] + ": no such file"},
+		"nothing":      {nil, "there: nothing"},
+		"another set":  {[]string{"FashionMNIST/raw/" + mnistNames[0]}, "there: FashionMNIST/"},
+		"an archive":   {[]string{"mnist.zip"}, "there: mnist.zip"},
+		"many":         {strings.Fields("a b c d e f g h"), "there: a, b, c, d, e, f, 2 more"},
+		"a part of it": {mnistNames[:1], mnistNames[1] + ": no such file"},
+		"of torchvision": {[]string{"MNIST/raw/" + mnistNames[0]},
+			"MNIST/raw/" + mnistNames[1] + ": no such file"},
 	} {
 		folder := t.TempDir()
 		for _, file := range there.files {
-			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, file)), 0o755))
-			require.NoError(t, os.WriteFile(filepath.Join(folder, file), nil, 0o644))
+			put(t, folder, map[string][]byte{file: nil})
 		}
 		for _, env := range []string{"", folder} {
 			t.Setenv(EnvVar, env)
@@ -121,7 +121,8 @@ func TestOtherPictures(t *testing.T) {
 	requireOneLine(t, err, folder, "has the images of Fashion-MNIST, not of MNIST", "--data")
 }
 
-// MNIST stands in for CIFAR-10 where that cannot be downloaded, which one line says, but not where its folder is broken.
+// MNIST stands in for CIFAR-10 where that cannot be downloaded, which one line says, but not where
+// its folder is broken.
 func TestStandIn(t *testing.T) {
 	emptyCache(t)
 	folder := writeDigits(t)
@@ -139,9 +140,9 @@ func TestStandIn(t *testing.T) {
 
 var content = bytes.Repeat([]byte("0123456789abcde\n"), 1<<14)
 
-// pinned is content at a server's address.
+// pinned returns a remote file with that content.
 func pinned(url string, content []byte) remote {
-	return remote{url: url, size: int64(len(content)), sha256: fmt.Sprintf("%x", sha256.Sum256(content))}
+	return remote{url: url, size: int64(len(content)), sha256: safefile.Sum(content)}
 }
 
 // serve answers requests for content one after another, the last answer again and again.
@@ -184,6 +185,7 @@ func slowly(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
+// status answers with a code alone.
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
@@ -193,22 +195,25 @@ func TestDownload(t *testing.T) {
 	t.Cleanup(func() { waits, idleTimeout = before, idle })
 	waits, idleTimeout = make([]time.Duration, len(waits)), 600*time.Millisecond
 	whole := sending(content)
+	zeros := func(count int) http.HandlerFunc { return sending(make([]byte, count)) }
+	away := http.RedirectHandler("file:///etc/passwd", 302).ServeHTTP
 	tries := len(waits)
+	type answers = []http.HandlerFunc
 	for name, c := range map[string]struct {
-		answers []http.HandlerFunc
+		answers answers
 		fails   string // what the error says; empty for none
 		asked   int    // requests
 	}{
-		"at once":              {[]http.HandlerFunc{whole}, "", 1},
-		"after errors":         {[]http.HandlerFunc{status(500), status(503), status(429), whole}, "", 4},
-		"broken off":           {[]http.HandlerFunc{half, stalling, half, slowly}, "", 4},
-		"not found":            {[]http.HandlerFunc{status(404), whole}, "404", 1},
-		"always half":          {[]http.HandlerFunc{half}, "broke off after", tries},
-		"stalls at last":       {[]http.HandlerFunc{half, half, half, half, stalling}, "no data for", tries},
-		"other bytes":          {[]http.HandlerFunc{half, sending(make([]byte, len(content))), whole}, "other bytes", 2},
-		"a page":               {[]http.HandlerFunc{sending(make([]byte, 999)), whole}, "other bytes", 1},
-		"too long":             {[]http.HandlerFunc{sending(make([]byte, len(content)+1)), whole}, "other bytes", 1},
-		"redirected to a file": {[]http.HandlerFunc{http.RedirectHandler("file:///etc/passwd", 302).ServeHTTP}, "unsupported protocol", tries},
+		"at once":              {answers{whole}, "", 1},
+		"after errors":         {answers{status(500), status(503), status(429), whole}, "", 4},
+		"broken off":           {answers{half, stalling, half, slowly}, "", 4},
+		"not found":            {answers{status(404), whole}, "404", 1},
+		"always half":          {answers{half}, "broke off after", tries},
+		"stalls at last":       {answers{half, half, half, half, stalling}, "no data for", tries},
+		"other bytes":          {answers{half, zeros(len(content)), whole}, "other bytes", 2},
+		"a page":               {answers{zeros(999), whole}, "other bytes", 1},
+		"too long":             {answers{zeros(len(content) + 1), whole}, "other bytes", 1},
+		"redirected to a file": {answers{away}, "unsupported protocol", tries},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, requests := serve(t, c.answers...)
@@ -232,10 +237,11 @@ func TestDownloadStopped(t *testing.T) {
 	defer cancel()
 	_, err := from.download(ctx, filepath.Join(t.TempDir(), "part"), io.Discard)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NotErrorIs(t, err, ErrUnavailable, "who stops a download does not want another data set instead")
+	require.NotErrorIs(t, err, ErrUnavailable, "or another data set would be taken instead")
 }
 
-// cifarFrom makes a local server that gives this answer the one for CIFAR-10, and the black images the official ones.
+// cifarFrom makes a local server that gives this answer the one for CIFAR-10, and the black images
+// the official ones.
 func cifarFrom(t *testing.T, answer http.HandlerFunc) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -269,7 +275,8 @@ func TestCIFAR10Downloaded(t *testing.T) {
 	}
 	fetched(1)
 	resize(t, filepath.Join(dir, cifarArchive), 5)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "."+cifarArchive+"12345"), []byte("half"), 0o600))
+	killed := filepath.Join(dir, "."+cifarArchive+"12345")
+	require.NoError(t, os.WriteFile(killed, []byte("half"), 0o600))
 	fetched(2)
 	fetched(2)
 }

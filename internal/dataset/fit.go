@@ -22,12 +22,14 @@ type moments struct {
 	centred *tensors.Tensor
 }
 
-// fit computes the whitening. All is float64: an ε of 0.1 beside eigenvalues of several hundred needs
-// more than products of float32, which a GPU may round to TF32.
-func fit(ctx context.Context, backend compute.Backend, train Images, epsilon float64) (w *Whitening, err error) {
+// fit computes the whitening. All is float64: an ε of 0.1 beside eigenvalues of several hundred
+// needs more than products of float32, which a GPU may round to TF32.
+func fit(
+	ctx context.Context, backend compute.Backend, train Images, epsilon float64,
+) (w *Whitening, err error) {
 	err = exceptions.TryCatch[error](func() {
 		products := covariance
-		if train.Len() < train.Size() { // for fewer images than values the Gram matrix is the smaller one
+		if train.Len() < train.Size() { // so that the Gram matrix is the smaller one
 			products = gram
 		}
 		w = solve(ctx, backend, epsilon, products(ctx, backend, train))
@@ -36,8 +38,8 @@ func fit(ctx context.Context, backend compute.Backend, train Images, epsilon flo
 }
 
 // solve returns the whitening of moments. With the eigenvectors u of the covariance and their
-// eigenvalues λ, its matrices are those of [matrices]. This and what follows panics on errors, which
-// fit catches.
+// eigenvalues λ, its matrices are those of [matrices]. Like what follows, it panics on errors,
+// which fit catches.
 func solve(ctx context.Context, backend compute.Backend, epsilon float64, m moments) *Whitening {
 	vectors, values := eigen(ctx, m.products)
 	inputs := []any{m.mean, vectors, values}
@@ -49,20 +51,27 @@ func solve(ctx context.Context, backend compute.Backend, epsilon float64, m mome
 		// The factor [K, D] has the rows √λ uᵀ. From the eigenvectors v of the Gram matrix, as
 		// u = (N λ)^(-1/2) Xᵀ v, it is N^(-1/2) vᵀ X.
 		var factor *Node
-		if len(inputs) == 3 {
+		if m.centred == nil {
 			factor = Mul(Transpose(vectors, 0, 1), Sqrt(values))
 		} else {
-			factor = DivScalar(Einsum("nk,nd->kd", vectors, inputs[3]), math.Sqrt(float64(inputs[3].Shape().Dim(0))))
+			centred := inputs[3]
+			n := float64(centred.Shape().Dim(0))
+			factor = DivScalar(Einsum("nk,nd->kd", vectors, centred), math.Sqrt(n))
 		}
 		matrix, inverse := matrices(factor, values, epsilon)
-		all := Concatenate([]*Node{mean, Reshape(matrix, -1), Reshape(inverse, -1)}, 0)
-		return []*Node{ConvertDType(all, dtypes.Float32), ConvertDType(factor, dtypes.Float32)}
+		outputs := []*Node{mean, matrix, inverse, factor}
+		for i, output := range outputs {
+			outputs[i] = ConvertDType(output, dtypes.Float32)
+		}
+		return outputs
 	}, inputs...)
-	d := m.mean.Size()
+	w := &Whitening{}
+	for i, to := range []*[]float32{&w.mean, &w.matrix, &w.inverse, &w.factor} {
+		*to = tensors.MustCopyFlatData[float32](solution[i])
+	}
 	variances := tensors.MustCopyFlatData[float64](values)
 	kept := keptDirections(variances, epsilon)
-	w := &Whitening{d: d, values: tensors.MustCopyFlatData[float32](solution[0]),
-		factor: tensors.MustCopyFlatData[float32](solution[1])[:kept*d]}
+	w.factor = w.factor[:kept*len(w.mean)]
 	for _, variance := range variances[:kept] {
 		w.variances = append(w.variances, float32(variance))
 	}
@@ -90,8 +99,9 @@ func matrices(factor, values *Node, epsilon float64) (matrix, inverse *Node) {
 	return Sub(identity(1/a), sum(g)), Add(identity(a), sum(h))
 }
 
-// carriedError is how far a whitened training image may move, over its length, when directions in
-// which W is nearly a multiple of the identity are left out. Half precision moves it by half as much.
+// carriedError is how far a whitened training image may move, of its length, when directions in
+// which W is nearly a multiple of the identity are left out. Half precision moves it by half as
+// much.
 const carriedError = 1e-3
 
 // keptDirections returns how many of the eigenvalues, the largest first, need their direction: all
@@ -110,7 +120,8 @@ func keptDirections(variances []float64, epsilon float64) int {
 	return kept
 }
 
-// covariance returns the mean and the covariance of images. The backend sums them up chunk by chunk.
+// covariance returns the mean and the covariance of images. The backend sums them up chunk by
+// chunk.
 func covariance(ctx context.Context, backend compute.Backend, train Images) moments {
 	exec := MustNewExec(backend, func(sum, products, pixels *Node) (newSum, newProducts *Node) {
 		x := normalizeContrast(pixels)
@@ -118,21 +129,22 @@ func covariance(ctx context.Context, backend compute.Backend, train Images) mome
 	})
 	defer exec.Finalize()
 	d := train.Size()
-	sums := []*tensors.Tensor{tensors.FromScalarAndDimensions(0.0, d), tensors.FromScalarAndDimensions(0.0, d, d)}
+	sum := tensors.FromScalarAndDimensions(0.0, d)
+	products := tensors.FromScalarAndDimensions(0.0, d, d)
 	eachChunk(train, func(pixels *tensors.Tensor) {
 		if ctx.Err() != nil {
 			panic(ctx.Err())
 		}
-		added := exec.MustCall(sums[0], sums[1], pixels)
-		sums[0].MustFinalizeAll()
-		sums[1].MustFinalizeAll()
-		sums = added
+		newSum, newProducts := exec.MustCall2(sum, products, pixels)
+		sum.MustFinalizeAll()
+		products.MustFinalizeAll()
+		sum, products = newSum, newProducts
 	})
 	both := MustExecOnceN(backend, func(sum, products *Node) (mean, covariance *Node) {
 		n := float64(train.Len())
 		mean = DivScalar(sum, n)
 		return mean, Sub(DivScalar(products, n), Einsum("d,e->de", mean, mean))
-	}, sums[0], sums[1])
+	}, sum, products)
 	return moments{mean: both[0], products: both[1]}
 }
 
@@ -142,16 +154,20 @@ func gram(_ context.Context, backend compute.Backend, train Images) moments {
 	all := MustExecOnceN(backend, func(pixels *Node) (mean, products, centred *Node) {
 		x := normalizeContrast(pixels)
 		centred = Sub(x, ReduceAndKeep(x, ReduceMean, 0))
-		return ReduceMean(x, 0), DivScalar(Einsum("nd,md->nm", centred, centred), float64(train.Len())), centred
+		mean = ReduceMean(x, 0)
+		products = DivScalar(Einsum("nd,md->nm", centred, centred), float64(train.Len()))
+		return mean, products, centred
 	}, tensors.FromFlatDataAndDimensions(train.Pixels, train.Len(), train.Size()))
 	return moments{mean: all[0], products: all[1], centred: all[2]}
 }
 
-// eigen returns the eigenvectors of a symmetric matrix [N, N] without negative eigenvalues, as columns [N, N], and the eigenvalues [N, 1].
-// It ends as soon as ctx does, although the library's routine cannot be stopped.
+// eigen returns the eigenvectors of a symmetric matrix [N, N] without negative eigenvalues, as
+// columns [N, N], and the eigenvalues [N, 1]. It ends as soon as ctx does, although the library's
+// routine cannot be stopped.
 //
-// The eigenvectors and eigenvalues of such a matrix are its singular vectors and values. gonum finds those ten times as fast
-// at 3072×3072 as with mat.EigenSym, which rotates columns of a matrix stored by rows (43 s and 407 s on the same core).
+// The eigenvectors and eigenvalues of such a matrix are its singular vectors and values. gonum
+// finds those ten times as fast at 3072×3072 as with mat.EigenSym, which rotates columns of a
+// matrix stored by rows (43 s and 407 s on the same core).
 func eigen(ctx context.Context, symmetric *tensors.Tensor) (vectors, values *tensors.Tensor) {
 	n := symmetric.Shape().Dim(0)
 	content := mat.NewDense(n, n, tensors.MustCopyFlatData[float64](symmetric))
@@ -168,5 +184,6 @@ func eigen(ctx context.Context, symmetric *tensors.Tensor) (vectors, values *ten
 	}
 	var v mat.Dense
 	svd.VTo(&v)
-	return tensors.FromFlatDataAndDimensions(v.RawMatrix().Data, n, n), tensors.FromFlatDataAndDimensions(svd.Values(nil), n, 1)
+	return tensors.FromFlatDataAndDimensions(v.RawMatrix().Data, n, n),
+		tensors.FromFlatDataAndDimensions(svd.Values(nil), n, 1)
 }

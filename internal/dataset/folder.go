@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"image/color"
 	"io"
 	"io/fs"
 	"os"
@@ -31,13 +30,13 @@ type Pictures struct {
 	Side int
 	Grey bool
 
-	// splits are the pictures for training and for tests; of undivided ones the first has all.
-	splits  [][]file
+	// parts are the pictures for training and for tests; undivided ones are all in the first.
+	parts   [][]listed
 	classes []string
 }
 
-// file is a picture of a class, by its path in the folder.
-type file struct {
+// listed is a picture of a class, by its path in the folder.
+type listed struct {
 	path  string
 	class uint16
 }
@@ -45,7 +44,8 @@ type file struct {
 // maxFiles is the largest number of files that are read as pictures.
 const maxFiles = 200_000
 
-// testShare is the part of each class's pictures that tests, of undivided ones: one in so many.
+// testShare says how many pictures of a class there are for each one that tests, if they are
+// undivided.
 const testShare = 6
 
 // List finds classes and pictures, and reads none of these. What is wrong with the folder is an
@@ -55,82 +55,96 @@ func (p Pictures) List() (Pictures, error) {
 		return p, fmt.Errorf("--side %d is out of range: choose %d to %d", p.Side,
 			experiments.MinSide, experiments.MaxSide)
 	}
-	root, err := os.OpenRoot(p.Folder) // which no path or link leaves
+	root, err := p.open()
 	if err != nil {
-		return p, fmt.Errorf("%w; name a folder of pictures with --pictures", err)
+		return p, err
 	}
 	defer root.Close()
-	top, err := folders(root, ".")
+	places, err := p.findClasses(root)
 	if err != nil {
-		return p, fmt.Errorf("%s: %w", p.Folder, err)
-	}
-	parts := []string{"."}
-	train, test := slices.Contains(top, "train"), slices.Contains(top, "test")
-	switch {
-	case train && test:
-		parts = []string{"train", "test"}
-		if p.classes, err = folders(root, "train"); err != nil {
-			return p, fmt.Errorf("%s: %w", p.Folder, err)
-		}
-		tested, err := folders(root, "test")
-		if err != nil {
-			return p, fmt.Errorf("%s: %w", p.Folder, err)
-		}
-		for _, class := range slices.Concat(p.classes, tested) {
-			if !slices.Contains(p.classes, class) || !slices.Contains(tested, class) {
-				return p, fmt.Errorf("%s: class %q is not both in train/ and in test/: "+
-					"add pictures there, or remove it", p.Folder, class)
-			}
-		}
-	case train || test:
-		return p, fmt.Errorf("%s has one of train/ and test/ alone: add the other, or put the "+
-			"classes into the folder itself", p.Folder)
-	default:
-		p.classes = top
+		return p, err
 	}
 	if count := len(p.classes); count < 2 || count > experiments.MaxClasses {
 		return p, fmt.Errorf("%s: folders of classes: %d, and 2 to %d are needed, one for each "+
 			"class with its pictures", p.Folder, count, experiments.MaxClasses)
 	}
-	return p.list(root, parts)
-}
-
-// list lists the files of the classes in each part of the folder.
-func (p Pictures) list(root *os.Root, parts []string) (Pictures, error) {
-	count, least := 0, 3-len(parts) // in each class
-	for _, part := range parts {
-		var split []file
-		for number, class := range p.classes {
-			folder, before := path.Join(part, class), len(split)
+	least := 3 - len(places) // pictures of a class
+	for _, place := range places {
+		var part []listed
+		for class, name := range p.classes {
+			folder := path.Join(place, name)
 			entries, err := fs.ReadDir(root.FS(), folder)
 			if err != nil {
 				return p, fmt.Errorf("%s: %w", p.Folder, err)
 			}
-			for _, entry := range entries {
-				if !strings.HasPrefix(entry.Name(), ".") { // notes of programs
-					split = append(split, file{path.Join(folder, entry.Name()), uint16(number)})
-				}
-			}
-			if have := len(split) - before; have < least {
+			entries = slices.DeleteFunc(entries, hidden)
+			if len(entries) < least {
 				return p, fmt.Errorf("%s/%s: pictures: %d, and at least %d are needed: add some, "+
-					"or remove the folder", p.Folder, folder, have, least)
+					"or remove the folder", p.Folder, folder, len(entries), least)
 			}
-			if count += len(split) - before; count > maxFiles {
-				return p, fmt.Errorf("%s has more than %d files: take fewer pictures",
-					p.Folder, maxFiles)
+			for _, entry := range entries {
+				part = append(part, listed{path.Join(folder, entry.Name()), uint16(class)})
+			}
+			if p.Len()+len(part) > maxFiles {
+				return p, fmt.Errorf("%s has more than %d files: take fewer pictures", p.Folder,
+					maxFiles)
 			}
 		}
-		p.splits = append(p.splits, split)
+		p.parts = append(p.parts, part)
 	}
 	return p, nil
 }
 
-// folders are the names of folders in another one, in their order, without hidden ones.
+// open opens the folder, which no path or link in it leaves.
+func (p Pictures) open() (*os.Root, error) {
+	root, err := os.OpenRoot(p.Folder)
+	if err != nil {
+		return nil, fmt.Errorf("%w; name a folder of pictures with --pictures", err)
+	}
+	return root, nil
+}
+
+// findClasses sets the classes, and returns the places in the folder that have a folder of each:
+// the folder itself, or train/ and test/.
+func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
+	top, err := folders(root, ".")
+	train, test := slices.Contains(top, "train"), slices.Contains(top, "test")
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", p.Folder, err)
+	case train != test:
+		return nil, fmt.Errorf("%s has one of train/ and test/ alone: add the other, or put the "+
+			"classes into the folder itself", p.Folder)
+	case !train:
+		p.classes = top
+		return []string{"."}, nil
+	}
+	p.classes, err = folders(root, "train")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Folder, err)
+	}
+	tested, err := folders(root, "test")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Folder, err)
+	}
+	for _, class := range slices.Concat(p.classes, tested) {
+		if !slices.Contains(p.classes, class) || !slices.Contains(tested, class) {
+			return nil, fmt.Errorf("%s: class %q is not both in train/ and in test/: add pictures "+
+				"there, or remove it", p.Folder, class)
+		}
+	}
+	return []string{"train", "test"}, nil
+}
+
+// hidden reports whether a file or folder is one of those that programs leave.
+func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
+
+// folders returns the names of folders in another one, in their order, without hidden ones.
 func folders(root *os.Root, in string) (names []string, err error) {
 	entries, err := fs.ReadDir(root.FS(), in)
-	for _, entry := range entries {
+	for _, entry := range slices.DeleteFunc(entries, hidden) {
 		info, err := root.Stat(path.Join(in, entry.Name())) // also of a folder that a link names
-		if err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
+		if err == nil && info.IsDir() {
 			names = append(names, entry.Name())
 		}
 	}
@@ -139,7 +153,11 @@ func folders(root *os.Root, in string) (names []string, err error) {
 
 // Images describes the images that the pictures become, without their number.
 func (p Pictures) Images() experiments.Images {
-	images := experiments.Images{Name: experiments.OwnName(filepath.Base(absolute(p.Folder))),
+	folder := p.Folder
+	if absolute, err := filepath.Abs(folder); err == nil {
+		folder = absolute // "." has a name, too
+	}
+	images := experiments.Images{Name: experiments.OwnName(filepath.Base(folder)),
 		Height: p.Side, Width: p.Side, Channels: 3, Classes: p.classes}
 	if p.Grey {
 		images.Channels = 1
@@ -147,20 +165,12 @@ func (p Pictures) Images() experiments.Images {
 	return images
 }
 
-// absolute is a path from the root, if it can be found.
-func absolute(name string) string {
-	if whole, err := filepath.Abs(name); err == nil {
-		return whole
-	}
-	return name
-}
-
-// Expected is the data set that the pictures become if all can be read and none is there twice:
-// about that many images, without a fingerprint.
+// Expected returns the data set that the pictures become if all can be read and none is there
+// twice: about that many images, without a fingerprint.
 func (p Pictures) Expected() experiments.Dataset {
-	train, test := len(p.splits[0]), 0
-	if len(p.splits) == 2 {
-		test = len(p.splits[1])
+	train, test := len(p.parts[0]), 0
+	if len(p.parts) == 2 {
+		test = len(p.parts[1])
 	} else {
 		test = max(len(p.classes), train/testShare)
 		train -= test
@@ -168,15 +178,15 @@ func (p Pictures) Expected() experiments.Dataset {
 	return experiments.Dataset{Name: p.Images().Name, Train: train, Test: test}
 }
 
-// Len is the number of files that are listed.
+// Len returns the number of files that are listed.
 func (p Pictures) Len() (count int) {
-	for _, split := range p.splits {
-		count += len(split)
+	for _, part := range p.parts {
+		count += len(part)
 	}
 	return count
 }
 
-// Flags are the pictures as the command line takes them.
+// Flags returns the pictures as the command line takes them.
 func (p Pictures) Flags() string {
 	flags := fmt.Sprintf(" --pictures %q --side %d", p.Folder, p.Side)
 	if p.Grey {
@@ -185,30 +195,31 @@ func (p Pictures) Flags() string {
 	return flags
 }
 
-// read is a picture that was read: an image of it, the hash of its file and that of its pixels.
-type read struct {
-	file
-	pixels         []uint8
+// decoded is a picture that was read.
+type decoded struct {
+	listed
+	pixels []uint8 // its image
+	// content and shows are the hashes of the file and of the image.
 	content, shows [sha256.Size]byte
 	err            error
 }
 
 // Read reads all listed pictures as [ReadPictures] does. Where they are not divided, the hash of a
-// file's content decides whether it trains or tests, one in six of a class; each class has one of
-// both at least. So do the images' order and the fingerprint, which is the SHA-256 of the images,
-// their labels and the classes' names, in that order.
+// file's content decides whether it trains or tests: one in six of a class tests, and each class
+// has one of both at least. The hash also decides the order of the images. The fingerprint is the
+// SHA-256 of the images, their labels and the classes' names, in that order.
 //
-// A picture that cannot be read, or that shows the same as another one of its class, is skipped and
-// said in a line. Two classes, or training and test images, that share a picture are an error.
+// A picture that cannot be read, or that shows the same as another one of its class, is skipped,
+// which a line says. Two classes, or training and test images, that share a picture are an error.
 func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
-	root, err := os.OpenRoot(p.Folder)
+	root, err := p.open()
 	if err != nil {
-		return nil, fmt.Errorf("%w; name a folder of pictures with --pictures", err)
+		return nil, err
 	}
 	defer root.Close()
-	parts, skipped := make([][]read, 2), []string(nil)
-	for i, split := range p.splits {
-		all, err := p.decode(ctx, root, split)
+	parts, skipped := make([][]decoded, 2), []string(nil)
+	for i, part := range p.parts {
+		all, err := p.decode(ctx, root, part)
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +230,7 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 			}
 			parts[i] = append(parts[i], one)
 		}
-		slices.SortStableFunc(parts[i], func(a, b read) int {
+		slices.SortStableFunc(parts[i], func(a, b decoded) int {
 			return bytes.Compare(a.content[:], b.content[:])
 		})
 	}
@@ -228,12 +239,11 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 		return nil, err
 	}
 	say(log, p.Folder, append(skipped, again...))
-	if len(p.splits) == 1 {
+	if len(p.parts) == 1 {
 		parts[0], parts[1] = divide(parts[0], len(p.classes))
 	}
-	images := p.Images()
-	set := &Set{Name: images.Name, Classes: p.classes,
-		Train: p.images(parts[0]), Test: p.images(parts[1])}
+	set := &Set{Name: p.Images().Name, Classes: p.classes,
+		Train: p.join(parts[0]), Test: p.join(parts[1])}
 	for i, part := range []Images{set.Train, set.Test} {
 		for class, name := range p.classes {
 			if !slices.Contains(part.Labels, uint16(class)) {
@@ -246,28 +256,28 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 	return set, nil
 }
 
-// single leaves one of the pictures of a class that show the same, and says which it skips. Two
-// classes, or training and test images, that share a picture are an error.
-func (p Pictures) single(parts [][]read) (skipped []string, err error) {
+// single leaves one of the pictures of a class that show the same, and says which it skips. It
+// returns an error if two classes, or training and test images, share a picture.
+func (p Pictures) single(parts [][]decoded) (skipped []string, err error) {
 	type place struct {
-		read
+		decoded
 		part int
 	}
 	seen := map[[sha256.Size]byte]place{}
 	for i := range parts {
-		var kept []read
+		var kept []decoded
 		for _, one := range parts[i] {
 			other, again := seen[one.shows]
 			switch {
-			case again && (other.class != one.class || other.part != i):
+			case !again:
+				seen[one.shows] = place{one, i}
+				kept = append(kept, one)
+			case other.class != one.class || other.part != i:
 				return nil, fmt.Errorf("%s: %s and %s show the same picture: remove one", p.Folder,
 					other.path, one.path)
-			case again:
+			default:
 				skipped = append(skipped, one.path+": shows the same as "+other.path)
-				continue
 			}
-			seen[one.shows] = place{one, i}
-			kept = append(kept, one)
 		}
 		parts[i] = kept
 	}
@@ -286,27 +296,24 @@ func say(log io.Writer, folder string, skipped []string) {
 }
 
 // decode reads pictures on all cores.
-func (p Pictures) decode(ctx context.Context, root *os.Root, files []file) ([]read, error) {
-	all := make([]read, len(files))
-	workers := runtime.GOMAXPROCS(0)
+func (p Pictures) decode(ctx context.Context, root *os.Root, files []listed) ([]decoded, error) {
+	all := make([]decoded, len(files))
 	group, ctx := errgroup.WithContext(ctx)
-	for worker := range workers {
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range files {
 		group.Go(func() error {
-			for i := worker; i < len(files); i += workers {
-				if ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				all[i] = p.decodeOne(root, files[i])
+			if ctx.Err() == nil {
+				all[i] = p.decodeOne(root, f)
 			}
-			return nil
+			return context.Cause(ctx)
 		})
 	}
 	return all, group.Wait()
 }
 
 // decodeOne reads a picture of the folder, which must be a regular file in it.
-func (p Pictures) decodeOne(root *os.Root, f file) (one read) {
-	one.file = f
+func (p Pictures) decodeOne(root *os.Root, f listed) (one decoded) {
+	one.listed = f
 	content, err := readIn(root, f.path)
 	if err != nil {
 		one.err = cmp.Or(errors.Unwrap(err), err) // without the path, which is said
@@ -318,15 +325,7 @@ func (p Pictures) decodeOne(root *os.Root, f file) (one read) {
 		return one
 	}
 	scaled := scale(whole, middle(whole.Bounds()), p.Side, p.Side, turned)
-	one.pixels = make([]uint8, 0, p.Images().Channels*p.Side*p.Side)
-	for at := 0; at < len(scaled.Pix); at += 4 {
-		pixel := color.RGBA{scaled.Pix[at], scaled.Pix[at+1], scaled.Pix[at+2], 255}
-		if p.Grey {
-			one.pixels = append(one.pixels, color.GrayModel.Convert(pixel).(color.Gray).Y)
-		} else {
-			one.pixels = append(one.pixels, pixel.R, pixel.G, pixel.B)
-		}
-	}
+	one.pixels = pixelValues(scaled, p.Images().Channels)
 	one.content, one.shows = sha256.Sum256(content), sha256.Sum256(one.pixels)
 	return one
 }
@@ -346,31 +345,31 @@ func readIn(root *os.Root, name string) ([]byte, error) {
 	return root.ReadFile(name)
 }
 
-// divide divides pictures, which are in the order of their hashes: one in six of a class tests, the
-// first at least and not all.
-func divide(all []read, classes int) (train, test []read) {
+// divide divides pictures, which are in the order of their hashes: about one in six of a class
+// tests, the first at least and not all.
+func divide(all []decoded, classes int) (train, test []decoded) {
 	left, trains, tests := make([]int, classes), make([]int, classes), make([]int, classes)
 	for _, one := range all {
 		left[one.class]++
 	}
 	for _, one := range all {
-		of, small := one.class, int(one.content[0])*testShare < 256 // in a sixth of all hashes
-		left[of]--
-		if (small || tests[of] == 0) && (left[of] > 0 || trains[of] > 0) {
-			tests[of]++
+		class, small := one.class, int(one.content[0])*testShare < 256 // in a sixth of all hashes
+		left[class]--
+		if (small || tests[class] == 0) && (left[class] > 0 || trains[class] > 0) {
+			tests[class]++
 			test = append(test, one)
 		} else {
-			trains[of]++
+			trains[class]++
 			train = append(train, one)
 		}
 	}
 	return train, test
 }
 
-// images joins pictures that were read.
-func (p Pictures) images(all []read) Images {
-	of := p.Images()
-	images := Images{Height: of.Height, Width: of.Width, Channels: of.Channels}
+// join returns the images of pictures that were read.
+func (p Pictures) join(all []decoded) Images {
+	declared := p.Images()
+	images := Images{Height: declared.Height, Width: declared.Width, Channels: declared.Channels}
 	images.Pixels = make([]uint8, 0, len(all)*images.Size())
 	for _, one := range all {
 		images.Pixels = append(images.Pixels, one.pixels...)
@@ -379,7 +378,7 @@ func (p Pictures) images(all []read) Images {
 	return images
 }
 
-// ownFingerprint is the SHA-256 of a set of own pictures.
+// ownFingerprint returns the SHA-256 of a set of own pictures.
 func ownFingerprint(set *Set) string {
 	hash := sha256.New()
 	for _, images := range []Images{set.Train, set.Test} {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drawn is a PNG of one colour, which number decides.
+// drawn returns a PNG of one colour, which number decides.
 func drawn(t *testing.T, number, width, height int) []byte {
 	picture := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for at := range width * height {
@@ -166,8 +166,9 @@ func TestFolderSkips(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 6, set.Train.Len()+set.Test.Len())
 	for _, name := range []string{"a/notes.txt: not a PNG", "a/empty.png: not a PNG",
-		"b/half.png: ", "a/link.png: path escapes", "a/zero.png: path escapes", "a/below: it is no regular file",
-		"b/pipe.png: it is no regular file", "shows the same as"} {
+		"b/half.png: ", "a/link.png: path escapes", "a/zero.png: path escapes",
+		"a/below: it is no regular file", "b/pipe.png: it is no regular file", "shows the same as",
+	} {
 		require.Contains(t, log.String(), name)
 	}
 	require.Equal(t, 9, strings.Count(log.String(), "\n"), log.String())

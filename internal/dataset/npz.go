@@ -17,50 +17,44 @@ import (
 // npzFile is MNIST as Keras has it: a zip of four arrays of NumPy.
 const npzFile = "mnist.npz"
 
-// readNPZ reads the splits from Keras's file in a folder. It returns nil without an error if that
-// is missing.
-func readNPZ(folder string) (train, test *labelled, err error) {
+// readNPZ reads the training and the test images from Keras's file in a folder. It returns nil
+// without an error if that is missing.
+func readNPZ(folder string) (parts []*labelled, err error) {
 	place := filepath.Join(folder, npzFile)
-	file, err := safefile.Open(place)
+	content, err := safefile.Read(place, 2*mnistLimit)
 	if missing(place, err) {
-		return nil, nil, nil
+		return nil, nil
+	}
+	if err == nil {
+		parts, err = unpackNPZ(content, place)
 	}
 	if err != nil {
-		return nil, nil, damaged(place, err)
+		return nil, damaged(place, err)
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil, damaged(place, err)
-	}
-	if train, test, err = unpackNPZ(file, info.Size(), place); err != nil {
-		return nil, nil, damaged(place, err)
-	}
-	return train, test, nil
+	return parts, nil
 }
 
-// unpackNPZ reads the splits from a file of that size.
-func unpackNPZ(content io.ReaderAt, size int64, place string) (train, test *labelled, err error) {
-	arrays, err := zip.NewReader(content, size)
+// unpackNPZ returns the training and the test images of a file.
+func unpackNPZ(content []byte, place string) (parts []*labelled, err error) {
+	arrays, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
-		return nil, nil, fmt.Errorf("not a file of NumPy's arrays: %w", err)
+		return nil, fmt.Errorf("not a file of NumPy's arrays: %w", err)
 	}
-	parts := []*labelled{{place: place}, {place: place}}
-	for i, name := range []string{"train", "test"} {
-		pixels, count, err := readNPY(arrays, "x_"+name+".npy", mnistImage)
+	for _, split := range splits {
+		pixels, err := readNPY(arrays, "x_"+split+".npy", mnistImage)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		labels, classes, err := readNPY(arrays, "y_"+name+".npy", 1)
+		labels, err := readNPY(arrays, "y_"+split+".npy", 1)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if count != classes {
-			return nil, nil, fmt.Errorf("%d images and %d labels for %s", count, classes, name)
+		if count := len(pixels) / mnistImage; count != len(labels) {
+			return nil, fmt.Errorf("%d images and %d labels for %s", count, len(labels), split)
 		}
-		parts[i].planes, parts[i].labels = pixels, labels
+		parts = append(parts, &labelled{place, labels, pixels})
 	}
-	return parts[0], parts[1], nil
+	return parts, nil
 }
 
 // npyHeader is how NumPy describes an array [N, 28, 28] or [N] of bytes, row by row.
@@ -72,21 +66,21 @@ var npyHeader = regexp.MustCompile(
 // length.
 const npyName, npyText = "\x93NUMPY\x01\x00", 10
 
-// readNPY reads an array from a zip, and returns how many images it has values of. A library
+// readNPY reads an array of images or labels of size bytes each from a zip. The library for this
 // (npyio) panics on what is no header.
-func readNPY(arrays *zip.Reader, name string, size int) (values []byte, count int, err error) {
+func readNPY(arrays *zip.Reader, name string, size int) ([]byte, error) {
 	file, err := arrays.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("it has no array %s", name)
+	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("it has no array %s", name)
-		}
-		return nil, 0, err
+		return nil, err
 	}
 	defer file.Close()
 	const longest = 1 << 10 // header
 	content, err := io.ReadAll(io.LimitReader(file, mnistLimit+longest))
 	if err != nil {
-		return nil, 0, fmt.Errorf("truncated or damaged: %s: %w", name, err)
+		return nil, fmt.Errorf("truncated or damaged: %s: %w", name, err)
 	}
 	var header [][]byte
 	if bytes.HasPrefix(content, []byte(npyName)) && len(content) > npyText {
@@ -94,19 +88,16 @@ func readNPY(arrays *zip.Reader, name string, size int) (values []byte, count in
 		header = npyHeader.FindSubmatch(content)
 	}
 	if header == nil || (len(header[2]) > 0) != (size > 1) {
-		return nil, 0, fmt.Errorf("%s is not an array of bytes of MNIST's shape", name)
+		return nil, fmt.Errorf("%s is not an array of bytes of MNIST's shape", name)
 	}
-	if count, err = strconv.Atoi(string(header[1])); err != nil {
-		return nil, 0, err
+	count, err := strconv.Atoi(string(header[1]))
+	if err != nil {
+		return nil, err
 	}
-	values = content[len(header[0]):]
+	values := content[len(header[0]):]
 	if count < 1 || len(values) != count*size {
-		return nil, 0, fmt.Errorf(
-			"%s has %d bytes where its shape asks for %d",
-			name,
-			len(values),
-			count*size,
-		)
+		return nil, fmt.Errorf("%s has %d bytes where its shape asks for %d", name, len(values),
+			count*size)
 	}
-	return values, count, nil
+	return values, nil
 }

@@ -2,10 +2,10 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
 	"image/draw"
 	"io"
 	"io/fs"
@@ -22,70 +22,64 @@ import (
 // maxParquetBytes is the size of the largest Parquet file that is read, twice that of CIFAR-10.
 const maxParquetBytes = 256 << 20
 
-// parquetFolders is how far below a named folder Parquet files may lie: as Hugging Face's cache of a
-// data set has them, in snapshots/<commit>/<configuration>/.
+// parquetFolders is how far below a named folder Parquet files may lie. Hugging Face's cache of a
+// data set has them in snapshots/<commit>/<configuration>/.
 const parquetFolders = 3
 
-// parquetLayout is Hugging Face's, for images of that size: pictures in a column, their classes in
-// another, a split in one file or several.
+// parquetLayout returns the layout of a data set on Hugging Face's hub, with images of that size:
+// pictures in a column, their classes in another, a split in one file or several.
 func parquetLayout(
-	shows string,
-	side, channels int,
-	official func(train, test *labelled) ([]dataFile, error),
+	hub string, side, channels int, official func(parts []*labelled) ([]dataFile, error),
 ) layout {
-	return layout{shows, func(folder string) ([]dataFile, error) {
-		return readParts(folder, func(folder string) (train, test *labelled, err error) {
-			return readParquet(folder, side, channels)
-		}, official)
-	}}
+	read := func(folder string) ([]*labelled, error) { return readParquet(folder, side, channels) }
+	return layout{"Parquet files of " + hub, remade(read, official)}
 }
 
-// readParquet reads the splits from Parquet files, which have "train" or "test" in their name or
-// that of their folder, in a folder or below it. Files with images of another size or without a
-// class are passed over. It returns nil without an error if there is nothing else.
-func readParquet(folder string, side, channels int) (train, test *labelled, err error) {
-	found, err := findParquet(folder)
+// splits are the names of the two parts of a data set, in the order of the official files.
+var splits = []string{"train", "test"}
+
+// readParquet reads the training and the test images from Parquet files in a folder or below it,
+// which have "train" or "test" in their name or that of their folder. It passes over files with
+// images of another size or without a class, and returns nil without an error if there is nothing
+// else.
+func readParquet(folder string, side, channels int) ([]*labelled, error) {
+	paths, err := findParquet(folder)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	parts, sets := map[string]*labelled{}, []string{}
-	for _, path := range found {
-		split, set := splitOf(path)
+	parts, first := map[string]*labelled{}, ""
+	for _, path := range paths {
 		read, err := readParquetFile(path, side, channels)
 		if err != nil {
-			return nil, nil, damaged(path, err)
+			return nil, damaged(path, err)
 		}
 		if read == nil {
 			continue
 		}
-		if sets = append(sets, set); set != sets[0] {
-			return nil, nil, fmt.Errorf(
-				"%s and %s both have such images: name one of them with --data or $%s",
-				sets[0],
-				set,
-				EnvVar,
-			)
+		split, set := splitOf(path)
+		if first = cmp.Or(first, set); set != first {
+			return nil, fmt.Errorf("%s and %s both have such images: name one of them with --data "+
+				"or $%s", first, set, EnvVar)
 		}
-		if part := parts[split]; part != nil {
-			part.labels, part.planes = append(
-				part.labels,
-				read.labels...), append(
-				part.planes,
-				read.planes...)
-		} else {
+		part := parts[split]
+		if part == nil {
 			parts[split] = read
+			continue
 		}
+		part.labels = append(part.labels, read.labels...)
+		part.planes = append(part.planes, read.planes...)
 	}
-	for _, split := range []string{"train", "test"} {
-		if len(parts) == 1 && parts[split] == nil {
-			return nil, nil, fmt.Errorf(
-				"%s: no Parquet file has the split %q; download it",
-				sets[0],
-				split,
-			)
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	var both []*labelled
+	for _, split := range splits {
+		if parts[split] == nil {
+			return nil, fmt.Errorf("%s: no Parquet file has the split %q; download it", first, split)
 		}
+		both = append(both, parts[split])
 	}
-	return parts["train"], parts["test"], nil
+	return both, nil
 }
 
 // findParquet finds the Parquet files of splits in a folder and not far below it, in the order of
@@ -113,7 +107,7 @@ func findParquet(folder string) (found []string, err error) {
 func splitOf(path string) (split, set string) {
 	set = filepath.Dir(path)
 	for _, name := range []string{filepath.Base(path), filepath.Base(set)} {
-		for _, split := range []string{"train", "test"} {
+		for _, split := range splits {
 			if strings.Contains(strings.ToLower(name), split) {
 				if name != filepath.Base(path) {
 					set = filepath.Dir(set)
@@ -123,6 +117,18 @@ func splitOf(path string) (split, set string) {
 		}
 	}
 	return "", set
+}
+
+// parquetRow is an image of a Parquet file: of uoft-cs/cifar10 in the column img, of ylecun/mnist
+// in the column image.
+type parquetRow struct {
+	Img   parquetPicture `parquet:"img,optional"`
+	Image parquetPicture `parquet:"image,optional"`
+	Label *int64         `parquet:"label,optional"`
+}
+
+type parquetPicture struct {
+	Bytes []byte `parquet:"bytes,optional"`
 }
 
 // readParquetFile reads the images of a file. It returns nil without an error if they are of
@@ -137,95 +143,59 @@ func readParquetFile(path string, side, channels int) (part *labelled, err error
 			part, err = nil, fmt.Errorf("not a Parquet file of images: %.200v", broken)
 		}
 	}()
-	file, err := parquet.OpenFile(
-		bytes.NewReader(content),
-		int64(len(content)),
-		parquet.SkipPageIndex(true),
-		parquet.SkipBloomFilters(true),
-	)
+	file, err := parquet.OpenFile(bytes.NewReader(content), int64(len(content)),
+		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file: %w", err)
 	}
-	pictures, classes := pictureColumn(file), file.Root().Column("label")
-	if pictures == nil || classes == nil || !classes.Leaf() {
+	if column := file.Root().Column("label"); column == nil || !column.Leaf() || !hasPictures(file) {
 		return nil, nil
 	}
 	part = &labelled{place: path}
-	err = eachValue(file, pictures, func(value parquet.Value) error {
-		planes, err := decodePlanes(value.ByteArray(), side, channels)
-		part.planes = append(part.planes, planes...)
-		return err
-	})
-	if errors.Is(err, errOtherSize) && len(part.planes) == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("image %d: %w", len(part.planes)/(side*side*channels), err)
-	}
-	err = eachValue(file, classes, func(value parquet.Value) error {
-		class := value.Int64()
-		if value.Kind() == parquet.Int32 {
-			class = int64(value.Int32())
+	reader, rows := parquet.NewGenericReader[parquetRow](file), make([]parquetRow, 64)
+	defer reader.Close()
+	for {
+		count, err := reader.Read(rows)
+		for _, row := range rows[:count] {
+			picture, image := row.Img.Bytes, len(part.labels)
+			if len(picture) == 0 {
+				picture = row.Image.Bytes
+			}
+			planes, err := decodePlanes(picture, side, channels)
+			switch {
+			case errors.Is(err, errOtherSize) && image == 0:
+				return nil, nil
+			case err != nil:
+				return nil, fmt.Errorf("image %d: %w", image, err)
+			case row.Label == nil || *row.Label < 0 || *row.Label > 255:
+				return nil, fmt.Errorf("image %d has no class", image)
+			}
+			part.planes = append(part.planes, planes...)
+			part.labels = append(part.labels, byte(*row.Label))
 		}
-		if value.IsNull() || class < 0 || class > 255 {
-			return fmt.Errorf("image %d has no class", len(part.labels))
+		if errors.Is(err, io.EOF) || err == nil && count == 0 {
+			return part, nil
 		}
-		part.labels = append(part.labels, byte(class))
-		return nil
-	})
-	if err == nil && len(part.planes) != len(part.labels)*side*side*channels {
-		err = fmt.Errorf("it has not as many classes as images")
+		if err != nil {
+			return nil, err
+		}
 	}
-	return part, err
 }
 
-// pictureColumn returns the column of files of pictures, or nil.
-func pictureColumn(file *parquet.File) *parquet.Column {
-	for _, name := range []string{"img", "image"} { // of uoft-cs/cifar10 and of ylecun/mnist
+// hasPictures reports whether a file has a column of files of pictures.
+func hasPictures(file *parquet.File) bool {
+	for _, name := range []string{"img", "image"} {
 		if column := file.Root().Column(name); column != nil && column.Column("bytes") != nil {
-			return column.Column("bytes")
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
-// eachValue calls a function for each value of a column.
-func eachValue(file *parquet.File, column *parquet.Column, do func(parquet.Value) error) error {
-	values := make([]parquet.Value, 256)
-	for _, group := range file.RowGroups() {
-		pages := group.ColumnChunks()[column.Index()].Pages()
-		defer pages.Close()
-		for {
-			page, err := pages.ReadPage()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			reader := page.Values()
-			for ended := false; !ended; {
-				count, err := reader.ReadValues(values)
-				if err != nil && !errors.Is(err, io.EOF) {
-					return err
-				}
-				for _, value := range values[:count] {
-					if err := do(value); err != nil {
-						return err
-					}
-				}
-				ended = err != nil || count == 0
-			}
-			parquet.Release(page)
-		}
-	}
-	return nil
-}
-
-// errOtherSize is the error of a picture of another data set.
+// errOtherSize says that a picture is of another data set.
 var errOtherSize = errors.New("not of the data set's size")
 
-// decodePlanes decodes a picture of that size into a plane of values a channel.
+// decodePlanes decodes a picture, which must be of that size, into a plane of values a channel.
 func decodePlanes(content []byte, side, channels int) ([]byte, error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(content))
 	if err != nil {
@@ -238,21 +208,11 @@ func decodePlanes(content []byte, side, channels int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if grey, ok := picture.(*image.Gray); ok && channels == 1 {
-		return grey.Pix, nil
-	}
-	plane := side * side
-	planes := make([]byte, channels*plane)
 	whole := image.NewRGBA(image.Rect(0, 0, side, side))
 	draw.Draw(whole, whole.Rect, picture, picture.Bounds().Min, draw.Src)
-	for at := range plane {
-		rgba := whole.Pix[4*at:]
-		if channels == 1 {
-			pixel := color.RGBA{rgba[0], rgba[1], rgba[2], rgba[3]}
-			planes[at] = color.GrayModel.Convert(pixel).(color.Gray).Y
-			continue
-		}
-		planes[at], planes[at+plane], planes[at+2*plane] = rgba[0], rgba[1], rgba[2]
+	planes := make([]byte, channels*side*side)
+	for at, value := range pixelValues(whole, channels) {
+		planes[at%channels*side*side+at/channels] = value
 	}
 	return planes, nil
 }

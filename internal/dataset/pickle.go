@@ -39,31 +39,27 @@ func unpickle(content []byte) (value any, err error) {
 			if !ok {
 				panic(broken)
 			}
-			err = fmt.Errorf(
-				"not a pickle of arrays: %s at byte %d",
-				string(known),
-				len(content)-len(p.rest),
-			)
+			at := len(content) - len(p.rest)
+			err = fmt.Errorf("not a pickle of arrays: %s at byte %d", string(known), at)
 		}
 	}()
 	for {
-		if op := p.take(1)[0]; op == '.' {
+		op := p.take(1)[0]
+		if op == '.' {
 			return p.pop(), nil
-		} else {
-			p.do(op)
 		}
+		p.do(op)
 	}
 }
 
-// pickle is one that is being read: what is left of it, the stack, and the values that it comes
-// back to.
+// pickle is a pickle that is being read.
 type pickle struct {
-	rest  []byte
+	rest  []byte // what is left of it
 	stack []any
-	memo  map[int]any
+	memo  map[int]any // the values that it comes back to
 }
 
-// brokenPickle is a panic of a pickle that cannot be read.
+// brokenPickle is the panic of a pickle that cannot be read.
 type brokenPickle string
 
 // take takes bytes off the pickle.
@@ -76,14 +72,14 @@ func (p *pickle) take(count uint64) []byte {
 	return taken
 }
 
-// number takes a little-endian number of so many bytes.
+// number takes a little-endian number of width bytes.
 func (p *pickle) number(width uint64) uint64 {
 	var wide [8]byte
 	copy(wide[:], p.take(width))
 	return binary.LittleEndian.Uint64(wide[:])
 }
 
-// counted takes as many bytes as a number of so many bytes says.
+// counted takes a number of width bytes, and then as many bytes as it says.
 func (p *pickle) counted(width uint64) []byte { return p.take(p.number(width)) }
 
 // line takes a line without its end.
@@ -119,21 +115,17 @@ func (p *pickle) pop() any {
 
 // popMarked takes the values since the last mark off the stack, and the mark.
 func (p *pickle) popMarked() []any {
-	at := len(p.stack) - 1
-	for ; at >= 0; at-- {
+	for at := len(p.stack) - 1; at >= 0; at-- {
 		if _, found := p.stack[at].(mark); found {
-			break
+			values := slices.Clone(p.stack[at+1:])
+			p.stack = p.stack[:at]
+			return values
 		}
 	}
-	if at < 0 {
-		panic(brokenPickle("a mark is missing"))
-	}
-	values := slices.Clone(p.stack[at+1:])
-	p.stack = p.stack[:at]
-	return values
+	panic(brokenPickle("a mark is missing"))
 }
 
-// as is a value of a type.
+// as returns a value as one of a type, which it must be of.
 func as[T any](value any) T {
 	typed, ok := value.(T)
 	if !ok {
@@ -157,16 +149,14 @@ func (p *pickle) do(op byte) {
 		p.push(nil)
 	case 0x88, 0x89: // NEWTRUE, NEWFALSE
 		p.push(op == 0x88)
-	case 'K', 'M':
-		p.push(int(p.number(map[byte]uint64{'K': 1, 'M': 2}[op])))
+	case 'K':
+		p.push(int(p.number(1)))
+	case 'M':
+		p.push(int(p.number(2)))
 	case 'J':
 		p.push(int(int32(p.number(4))))
 	case 'I':
-		number, err := strconv.Atoi(p.line())
-		if err != nil {
-			panic(brokenPickle("no number"))
-		}
-		p.push(number)
+		p.push(p.decimal())
 	case 'U', 'C', 0x8c: // texts and bytes, after the number of bytes in one byte
 		p.push(p.counted(1))
 	case 'T', 'B', 'X': // in four
@@ -179,42 +169,22 @@ func (p *pickle) do(op byte) {
 		values := p.popMarked()
 		p.push(&values)
 	case 0x85, 0x86, 0x87: // TUPLE1 to TUPLE3
-		values := make([]any, op-0x84)
-		for i := range values {
-			values[len(values)-1-i] = p.pop()
-		}
+		values := p.popLast(int(op) - 0x84)
 		p.push(&values)
-	case 'a', 'e':
-		values := []any{nil}
-		if op == 'a' {
-			values[0] = p.pop()
-		} else {
-			values = p.popMarked()
-		}
-		list := as[*[]any](p.pop())
-		*list = append(*list, values...)
-		p.push(list)
+	case 'a':
+		p.extend(p.popLast(1))
+	case 'e':
+		p.extend(p.popMarked())
 	case '}':
 		p.push(map[string]any{})
-	case 's', 'u', 'd':
-		var values []any
-		if op == 's' {
-			value := p.pop()
-			values = []any{p.pop(), value}
-		} else {
-			values = p.popMarked()
-		}
-		dictionary := map[string]any{}
-		if op != 'd' {
-			dictionary = as[map[string]any](p.pop())
-		}
-		if len(values)%2 != 0 {
-			panic(brokenPickle("a value is missing"))
-		}
-		for i := 0; i < len(values); i += 2 {
-			dictionary[string(as[[]byte](values[i]))] = values[i+1]
-		}
-		p.push(dictionary)
+	case 's':
+		p.set(p.popLast(2))
+	case 'u':
+		p.set(p.popMarked())
+	case 'd':
+		values := p.popMarked()
+		p.push(map[string]any{})
+		p.set(values)
 	case 'c':
 		module := p.line()
 		p.push(global(module + "." + p.line()))
@@ -226,19 +196,19 @@ func (p *pickle) do(op byte) {
 		p.push(&object{of: as[global](p.pop()), args: *args})
 	case 'b':
 		state := p.pop()
-		made := as[*object](p.pop())
-		made.state = state
-		p.push(made)
+		called := as[*object](p.pop())
+		called.state = state
+		p.push(called)
 	case 'q', 'r', 'p', 0x94: // BINPUT, LONG_BINPUT, PUT, MEMOIZE
 		if p.memo == nil {
 			p.memo = map[int]any{}
 		}
-		last := p.pop()
-		p.push(last)
 		at := len(p.memo)
 		if op != 0x94 {
 			at = p.place(op)
 		}
+		last := p.pop()
+		p.push(last)
 		p.memo[at] = last
 	case 'h', 'j', 'g': // BINGET, LONG_BINGET, GET
 		value, ok := p.memo[p.place(op)]
@@ -251,6 +221,43 @@ func (p *pickle) do(op byte) {
 	}
 }
 
+// popLast takes so many values off the stack, and returns them in the order in which they came.
+func (p *pickle) popLast(count int) []any {
+	values := make([]any, count)
+	for i := range values {
+		values[count-1-i] = p.pop()
+	}
+	return values
+}
+
+// extend appends values to the list that is last on the stack.
+func (p *pickle) extend(values []any) {
+	list := as[*[]any](p.pop())
+	*list = append(*list, values...)
+	p.push(list)
+}
+
+// set sets keys to values, which follow one another, in the dictionary that is last on the stack.
+func (p *pickle) set(pairs []any) {
+	dictionary := as[map[string]any](p.pop())
+	if len(pairs)%2 != 0 {
+		panic(brokenPickle("a value is missing"))
+	}
+	for pair := range slices.Chunk(pairs, 2) {
+		dictionary[string(as[[]byte](pair[0]))] = pair[1]
+	}
+	p.push(dictionary)
+}
+
+// decimal takes a line that is a number.
+func (p *pickle) decimal() int {
+	number, err := strconv.Atoi(p.line())
+	if err != nil {
+		panic(brokenPickle("no number"))
+	}
+	return number
+}
+
 // place takes the number of a place in the memo.
 func (p *pickle) place(op byte) int {
 	switch op {
@@ -259,71 +266,62 @@ func (p *pickle) place(op byte) int {
 	case 'r', 'j':
 		return int(p.number(4))
 	}
-	number, err := strconv.Atoi(p.line())
-	if err != nil {
-		panic(brokenPickle("no number"))
-	}
-	return number
+	return p.decimal()
 }
 
 // array returns the bytes of a NumPy array of bytes [rows, columns] as a pickle has it.
 func array(value any, rows, columns int) ([]byte, error) {
-	made, ok := value.(*object)
+	called, ok := value.(*object)
 	if !ok {
 		return nil, errors.New("it has no array of images")
 	}
 	var shape, kind, content any
-	order := any(false) // of the dimensions: Fortran's
-	switch made.of {
+	byColumns := any(false) // as Fortran has it
+	switch called.of {
 	case "numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct":
-		if state, ok := made.state.(*[]any); ok &&
-			len(*state) == 5 { // version, shape, type, order, bytes
-			shape, kind, order, content = (*state)[1], (*state)[2], (*state)[3], (*state)[4]
+		state, ok := called.state.(*[]any)
+		if ok && len(*state) == 5 { // version, shape, type, order, bytes
+			shape, kind, byColumns, content = (*state)[1], (*state)[2], (*state)[3], (*state)[4]
 		}
 	case "numpy.core.numeric._frombuffer", "numpy._core.numeric._frombuffer":
-		if len(made.args) == 4 { // bytes, type, shape, order
-			content, kind, shape = made.args[0], made.args[1], made.args[2]
-			letter, ok := made.args[3].([]byte)
-			order = !ok || string(letter) != "C"
+		if len(called.args) == 4 { // bytes, type, shape, order
+			content, kind, shape = called.args[0], called.args[1], called.args[2]
+			byColumns = !isText(called.args[3], "C")
 		}
 	default:
-		return nil, fmt.Errorf(
-			"it calls %.60q, which is never done: arrays of numbers alone are read",
-			string(made.of),
-		)
+		return nil, fmt.Errorf("it calls %.60q, which is never done: arrays of numbers alone are read",
+			string(called.of))
 	}
 	dims, ok := shape.(*[]any)
-	if ok = ok && slices.Equal(*dims, []any{rows, columns}); !ok {
+	if !ok || !slices.Equal(*dims, []any{rows, columns}) {
 		return nil, fmt.Errorf("its array is not one of %d images of %d bytes", rows, columns)
 	}
-	of, ok := kind.(*object)
-	if ok = ok && of.of == "numpy.dtype" && len(of.args) > 0; ok {
-		letters, texts := of.args[0].([]byte)
-		ok = texts && string(letters) == "u1"
-	}
-	if order != false && order != 0 || !ok {
+	dtype, ok := kind.(*object)
+	ofBytes := ok && dtype.of == "numpy.dtype" && len(dtype.args) > 0 && isText(dtype.args[0], "u1")
+	if !ofBytes || byColumns != false && byColumns != 0 {
 		return nil, errors.New("its array is not one of bytes, row by row")
 	}
-	if encoded, ok := content.(*object); ok && encoded.of == "_codecs.encode" &&
-		len(encoded.args) == 2 {
+	encoded, ok := content.(*object)
+	if ok && encoded.of == "_codecs.encode" && len(encoded.args) == 2 {
 		content = latin1(encoded.args[0]) // bytes, as Python 3 writes them for Python 2
 	}
 	pixels, ok := content.([]byte)
 	if !ok || len(pixels) != rows*columns {
-		return nil, fmt.Errorf(
-			"its array has not the %d bytes that its shape asks for",
-			rows*columns,
-		)
+		return nil, fmt.Errorf("its array has not the %d bytes that its shape asks for", rows*columns)
 	}
 	return pixels, nil
 }
 
-// latin1 is a text of characters up to 255 as bytes, one a character, or nothing.
-func latin1(text any) any {
-	letters, ok := text.([]byte)
-	if !ok {
-		return nil
-	}
+// isText reports whether a value is a certain text.
+func isText(value any, text string) bool {
+	letters, ok := value.([]byte)
+	return ok && string(letters) == text
+}
+
+// latin1 returns a text of characters up to 255 as bytes, one a character. It returns nil if it is
+// none.
+func latin1(text any) []byte {
+	letters, _ := text.([]byte)
 	encoded := make([]byte, 0, len(letters))
 	for _, letter := range string(letters) {
 		if letter > 255 {

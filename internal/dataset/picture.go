@@ -8,16 +8,18 @@ import (
 	"hash/crc32"
 	"image"
 	"image/color"
-	_ "image/gif"  // a format of pictures
-	_ "image/jpeg" // a format of pictures
-	_ "image/png"  // a format of pictures
+	_ "image/gif" // a format of pictures, as those below
+	_ "image/jpeg"
+	_ "image/png"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/bep/imagemeta"
-	_ "golang.org/x/image/bmp" // a format of pictures
+	_ "golang.org/x/image/bmp"
 	"golang.org/x/image/draw"
-	_ "golang.org/x/image/tiff" // a format of pictures
-	_ "golang.org/x/image/webp" // a format of pictures
+	_ "golang.org/x/image/tiff"
+	_ "golang.org/x/image/webp"
 
 	"ebsscgo/internal/safefile"
 )
@@ -31,66 +33,75 @@ type Picture struct {
 	Err error
 }
 
-// ReadPictures reads PNG, JPEG, GIF, WebP, BMP and TIFF files as images of a network's size. Of
-// each it takes the square in the middle, turned upright as its orientation tag says, which it
-// scales. Transparent pictures stand on white. Images of one channel are grey. Labels are 0.
+// ReadPictures reads PNG, JPEG, GIF, WebP, BMP and TIFF files as images of a network's size. It
+// turns each upright as its orientation tag says, and scales the square in its middle. Transparent
+// pictures stand on white. Images of one channel are grey. Labels are 0.
 //
 // For a network of digits, pictures are made as MNIST's are: white on black, scaled and centred.
 //
-// It returns the images of the pictures that it can read, in their order, and what became of all.
+// It returns the images of the pictures that it can read, in their order, and what became of each
+// file.
 func ReadPictures(paths []string, height, width, channels int, digits bool) (Images, []Picture) {
 	images := Images{Height: height, Width: width, Channels: channels}
 	read := make([]Picture, len(paths))
 	for i, path := range paths {
 		whole, turned, err := readPicture(path)
-		if read[i] = (Picture{Path: path, Err: err}); err != nil {
+		read[i] = Picture{Path: path, Err: err}
+		if err != nil {
 			continue
 		}
 		if turned > 1 {
 			read[i].Done = append(read[i].Done, "turned upright as its orientation tag says")
 		}
-		bounds := whole.Bounds()
-		scaled := scale(whole, middle(bounds), width, height, turned)
+		scaled := scale(whole, middle(whole.Bounds()), width, height, turned)
 		if digits {
-			const most = 512 // pixels of a side, more than enough for a digit
-			shrink := min(1, most/float64(max(bounds.Dx(), bounds.Dy())))
-			w := max(1, int(shrink*float64(bounds.Dx())))
-			h := max(1, int(shrink*float64(bounds.Dy())))
-			if turned > 4 {
-				w, h = h, w
-			}
-			digit, done := digitOf(grey(scale(whole, bounds, w, h, turned)), width, height)
+			digit, done := digitOf(shrunkGrey(whole, turned), width, height)
 			if digit != nil {
-				scaled = image.NewRGBA(digit.Rect)
-				draw.Draw(scaled, digit.Rect, digit, image.Point{}, draw.Src)
+				draw.Draw(scaled, scaled.Rect, digit, image.Point{}, draw.Src)
 			}
 			read[i].Done = append(read[i].Done, done...)
 		}
 		images.Labels = append(images.Labels, 0)
-		for y := range height {
-			for x := range width {
-				pixel := scaled.RGBAAt(x, y)
-				if channels == 1 {
-					level := color.GrayModel.Convert(pixel).(color.Gray).Y
-					images.Pixels = append(images.Pixels, level)
-				} else {
-					images.Pixels = append(images.Pixels, pixel.R, pixel.G, pixel.B)
-				}
-			}
-		}
+		images.Pixels = append(images.Pixels, pixelValues(scaled, channels)...)
 	}
 	return images, read
 }
 
-// middle is the square in the middle of a picture.
+// shrunkGrey returns a picture, turned upright, in levels of grey. A large one is made smaller.
+func shrunkGrey(picture image.Image, turned int) *image.Gray {
+	const most = 512 // pixels of a side, more than enough for a digit
+	bounds := picture.Bounds()
+	shrink := min(1, most/float64(max(bounds.Dx(), bounds.Dy())))
+	width := max(1, int(shrink*float64(bounds.Dx())))
+	height := max(1, int(shrink*float64(bounds.Dy())))
+	if turned > 4 {
+		width, height = height, width
+	}
+	return grey(scale(picture, bounds, width, height, turned))
+}
+
+// pixelValues returns the values of a picture, pixel by pixel: levels of grey for one channel, else
+// red, green and blue.
+func pixelValues(picture *image.RGBA, channels int) []uint8 {
+	if channels == 1 {
+		return grey(picture).Pix
+	}
+	values := make([]uint8, 0, len(picture.Pix)/4*3)
+	for pixel := range slices.Chunk(picture.Pix, 4) {
+		values = append(values, pixel[:3]...)
+	}
+	return values
+}
+
+// middle returns the square in the middle of a picture.
 func middle(bounds image.Rectangle) image.Rectangle {
 	side := min(bounds.Dx(), bounds.Dy())
 	from := image.Pt((bounds.Dx()-side)/2, (bounds.Dy()-side)/2)
 	return image.Rect(0, 0, side, side).Add(bounds.Min).Add(from)
 }
 
-// scale scales a part of a picture, and turns it as an orientation tag says, to width×height pixels
-// on white: what is transparent is seen on paper.
+// scale returns a part of a picture, turned as an orientation tag says and scaled to width×height
+// pixels, on white: what is transparent is seen on paper.
 func scale(picture image.Image, part image.Rectangle, width, height, turned int) *image.RGBA {
 	stored := image.Rect(0, 0, width, height)
 	if turned > 4 { // rows are columns
@@ -106,6 +117,8 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 	if turned <= 1 {
 		return scaled
 	}
+	mirrored := slices.Contains([]int{2, 3, 7, 8}, turned)
+	upsideDown := slices.Contains([]int{3, 4, 6, 7}, turned)
 	upright := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
 		for x := range width {
@@ -113,10 +126,10 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 			if turned > 4 {
 				fromX, fromY = y, x
 			}
-			if turned == 2 || turned == 3 || turned == 7 || turned == 8 {
+			if mirrored {
 				fromX = stored.Dx() - 1 - fromX
 			}
-			if turned == 3 || turned == 4 || turned == 6 || turned == 7 {
+			if upsideDown {
 				fromY = stored.Dy() - 1 - fromY
 			}
 			upright.SetRGBA(x, y, scaled.RGBAAt(fromX, fromY))
@@ -125,7 +138,7 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 	return upright
 }
 
-// grey is a picture in levels of grey.
+// grey returns a picture in levels of grey.
 func grey(picture *image.RGBA) *image.Gray {
 	levels := image.NewGray(picture.Rect)
 	draw.Draw(levels, levels.Rect, picture, picture.Rect.Min, draw.Src)
@@ -133,10 +146,10 @@ func grey(picture *image.RGBA) *image.Gray {
 }
 
 // maxPictureBytes is the size of the largest file that is read as a picture, and maxPictureMemory
-// is for the file and what decoding makes of it.
+// the most that the file and what decoding makes of it may take.
 const maxPictureBytes, maxPictureMemory = 256 << 20, 1 << 30
 
-// readPicture reads a picture, of a GIF the first frame, and its orientation tag: 1 for upright.
+// readPicture reads a picture (of a GIF the first frame) and its orientation tag: 1 for upright.
 func readPicture(path string) (picture image.Image, turned int, err error) {
 	content, err := safefile.Read(path, maxPictureBytes)
 	if err != nil {
@@ -148,7 +161,7 @@ func readPicture(path string) (picture image.Image, turned int, err error) {
 	return picture, turned, nil
 }
 
-// decodePicture decodes a picture once its header says that there is memory for it.
+// decodePicture decodes a picture after its header has shown that there is memory for it.
 func decodePicture(content []byte) (picture image.Image, turned int, err error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(content))
 	if errors.Is(err, image.ErrFormat) {
@@ -178,8 +191,8 @@ func decodePicture(content []byte) (picture image.Image, turned int, err error) 
 		picture, _, err = image.Decode(bytes.NewReader(content))
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) && format == "jpeg" { // all may be there but its end
-		picture, _, err = image.Decode(io.MultiReader(bytes.NewReader(content),
-			bytes.NewReader([]byte{0xff, 0xd9})))
+		ended := io.MultiReader(bytes.NewReader(content), strings.NewReader("\xff\xd9"))
+		picture, _, err = image.Decode(ended)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w; if a viewer shows it, save it there again as PNG", err)
@@ -187,7 +200,7 @@ func decodePicture(content []byte) (picture image.Image, turned int, err error) 
 	return picture, turned, nil
 }
 
-// memory is an upper bound in bytes of what a file and decoding it take.
+// memory returns an upper bound in bytes of what a file and decoding it take.
 func memory(content []byte, format string, config image.Config) float64 {
 	values := 8.0 // bytes a pixel
 	switch config.ColorModel {
@@ -213,7 +226,7 @@ func memory(content []byte, format string, config image.Config) float64 {
 	return float64(len(content)) + values*float64(config.Width)*float64(config.Height)
 }
 
-// progressive says whether a JPEG is: its frame's marker tells.
+// progressive reports whether a JPEG is progressive, which its frame's marker tells.
 func progressive(content []byte) bool {
 	for at := 2; at+4 <= len(content) && content[at] == 0xff; {
 		switch marker := content[at+1]; {
@@ -230,8 +243,8 @@ func progressive(content []byte) bool {
 	return true // or not: nobody knows
 }
 
-// tag returns a number that the picture's first directory of tags has by a name; 0 where there is none,
-// or none that can be read.
+// tag returns the number with that name in the picture's first directory of tags; 0 if there is
+// none, or none that can be read.
 func tag(content []byte, format, name string) (value uint16) {
 	formats := map[string]imagemeta.ImageFormat{"jpeg": imagemeta.JPEG, "png": imagemeta.PNG,
 		"webp": imagemeta.WebP, "tiff": imagemeta.TIFF}
@@ -240,16 +253,15 @@ func tag(content []byte, format, name string) (value uint16) {
 		return 0
 	}
 	isIt := func(tag imagemeta.TagInfo) bool { return tag.Tag == name && tag.Namespace == "IFD0" }
+	note := func(tag imagemeta.TagInfo) error {
+		if number, ok := tag.Value.(uint16); ok && isIt(tag) {
+			value = number
+		}
+		return nil
+	}
 	// An error leaves what was read before it: viewers show pictures with damaged notes, too.
-	_ = imagemeta.Decode(imagemeta.Options{
-		R: bytes.NewReader(content), ImageFormat: imageFormat, Sources: imagemeta.EXIF, ShouldHandleTag: isIt,
-		HandleTag: func(tag imagemeta.TagInfo) error {
-			if number, ok := tag.Value.(uint16); ok && isIt(tag) {
-				value = number
-			}
-			return nil
-		},
-	})
+	_ = imagemeta.Decode(imagemeta.Options{R: bytes.NewReader(content), ImageFormat: imageFormat,
+		Sources: imagemeta.EXIF, ShouldHandleTag: isIt, HandleTag: note})
 	return value
 }
 
@@ -260,36 +272,30 @@ func isFax(content []byte, format string) bool {
 	return format == "tiff" && compression >= 2 && compression <= 4
 }
 
-// pixelChunks is a PNG with the chunks alone that decide about pixels: a wrong checksum in a text or
-// a colour profile changes none. Where the last bytes are missing, it adds those that are known.
+// pixelChunks returns a PNG with only the chunks that decide about pixels: a wrong checksum in a
+// text or a colour profile changes none. Where the last bytes are missing, it adds those that are
+// known.
 func pixelChunks(content []byte) []byte {
-	const magic, around = 8, 12 // bytes of the file's mark; of length, name and checksum of a chunk
-	kept, rest := bytes.Clone(
-		content[:min(magic, len(content))],
-	), content[min(magic, len(content)):]
-	for len(rest) >= 8 {
-		size := int64(binary.BigEndian.Uint32(rest))
-		name := string(rest[4:8])
-		whole := min(int64(len(rest)), size+around)
-		needed := name[0] < 'a' || name == "tRNS"
-		if needed {
-			kept = append(kept, rest[:whole]...)
-		}
-		if whole < size+around && needed { // the file ends here
-			if whole >= size+8 {
-				sum := crc32.ChecksumIEEE(rest[4 : 8+size])
-				kept = append(
-					kept[:int64(len(kept))-(whole-size-8)],
-					binary.BigEndian.AppendUint32(nil, sum)...)
-			} else if name != "IEND" {
+	const mark, head, tail = 8, 8, 4 // bytes: the file's mark, a chunk's size and name, its checksum
+	kept, rest := bytes.Clone(content[:mark]), content[mark:]
+	for len(rest) >= head {
+		name, bare := string(rest[4:head]), head+int64(binary.BigEndian.Uint32(rest))
+		here := min(int64(len(rest)), bare+tail)
+		if name[0] < 'a' || name == "tRNS" {
+			kept = append(kept, rest[:min(here, bare)]...)
+			switch {
+			case here == bare+tail:
+				kept = append(kept, rest[bare:here]...)
+			case here >= bare:
+				kept = binary.BigEndian.AppendUint32(kept, crc32.ChecksumIEEE(rest[4:bare]))
+			case name != "IEND": // pixels are missing
 				return kept
 			}
 		}
-		rest = rest[whole:]
 		if name == "IEND" {
 			return kept
 		}
+		rest = rest[here:]
 	}
-	const end = "\x00\x00\x00\x00IEND\xaeB`\x82"
-	return append(kept, end...)
+	return append(kept, "\x00\x00\x00\x00IEND\xaeB`\x82"...)
 }

@@ -66,53 +66,31 @@ func TestReadPictures(t *testing.T) {
 	ink.Set(0, 0, color.NRGBA{A: 255})
 	save(t, path, ink)
 	images = readAll(t, 4, 1, path)
-	require.Equal(
-		t,
-		[]uint8{0, 255},
-		[]uint8{images.Pixels[0], images.Pixels[15]},
-		"what is transparent is white",
-	)
+	require.Equal(t, []uint8{0, 255}, []uint8{images.Pixels[0], images.Pixels[15]},
+		"what is transparent is white")
 }
 
 // Headers of pictures, nothing of which follows. The JPEG is progressive: for that a decoder keeps
 // more than its pixels.
 func pngHeader(width, height uint32, depth byte) []byte {
-	chunk := append(
-		binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("IHDR"), width), height),
-		depth,
-		6,
-		0,
-		0,
-		0,
-	)
+	chunk := binary.BigEndian.AppendUint32([]byte("IHDR"), width)
+	chunk = append(binary.BigEndian.AppendUint32(chunk, height), depth, 6, 0, 0, 0)
 	end := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(chunk))
-	return slices.Concat(
-		[]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"),
-		chunk,
-		end,
-		[]byte("\x00\x00\x00\x00IDAT\x35\xaf\x06\x1e"),
-	)
+	return slices.Concat([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), chunk, end,
+		[]byte("\x00\x00\x00\x00IDAT\x35\xaf\x06\x1e"))
 }
 
 func gifHeader(width, height uint16) []byte {
 	size := binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(nil, width), height)
-	return slices.Concat(
-		[]byte("GIF89a"),
-		size,
-		[]byte("\x80\x00\x00\x00\x00\x00\xff\xff\xff\x2c\x00\x00\x00\x00"),
-		size,
-		[]byte("\x00\x02"),
-	)
+	return slices.Concat([]byte("GIF89a"), size,
+		[]byte("\x80\x00\x00\x00\x00\x00\xff\xff\xff\x2c\x00\x00\x00\x00"), size, []byte("\x00\x02"))
 }
 
 func jpegHeader(width, height uint16) []byte {
 	size := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, height), width)
-	return slices.Concat(
-		[]byte("\xff\xd8\xff\xc2\x00\x11\x08"),
-		size,
+	return slices.Concat([]byte("\xff\xd8\xff\xc2\x00\x11\x08"), size,
 		[]byte("\x03\x01\x11\x00\x02\x11\x00\x03\x11\x00"),
-		[]byte("\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x00\x00"),
-	)
+		[]byte("\xff\xda\x00\x0c\x03\x01\x00\x02\x00\x03\x00\x00\x00\x00"))
 }
 
 // What is no picture, or too large for memory, is refused in one line, before there is memory for
@@ -140,16 +118,8 @@ func TestReadPicturesRefuses(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	frame := image.NewPaletted(image.Rect(0, 0, 9, 9), color.Palette{color.White, color.Black})
 	var frames bytes.Buffer
-	require.NoError(
-		t,
-		gif.EncodeAll(
-			&frames,
-			&gif.GIF{
-				Image: slices.Repeat([]*image.Paletted{frame}, 5000),
-				Delay: make([]int, 5000),
-			},
-		),
-	)
+	many := slices.Repeat([]*image.Paletted{frame}, 5000)
+	require.NoError(t, gif.EncodeAll(&frames, &gif.GIF{Image: many, Delay: make([]int, 5000)}))
 	require.NoError(t, os.WriteFile(path, frames.Bytes(), 0o600))
 	images, err := refusedCheaply(t, path)
 	require.NoError(t, err, "of many frames it reads the first")
@@ -170,10 +140,7 @@ func refusedCheaply(t *testing.T, path string) (Images, error) {
 func FuzzPicture(f *testing.F) {
 	var jpg, gifs bytes.Buffer
 	picture := image.NewPaletted(image.Rect(0, 0, 3, 2), color.Palette{color.White, color.Black})
-	require.NoError(
-		f,
-		errors.Join(jpeg.Encode(&jpg, picture, nil), gif.Encode(&gifs, picture, nil)),
-	)
+	require.NoError(f, errors.Join(jpeg.Encode(&jpg, picture, nil), gif.Encode(&gifs, picture, nil)))
 	f.Add(jpg.Bytes())
 	f.Add(gifs.Bytes())
 	f.Add(pngHeader(9, 9, 16))
@@ -189,23 +156,20 @@ func FuzzPicture(f *testing.F) {
 	})
 }
 
-// exif is a block of tags with an orientation alone.
+// exif returns a block of tags with an orientation alone.
 func exif(turned byte) []byte {
-	return slices.Concat(
-		[]byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"),
-		[]byte{turned},
-		make([]byte, 6),
-	)
+	return slices.Concat([]byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"),
+		[]byte{turned}, make([]byte, 6))
 }
 
-// pngChunk is a chunk of a PNG.
+// pngChunk returns a chunk of a PNG.
 func pngChunk(name string, content []byte) []byte {
 	named := append([]byte(name), content...)
 	sized := append(binary.BigEndian.AppendUint32(nil, uint32(len(content))), named...)
 	return binary.BigEndian.AppendUint32(sized, crc32.ChecksumIEEE(named))
 }
 
-// pngWith is a picture with a chunk before its pixels.
+// pngWith returns a PNG of a picture with a chunk before its pixels.
 func pngWith(t *testing.T, picture image.Image, added []byte) []byte {
 	var encoded bytes.Buffer
 	require.NoError(t, png.Encode(&encoded, picture))
@@ -213,7 +177,7 @@ func pngWith(t *testing.T, picture image.Image, added []byte) []byte {
 	return slices.Concat(encoded.Bytes()[:header], added, encoded.Bytes()[header:])
 }
 
-// corners is a grey picture whose first row has 255 at its start and 128 at its end.
+// corners draws a grey picture whose first row has 255 at its start and 128 at its end.
 func corners(side int) *image.Gray {
 	picture := image.NewGray(image.Rect(0, 0, side, side))
 	for y := range side / 4 {
@@ -359,34 +323,21 @@ func TestLargePictures(t *testing.T) {
 	}{
 		{jpegHeader(8064, 6048), true}, {jpegHeader(12000, 9000), false}, // progressive
 		{bytes.Replace(jpegHeader(16320, 12240), []byte("\xff\xc2"), []byte("\xff\xc0"), 1), true}, // not
-		{pngHeader(8064, 6048, 16), true}, {pngHeader(12000, 9000, 16), false}, {pngHeader(12000, 9000, 8), true},
+		{pngHeader(8064, 6048, 16), true}, {pngHeader(12000, 9000, 16), false},
+		{pngHeader(12000, 9000, 8), true},
 	} {
 		config, format, err := image.DecodeConfig(bytes.NewReader(c.content))
 		require.NoError(t, err)
-		require.Equal(
-			t,
-			c.fits,
-			memory(c.content, format, config) <= maxPictureMemory,
-			"%dx%d",
-			config.Width,
-			config.Height,
-		)
+		require.Equal(t, c.fits, memory(c.content, format, config) <= maxPictureMemory, "%dx%d",
+			config.Width, config.Height)
 	}
 }
 
 // One bad picture among good ones stops none: the others are read in their order.
 func TestOneBadPicture(t *testing.T) {
 	folder := t.TempDir()
-	first, bad, last := filepath.Join(
-		folder,
-		"a.png",
-	), filepath.Join(
-		folder,
-		"Thumbs.db",
-	), filepath.Join(
-		folder,
-		"b.png",
-	)
+	first, last := filepath.Join(folder, "a.png"), filepath.Join(folder, "b.png")
+	bad := filepath.Join(folder, "Thumbs.db")
 	black, white := image.NewGray(image.Rect(0, 0, 4, 4)), image.NewGray(image.Rect(0, 0, 4, 4))
 	white.Pix = bytes.Repeat([]byte{255}, 16)
 	save(t, first, black)

@@ -10,19 +10,21 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Title is the name of a data set as a reader of a table should see it: the name itself if it is not one of ours.
+// Title returns the name of a data set for readers: the name itself if it is not declared.
 func Title(name string) string { return cmp.Or(experiments.NamedImages(name).Title, name) }
 
-// Copies says whether two data sets are the same pictures and labels in different bytes: CIFAR-10 and its JPEG copy. Results on them are never
-// put together, but a network trained on one can be shown the other's pictures.
+// Copies reports whether two data sets are the same pictures and labels in different bytes:
+// CIFAR-10 and its JPEG copy. Results on them are never put together, but a network trained on one
+// can be shown the other's pictures.
 func Copies(a, b experiments.Dataset) bool {
-	of, other := experiments.NamedImages(a.Name), experiments.NamedImages(b.Name)
-	return of.Genuine && other.Genuine && of.Kind == other.Kind && a.Name != b.Name &&
+	first, second := experiments.NamedImages(a.Name), experiments.NamedImages(b.Name)
+	return first.Genuine && second.Genuine && first.Kind == second.Kind && a.Name != b.Name &&
 		a.Train == b.Train && a.Test == b.Test
 }
 
-// Folder is the folder below results/ for a profile's results on the data set of that name: "quick" for the images of the committed
-// results, and "quick-mnist32" for others. Results on different images never mix.
+// Folder returns the folder below results/ for a profile's results on the data set of that name:
+// "quick" for the images of the committed results, and "quick-mnist32" for others. Results on
+// different images never mix.
 func Folder(profile, dataset string) string {
 	if experiments.NamedImages(dataset).Committed {
 		return profile
@@ -30,8 +32,8 @@ func Folder(profile, dataset string) string {
 	return profile + "-" + dataset
 }
 
-// ClassesOf returns the names of so many classes of a data set: numbers where it is not declared with
-// as many.
+// ClassesOf returns the names of the classes of a data set that has count: numbers if it is not
+// declared with so many.
 func ClassesOf(name string, count int) (classes []string) {
 	if classes = experiments.NamedImages(name).Classes; len(classes) == count {
 		return classes
@@ -47,8 +49,9 @@ func ClassesOf(name string, count int) (classes []string) {
 type Set struct {
 	// Name is one that [experiments.NamedImages] knows. Only fingerprints decide which one a set gets.
 	Name string
-	// SHA256 is the fingerprint of the images and labels in lower-case hexadecimal, whatever layout they were read from: the SHA-256 of the
-	// list that sha256sum prints for the official files with them, in their official order, unzipped, by their official names, as in
+	// SHA256 is the fingerprint of the images and labels in lower-case hexadecimal, whatever layout
+	// they were read from: the SHA-256 of the list that sha256sum prints for the official files with
+	// them, unzipped, by their official names and in their official order, as in
 	//
 	//	sha256sum {train,t10k}-{images-idx3,labels-idx1}-ubyte | sha256sum
 	SHA256 string
@@ -60,7 +63,8 @@ type Set struct {
 
 // Dataset describes the set to experiments.Plan.
 func (s *Set) Dataset() experiments.Dataset {
-	return experiments.Dataset{Name: s.Name, SHA256: s.SHA256, Train: s.Train.Len(), Test: s.Test.Len()}
+	return experiments.Dataset{Name: s.Name, SHA256: s.SHA256,
+		Train: s.Train.Len(), Test: s.Test.Len()}
 }
 
 // Images are labelled images of one size.
@@ -73,20 +77,21 @@ type Images struct {
 	Labels []uint16
 }
 
-// Len is the number of images.
+// Len returns the number of images.
 func (i Images) Len() int { return len(i.Labels) }
 
-// Size is the number of values in one image, Height · Width · Channels.
+// Size returns the number of values in one image, Height · Width · Channels.
 func (i Images) Size() int { return i.Height * i.Width * i.Channels }
 
-// Slice returns images from up to and without to. They share memory with i.
+// Slice returns the images from number from to number to, without the latter. They share memory
+// with i.
 func (i Images) Slice(from, to int) Images {
 	i.Pixels = i.Pixels[from*i.Size() : to*i.Size()]
 	i.Labels = i.Labels[from:to]
 	return i
 }
 
-// Tensor is the images as numbers from 0 to 1, float32 [N, Height, Width, Channels].
+// Tensor returns the images as numbers from 0 to 1, float32 [N, Height, Width, Channels].
 func (i Images) Tensor() *tensors.Tensor {
 	values := make([]float32, len(i.Pixels))
 	for at, pixel := range i.Pixels {
@@ -95,8 +100,8 @@ func (i Images) Tensor() *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, i.Len(), i.Height, i.Width, i.Channels)
 }
 
-// Padded32 returns the set with its images [padded32]. Its name says so, the fingerprint stays that of
-// the files.
+// Padded32 returns the set with its images in the shape of CIFAR-10's. Its name says so; the
+// fingerprint stays that of the files.
 func (s *Set) Padded32() *Set {
 	padded := *s
 	images := experiments.NamedImages(s.Name)
@@ -105,8 +110,8 @@ func (s *Set) Padded32() *Set {
 	return &padded
 }
 
-// padded32 returns the grey images of MNIST's layout in the shape of CIFAR-10's: in the middle of
-// 32×32 zeros, and repeated in three channels.
+// padded32 returns grey images in the shape of CIFAR-10's: in the middle of 32×32 zeros, and
+// repeated in three channels.
 func padded32(grey Images) Images {
 	images := Images{Height: cifarSide, Width: cifarSide, Channels: 3, Labels: grey.Labels,
 		Pixels: make([]uint8, grey.Len()*cifarImage)}

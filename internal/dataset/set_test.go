@@ -22,14 +22,16 @@ const (
 )
 
 func TestPadded32(t *testing.T) {
-	grey := Images{Height: 28, Width: 28, Channels: 1, Pixels: make([]uint8, 3*28*28), Labels: []uint16{7, 0, 9}}
+	grey := Images{Height: 28, Width: 28, Channels: 1,
+		Pixels: make([]uint8, 3*28*28), Labels: []uint16{7, 0, 9}}
 	for i := range grey.Pixels {
 		grey.Pixels[i] = uint8(i) + uint8(i>>8)*31 // no two rows or images are alike
 	}
 	set := &Set{Name: MNISTName, SHA256: "f", Train: grey, Test: grey.Slice(1, 3)}
 	padded := set.Padded32()
 	require.Equal(t, []string{MNIST32Name, "f"}, []string{padded.Name, padded.SHA256})
-	for original, images := range map[*Images]Images{&set.Train: padded.Train, &set.Test: padded.Test} {
+	both := map[*Images]Images{&set.Train: padded.Train, &set.Test: padded.Test}
+	for original, images := range both {
 		require.Equal(t, original.Labels, images.Labels)
 		require.Len(t, images.Pixels, original.Len()*32*32*3)
 		for at, value := range images.Pixels {
@@ -60,13 +62,15 @@ func TestDeclaredDataSets(t *testing.T) {
 }
 
 func TestFolder(t *testing.T) {
-	for dataset, folder := range map[string]string{CIFAR10JPEGName: "quick", MNISTName: "quick", CIFAR10Name: "quick-cifar10",
-		CIFAR10UnknownName: "quick-cifar10-unknown", MNIST32Name: "quick-mnist32"} {
+	for dataset, folder := range map[string]string{
+		CIFAR10JPEGName: "quick", MNISTName: "quick", CIFAR10Name: "quick-cifar10",
+		CIFAR10UnknownName: "quick-cifar10-unknown", MNIST32Name: "quick-mnist32",
+	} {
 		require.Equal(t, folder, Folder("quick", dataset))
 	}
 }
 
-// declaredNames are all names of data sets that declarations give.
+// declaredNames returns all names of data sets that declarations give.
 func declaredNames() (names []string) {
 	for _, images := range experiments.DataSets {
 		names = append(names, images.Unknown())
@@ -80,7 +84,7 @@ func declaredNames() (names []string) {
 	return names
 }
 
-// requireOneLine is how every error should be: one line, which names what is wrong.
+// requireOneLine requires what every error should be: one line, which names what is wrong.
 func requireOneLine(t *testing.T, err error, contains ...string) {
 	t.Helper()
 	require.Error(t, err)
@@ -90,21 +94,23 @@ func requireOneLine(t *testing.T, err error, contains ...string) {
 	}
 }
 
-// changed is a copy of content with one byte changed.
+// changed returns a copy of content with one byte changed.
 func changed(content []byte, at int, to byte) []byte {
 	content = bytes.Clone(content)
 	content[at] = to
 	return content
 }
 
-// Only CIFAR-10 and its JPEG copy show the same pictures, as many; of unknown bytes nothing is known.
+// Only CIFAR-10 and its JPEG copy show the same pictures, as many; of unknown bytes nothing is
+// known.
 func TestCopies(t *testing.T) {
-	copies := func(a, b string) bool { return Copies(experiments.Dataset{Name: a}, experiments.Dataset{Name: b}) }
+	type set = experiments.Dataset
+	copies := func(a, b string) bool { return Copies(set{Name: a}, set{Name: b}) }
 	for _, a := range declaredNames() {
 		require.Equal(t, a == CIFAR10JPEGName, copies(a, CIFAR10Name), a)
 		require.Equal(t, a == CIFAR10Name, copies(CIFAR10JPEGName, a), a)
 		require.False(t, copies(a, a), a)
 		require.False(t, copies(a, CIFAR10UnknownName), a)
 	}
-	require.False(t, Copies(experiments.Dataset{Name: CIFAR10Name, Train: 10}, experiments.Dataset{Name: CIFAR10JPEGName, Train: 20}))
+	require.False(t, Copies(set{Name: CIFAR10Name, Train: 10}, set{Name: CIFAR10JPEGName, Train: 20}))
 }

@@ -23,64 +23,75 @@ import (
 )
 
 const (
-	// contrastNorm is the Euclidean norm of an image after global contrast normalisation, as Goodfellow 2013 (pylearn2) sets it for
-	// CIFAR-10. Over the 3072 values of an image it makes their root mean square 55/√3072 ≈ 0.99.
+	// contrastNorm is the Euclidean norm of an image after global contrast normalisation, as
+	// Goodfellow 2013 (pylearn2) sets it for CIFAR-10. Over the 3072 values of an image it makes their
+	// root mean square 55/√3072 ≈ 0.99.
 	contrastNorm = 55.0
-	// minNorm is the norm below which an image counts as one without contrast, and is not divided by its norm.
+	// minNorm is the norm below which an image counts as one without contrast, and is not divided by
+	// its norm.
 	minNorm = 1e-8
 	// chunk is how many images go through the backend at once.
 	chunk = 2000
-	// whiteningVersion is raised by every change after which the same images give another whitening, or another file.
+	// whiteningVersion is raised by every change after which the same images give another whitening,
+	// or another file.
 	whiteningVersion = 3
 )
 
-// Whitening is the preprocessing of the paper, fitted on training images by [Fit]: for an image x as a vector of
-// D = H·W·C values,
+// Whitening is the preprocessing of the paper, fitted on training images by [Fit]: for an image x
+// as a vector of D = H·W·C values,
 //
 //	g = 55 (x − mean(x)) / ‖x − mean(x)‖₂                global contrast normalisation (GCN)
 //	y = (g − μ) W   with   W = U (Λ + ε)^(-1/2) Uᵀ       zero-phase component analysis (ZCA)
 //
 // where μ is the mean and U Λ Uᵀ the covariance (divided by N) of the training images after GCN.
 type Whitening struct {
-	d      int
-	values []float32 // μ [D], W and W⁻¹ [D, D], symmetric
-	// factor [K, D] has the rows √λ uᵀ of the directions in which W is not a multiple of the identity,
-	// the largest eigenvalues first, and variances [K] these: what goes with a trained network.
+	// mean is μ [D], matrix W and inverse W⁻¹, symmetric [D, D].
+	mean, matrix, inverse []float32
+	// factor [K, D] and variances [K] go with a trained network: the rows √λ uᵀ and the eigenvalues
+	// λ of the directions in which W is not nearly a multiple of the identity, the largest λ first.
 	factor, variances []float32
 }
 
-// Fit fits the whitening on training images. It takes most of a minute for CIFAR-10, which it logs in a line, so the cache keeps the result, which
-// serves until something changes that decides it.
+// Fit fits the whitening on training images. For CIFAR-10 it takes most of a minute, which it logs
+// in a line. The cache keeps the result until something changes that decides it.
 //
-// epsilon > 0 is added to every eigenvalue of the covariance of contrast-normalised images. The mean of those eigenvalues is nearly
-// 55²/3072 ≈ 0.98 for CIFAR-10, so the 0.1 of Goodfellow 2013 is a tenth of the mean variance of a value.
-func Fit(ctx context.Context, backend compute.Backend, train Images, epsilon float64, log io.Writer) (*Whitening, error) {
+// epsilon > 0 is added to every eigenvalue of the covariance of contrast-normalised images. The
+// mean of those eigenvalues is nearly 55²/3072 ≈ 0.98 for CIFAR-10, so the 0.1 of Goodfellow 2013
+// is a tenth of the mean variance of a value.
+func Fit(
+	ctx context.Context, backend compute.Backend, train Images, epsilon float64, log io.Writer,
+) (*Whitening, error) {
 	load := func(file string) *Whitening { return loadWhitening(file, train.Size()) }
-	return cache.LoadOrMake(ctx, "whitening", whiteningKey(backend, train, epsilon), load, func(file string) error {
+	create := func(file string) error {
 		fmt.Fprintf(log, "fitting the whitening on %d images (about a minute, once)\n", train.Len())
 		w, err := fit(ctx, backend, train, epsilon)
 		if err != nil {
 			return err
 		}
 		return w.save(file)
-	})
+	}
+	key := whiteningKey(backend, train, epsilon)
+	return cache.LoadOrMake(ctx, "whitening", key, load, create)
 }
 
-// whiteningKey is the hash of what decides a whitening, the processor too: with a pinned plugin to the last bit. Another plugin counts by its path and
-// version alone, and a GPU not at all.
+// whiteningKey returns the hash of what decides a whitening, the processor too: with a pinned
+// plugin to the last bit. Another plugin counts by its path and version alone, and a GPU not at
+// all.
 func whiteningKey(backend compute.Backend, train Images, epsilon float64) string {
-	program, _, _ := strings.Cut(backend.Description(), " [") // the plugin, without the number of devices
+	// The plugin, without the number of devices.
+	program, _, _ := strings.Cut(backend.Description(), " [")
 	hash := sha256.New()
-	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, epsilon %v, backend %s, processor %s\n",
-		whiteningVersion, train.Len(), train.Height, train.Width, train.Channels, contrastNorm, epsilon, program, cpuid.CPU.BrandName)
+	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, epsilon %v, backend %s, "+
+		"processor %s\n", whiteningVersion, train.Len(), train.Height, train.Width, train.Channels,
+		contrastNorm, epsilon, program, cpuid.CPU.BrandName)
 	hash.Write(train.Pixels)
 	return fmt.Sprintf("%x", hash.Sum(nil))
 }
 
-// save writes a whitening: the SHA-256 of what follows, then the mean, the two matrices, the factor and
-// the variances in little-endian.
+// save writes a whitening: the SHA-256 of what follows, then the mean, the two matrices, the factor
+// and the variances in little-endian.
 func (w *Whitening) save(file string) error {
-	numbers := slices.Concat(w.values, w.factor, w.variances)
+	numbers := slices.Concat(w.mean, w.matrix, w.inverse, w.factor, w.variances)
 	content, _ := binary.Append(nil, binary.LittleEndian, numbers) // numbers always fit
 	sum := sha256.Sum256(content)
 	folder, key := filepath.Split(file)
@@ -93,7 +104,8 @@ func (w *Whitening) save(file string) error {
 	return safefile.Write(file, append(sum[:], content...))
 }
 
-// loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing or damaged.
+// loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing
+// or damaged.
 func loadWhitening(file string, d int) *Whitening {
 	fixed := d + 2*d*d
 	content, err := safefile.Read(file, int64(sha256.Size+4*(fixed+d*(d+1))))
@@ -103,8 +115,14 @@ func loadWhitening(file string, d int) *Whitening {
 	}
 	numbers := make([]float32, (len(content)-sha256.Size)/4)
 	binary.Decode(content[sha256.Size:], binary.LittleEndian, numbers) // of just that size
-	kept := (len(numbers) - fixed) / (d + 1)
-	return &Whitening{d: d, values: numbers[:fixed], factor: numbers[fixed : fixed+kept*d], variances: numbers[fixed+kept*d:]}
+	take := func(count int) (taken []float32) {
+		taken, numbers = numbers[:count], numbers[count:]
+		return taken
+	}
+	w := &Whitening{mean: take(d), matrix: take(d * d), inverse: take(d * d)}
+	w.factor = take(len(numbers) / (d + 1) * d)
+	w.variances = numbers
+	return w
 }
 
 // Carried is a whitening in the form that goes with a trained network.
@@ -115,49 +133,65 @@ type Carried struct {
 	Epsilon float64
 }
 
-// Carry returns the whitening, of that ε, in the form that goes with a trained network.
+// Carry returns the whitening, which was fitted with epsilon, in the form that goes with a trained
+// network.
 func (w *Whitening) Carry(epsilon float64) Carried {
-	return Carried{Mean: w.values[:w.d], Factor: w.factor, Variances: w.variances, Epsilon: epsilon}
+	return Carried{Mean: w.mean, Factor: w.factor, Variances: w.variances, Epsilon: epsilon}
 }
 
-// Whitening returns the whitening that [Whitening.Carry] was called on, but for the directions that it
-// leaves out.
+// Whitening returns the whitening that [Whitening.Carry] was called on. In the directions that
+// Carry leaves out, its matrix is a multiple of the identity.
 func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
 	d, k := len(c.Mean), len(c.Variances)
 	err = exceptions.TryCatch[error](func() {
-		both := MustExecOnce(backend, func(factor, variances *Node) *Node {
-			matrix, inverse := matrices(ConvertDType(factor, dtypes.Float64), ConvertDType(variances, dtypes.Float64), c.Epsilon)
-			return ConvertDType(Concatenate([]*Node{Reshape(matrix, -1), Reshape(inverse, -1)}, 0), dtypes.Float32)
-		}, tensors.FromFlatDataAndDimensions(c.Factor, k, d), tensors.FromFlatDataAndDimensions(c.Variances, k, 1))
-		w = &Whitening{d: d, values: slices.Concat(c.Mean, tensors.MustCopyFlatData[float32](both)),
-			factor: c.Factor, variances: c.Variances}
+		both := MustExecOnceN(backend, func(factor, variances *Node) (matrix, inverse *Node) {
+			factor = ConvertDType(factor, dtypes.Float64)
+			variances = ConvertDType(variances, dtypes.Float64)
+			matrix, inverse = matrices(factor, variances, c.Epsilon)
+			return ConvertDType(matrix, dtypes.Float32), ConvertDType(inverse, dtypes.Float32)
+		}, tensors.FromFlatDataAndDimensions(c.Factor, k, d),
+			tensors.FromFlatDataAndDimensions(c.Variances, k, 1))
+		w = &Whitening{mean: c.Mean, factor: c.Factor, variances: c.Variances,
+			matrix:  tensors.MustCopyFlatData[float32](both[0]),
+			inverse: tensors.MustCopyFlatData[float32](both[1])}
 	})
 	return w, err
 }
 
-// Apply whitens images, which are of the size of those it was fitted on: float32 [N, H, W, C]. It computes in float64,
-// so that the result does not depend on how a backend rounds products of float32 (TF32 on a GPU).
+// Apply whitens images of the size of those that w was fitted on: float32 [N, H, W, C]. It computes
+// in float64, so that the result does not depend on how a backend rounds products of float32 (TF32
+// on a GPU).
 func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tensor, error) {
+	d := len(w.mean)
+	mean := tensors.FromFlatDataAndDimensions(w.mean, 1, d)
+	matrix := tensors.FromFlatDataAndDimensions(w.matrix, d, d)
 	return process(backend, images, func(inputs []*Node) *Node {
-		centred := Sub(normalizeContrast(inputs[0]), ConvertDType(inputs[1], dtypes.Float64))
-		return MatMul(centred, ConvertDType(inputs[2], dtypes.Float64))
-	}, tensors.FromFlatDataAndDimensions(w.values[:w.d], 1, w.d), tensors.FromFlatDataAndDimensions(w.values[w.d:w.d+w.d*w.d], w.d, w.d))
+		pixels, mean, matrix := inputs[0], inputs[1], inputs[2]
+		centred := Sub(normalizeContrast(pixels), ConvertDType(mean, dtypes.Float64))
+		return MatMul(centred, ConvertDType(matrix, dtypes.Float64))
+	}, mean, matrix)
 }
 
-// Inverse is W⁻¹, float32 [D, D]: y W⁻¹ is g − μ, the contrast-normalised image less the mean of the training images.
+// Inverse returns W⁻¹, float32 [D, D]: y W⁻¹ is g − μ, the contrast-normalised image less the mean
+// of the training images.
 func (w *Whitening) Inverse() *tensors.Tensor {
-	return tensors.FromFlatDataAndDimensions(w.values[w.d+w.d*w.d:], w.d, w.d)
+	return tensors.FromFlatDataAndDimensions(w.inverse, len(w.mean), len(w.mean))
 }
 
 // NormalizeContrast applies GCN alone, see [Whitening]: float32 [N, H, W, C].
 func NormalizeContrast(backend compute.Backend, images Images) (*tensors.Tensor, error) {
-	return process(backend, images, func(inputs []*Node) *Node { return normalizeContrast(inputs[0]) })
+	return process(backend, images, func(pixels []*Node) *Node { return normalizeContrast(pixels[0]) })
 }
 
-// process applies a graph of pixels uint8 [N, D] and constants to images, chunk by chunk, and returns its results as float32 [N, H, W, C].
-func process(backend compute.Backend, images Images, graph func(inputs []*Node) *Node, constants ...any) (processed *tensors.Tensor, err error) {
+// process applies a graph of pixels uint8 [N, D] and constants to images, chunk by chunk, and
+// returns its results as float32 [N, H, W, C].
+func process(
+	backend compute.Backend, images Images, graph func(inputs []*Node) *Node, constants ...any,
+) (processed *tensors.Tensor, err error) {
 	err = exceptions.TryCatch[error](func() {
-		exec := MustNewExec(backend, func(inputs []*Node) *Node { return ConvertDType(graph(inputs), dtypes.Float32) })
+		exec := MustNewExec(backend, func(inputs []*Node) *Node {
+			return ConvertDType(graph(inputs), dtypes.Float32)
+		})
 		defer exec.Finalize()
 		flat := make([]float32, 0, len(images.Pixels))
 		eachChunk(images, func(pixels *tensors.Tensor) {
@@ -165,12 +199,13 @@ func process(backend compute.Backend, images Images, graph func(inputs []*Node) 
 			flat = append(flat, tensors.MustCopyFlatData[float32](part)...)
 			part.MustFinalizeAll()
 		})
-		processed = tensors.FromFlatDataAndDimensions(flat, images.Len(), images.Height, images.Width, images.Channels)
+		processed = tensors.FromFlatDataAndDimensions(flat,
+			images.Len(), images.Height, images.Width, images.Channels)
 	})
 	return processed, err
 }
 
-// normalizeContrast is GCN as a graph: pixels uint8 [N, D] → float64 [N, D].
+// normalizeContrast builds the graph of GCN: pixels uint8 [N, D] → float64 [N, D].
 func normalizeContrast(pixels *Node) *Node {
 	x := ConvertDType(pixels, dtypes.Float64)
 	x = Sub(x, ReduceAndKeep(x, ReduceMean, 1))
@@ -180,8 +215,8 @@ func normalizeContrast(pixels *Node) *Node {
 	return MulScalar(Div(x, norm), contrastNorm)
 }
 
-// eachChunk calls do with images as tensors uint8 [chunk, D] or smaller, and frees them at once: the garbage collector does not see how much of
-// a device's memory they hold.
+// eachChunk calls do with images as tensors uint8 [chunk, D] or smaller, and frees them at once:
+// the garbage collector does not see how much of a device's memory they hold.
 func eachChunk(images Images, do func(pixels *tensors.Tensor)) {
 	for from := 0; from < images.Len(); from += chunk {
 		part := images.Slice(from, min(from+chunk, images.Len()))

@@ -26,12 +26,14 @@ import (
 // epsilon is that of Goodfellow 2013.
 const epsilon = 0.1
 
-// open starts the backend once for all tests. It must come before a test moves the cache, where its plugin may be.
+// open starts the backend once for all tests. It must come before a test moves the cache, where its
+// plugin may be.
 var open = sync.OnceValues(func() (compute.Backend, error) {
 	opened, _, err := device.Open(context.Background(), "", 1)
 	return opened, err
 })
 
+// testBackend returns the backend of all tests.
 func testBackend(t *testing.T) compute.Backend {
 	t.Helper()
 	opened, err := open()
@@ -39,7 +41,8 @@ func testBackend(t *testing.T) compute.Backend {
 	return opened
 }
 
-// cloudImages are n random images of 4×4×3 whose neighbouring values are alike, as they are in pictures.
+// cloudImages makes n random images of 4×4×3 whose neighbouring values are alike, as they are in
+// pictures.
 func cloudImages(n int) Images {
 	random := rand.New(rand.NewPCG(1, 2))
 	images := Images{Height: 4, Width: 4, Channels: 3, Labels: make([]uint16, n)}
@@ -53,7 +56,7 @@ func cloudImages(n int) Images {
 	return images
 }
 
-// contrastNormalized is GCN in gonum, [N, D].
+// contrastNormalized computes GCN in gonum, [N, D].
 func contrastNormalized(images Images) *mat.Dense {
 	x := mat.NewDense(images.Len(), images.Size(), nil)
 	for n, pixels := range slices.Collect(slices.Chunk(images.Pixels, images.Size())) {
@@ -69,7 +72,7 @@ func contrastNormalized(images Images) *mat.Dense {
 	return x
 }
 
-// dense is a matrix of that many columns in float64.
+// dense returns a matrix of that many columns in float64.
 func dense(values []float32, columns int) *mat.Dense {
 	m := mat.NewDense(len(values)/columns, columns, nil)
 	for i, value := range values {
@@ -78,10 +81,10 @@ func dense(values []float32, columns int) *mat.Dense {
 	return m
 }
 
-// square is the matrix W of a whitening.
-func (w *Whitening) square() *mat.Dense { return dense(w.values[w.d:w.d+w.d*w.d], w.d) }
+// square returns the matrix W of a whitening.
+func (w *Whitening) square() *mat.Dense { return dense(w.matrix, len(w.mean)) }
 
-// applied is the result of Apply as a matrix [N, D].
+// applied returns the result of Apply as a matrix [N, D].
 func applied(t *testing.T, w *Whitening, images Images) *mat.Dense {
 	whitened, err := w.Apply(testBackend(t), images)
 	require.NoError(t, err)
@@ -97,8 +100,9 @@ func requireClose(t require.TestingT, want, got mat.Matrix, tolerance float64, m
 	require.LessOrEqual(t, largest, tolerance, message)
 }
 
-// A whitening that goes with a network is that of the training images, but for directions in which it
-// is nearly a multiple of the identity: whitened images hardly move, and the inverse brings them back.
+// A whitening that goes with a network is that of the training images, but for directions in which
+// it is nearly a multiple of the identity: whitened images hardly move, and the inverse brings them
+// back.
 func TestCarried(t *testing.T) {
 	for name, epsilon := range map[string]float64{"few directions": 3, "most directions": 0.01} {
 		images := cloudImages(300)
@@ -112,8 +116,8 @@ func TestCarried(t *testing.T) {
 		want, got := applied(t, w, images), applied(t, again, images)
 		moved.Sub(want, got)
 		require.Less(t, mat.Norm(&moved, 2), 1.1*carriedError*mat.Norm(want, 2), name)
-		require.Equal(t, w.values[:w.d], again.values[:w.d])
-		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), w.d))
+		require.Equal(t, w.mean, again.mean)
+		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), len(w.mean)))
 		back.Mul(&back, again.square())
 		requireClose(t, got, &back, 1e-3, name)
 	}
@@ -179,7 +183,8 @@ func TestApply(t *testing.T) {
 	requireClose(t, want, applied(t, w, images), 1e-4, "(g − μ) W")
 }
 
-// Values that are the same in all images, as in the border of padded digits, must not make anything infinite.
+// Values that are the same in all images, as in the border of padded digits, must not make anything
+// infinite.
 func TestWhiteningOfConstantImages(t *testing.T) {
 	alike, black := cloudImages(60), cloudImages(60)
 	clear(black.Pixels)
@@ -214,15 +219,18 @@ func TestWhiteningIsCached(t *testing.T) {
 
 	// A file that was changed with a valid checksum shows that it is read.
 	other := *fresh
-	other.values = append([]float32{42}, fresh.values[1:]...)
+	other.mean = append([]float32{42}, fresh.mean[1:]...)
 	require.NoError(t, other.save(file))
 	got, log := fits()
 	require.Equal(t, &other, got)
 	require.Empty(t, log, "nothing is fitted")
 
 	for name, broken := range map[string][]byte{
-		"empty": {}, "cut": stored[:len(stored)-4], "longer": append(stored[:len(stored):len(stored)], 0, 0, 0, 0),
-		"a changed value": changed(stored, 100, stored[100]^1), "a changed sum": changed(stored, 3, stored[3]^1),
+		"empty":           {},
+		"cut":             stored[:len(stored)-4],
+		"longer":          append(stored[:len(stored):len(stored)], 0, 0, 0, 0),
+		"a changed value": changed(stored, 100, stored[100]^1),
+		"a changed sum":   changed(stored, 3, stored[3]^1),
 	} {
 		require.NoError(t, os.WriteFile(file, broken, 0o644))
 		require.Nil(t, loadWhitening(file, 48), name)

@@ -40,11 +40,13 @@ func TestMain(m *testing.M) {
 
 // network is one of two blocks for images of 6×5, with a pool.
 func network(coding ebssc.Coding) ebssc.Network {
-	return ebssc.Network{Height: 6, Width: 5, Channels: 1, Classes: 3, Classifier: ebssc.EnergySum, Layers: []ebssc.Layer{
-		{Name: "conv1", Block: &ebssc.Block{Filters: 4, Kernel: 3, Stride: 1, Padding: 1, Coding: coding}},
-		{Name: "pool1", Pool: &ebssc.Pool{Window: 2, Stride: 2}},
-		{Name: "conv2", Block: &ebssc.Block{Filters: 5, Kernel: 2, Stride: 1, Coding: ebssc.EBC}},
-	}}
+	return ebssc.Network{Height: 6, Width: 5, Channels: 1, Classes: 3, Classifier: ebssc.EnergySum,
+		Layers: []ebssc.Layer{
+			{Name: "conv1", Block: &ebssc.Block{Filters: 4, Kernel: 3, Stride: 1, Padding: 1,
+				Coding: coding}},
+			{Name: "pool1", Pool: &ebssc.Pool{Window: 2, Stride: 2}},
+			{Name: "conv2", Block: &ebssc.Block{Filters: 5, Kernel: 2, Stride: 1, Coding: ebssc.EBC}},
+		}}
 }
 
 // newModel is a network with initial variables and thresholds that differ between classes.
@@ -56,7 +58,8 @@ func newModel(t *testing.T, n ebssc.Network) *decode.Model {
 		return n.Forward(scope, h, images).Scores
 	}, digits(n, 1))
 	require.NoError(t, err)
-	m := &decode.Model{Backend: xla, Network: n, Hyper: h, Store: store, Batch: 25, Ink: n.Channels == 1}
+	m := &decode.Model{Backend: xla, Network: n, Hyper: h, Store: store, Batch: 25,
+		Ink: n.Channels == 1}
 	t.Cleanup(m.Close)
 	return m
 }
@@ -85,7 +88,9 @@ func whitener(n ebssc.Network) *tensors.Tensor {
 }
 
 // cosine of the angle between two images.
-func cosine(a, b []float64) float64 { return floats.Dot(a, b) / floats.Norm(a, 2) / floats.Norm(b, 2) }
+func cosine(a, b []float64) float64 {
+	return floats.Dot(a, b) / floats.Norm(a, 2) / floats.Norm(b, 2)
+}
 
 // squaresApart are the squared distances of pictures from their mean, of each picture and pixel.
 func squaresApart(pictures [][]float64) (squares [][]float64) {
@@ -121,7 +126,8 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 	}
 	for l, level := range levels {
 		require.Equal(t, []string{"conv1", "conv2"}[l], level.Block)
-		require.Equal(t, []int{count, n.Classes, size}, []int{len(level.Biases), len(level.Biases[0]), len(level.Biases[0][0])})
+		require.Equal(t, []int{count, n.Classes, size}, []int{len(level.Biases), len(level.Biases[0]),
+			len(level.Biases[0][0])})
 		var cosines, rectifiedCosines, imageCosines, differences, inkShares, inkAreas, spreads float64
 		for i := range count {
 			image, decoded := x[i*size:][:size], level.Linear[i]
@@ -142,15 +148,19 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 			inkShares += inked / apart / count
 			differences += apart / all / count
 			for _, squares := range squaresApart(level.Biases[i]) {
-				spreads += math.Pow(floats.Sum(squares), 2) / (float64(size) * floats.Dot(squares, squares)) / float64(n.Classes*count)
+				spread := math.Pow(floats.Sum(squares), 2) / (float64(size) * floats.Dot(squares, squares))
+				spreads += spread / float64(n.Classes*count)
 			}
 		}
 		got := measured[l]
 		require.Greater(t, *got.Difference, 1e-6)
 		require.Greater(t, *got.BiasSpread, 1/float64(size))
-		for name, pair := range map[string][2]float64{"linear": {cosines, got.Linear.Cosine}, "rectified": {rectifiedCosines, got.Rectified.Cosine},
-			"unwhitened": {imageCosines, *got.Linear.ImageCosine}, "difference": {differences, *got.Difference},
-			"ink share": {inkShares, *got.InkShare}, "ink area": {inkAreas, *got.InkArea}, "spread": {spreads, *got.BiasSpread}} {
+		for name, pair := range map[string][2]float64{"linear": {cosines, got.Linear.Cosine},
+			"rectified":  {rectifiedCosines, got.Rectified.Cosine},
+			"unwhitened": {imageCosines, *got.Linear.ImageCosine},
+			"difference": {differences, *got.Difference},
+			"ink share":  {inkShares, *got.InkShare}, "ink area": {inkAreas, *got.InkArea},
+			"spread": {spreads, *got.BiasSpread}} {
 			require.InEpsilon(t, pair[0], pair[1], 1e-3, "%s of %s", name, level.Block)
 		}
 	}
@@ -158,8 +168,9 @@ func TestMeasureMeasuresDecodings(t *testing.T) {
 	require.NotEqual(t, measured[1].Linear, measured[1].Rectified)
 }
 
-// The control has another image's code: where no max pool keeps maxima, its cosine is that of the image and another reconstruction. In batches of
-// three, this also holds where two images are left for the last one, or a single one.
+// The control has another image's code: where no max pool keeps maxima, its cosine is that of the
+// image and another reconstruction. In batches of three, this also holds where two images are left
+// for the last one, or a single one.
 func TestControlIsAnotherImage(t *testing.T) {
 	n := network(ebssc.CReLUSN)
 	n.Layers[1].Pool.Average = true
@@ -185,7 +196,8 @@ func TestControlIsAnotherImage(t *testing.T) {
 	}
 }
 
-// Without another image there is no control. To decode one image needs none. A measurement ends with its context.
+// Without another image there is no control. To decode one image needs none. A measurement ends
+// with its context.
 func TestMeasureNeedsTwoImages(t *testing.T) {
 	n := network(ebssc.EBC)
 	m := newModel(t, n)
@@ -203,12 +215,14 @@ func TestMeasureNeedsTwoImages(t *testing.T) {
 	require.ErrorContains(t, err, "two images in a batch")
 }
 
-// An orthonormal dictionary as large as its input reconstructs it exactly, also after rounding, and the code of a block without class thresholds
-// below it does not depend on the hypothesis. Records hold measures as JSON, which has no NaN: those that do not exist are missing.
+// An orthonormal dictionary as large as its input reconstructs it exactly, also after rounding, and
+// the code of a block without class thresholds below it does not depend on the hypothesis. Records
+// hold measures as JSON, which has no NaN: those that do not exist are missing.
 func TestMeasureOfAFaithfulBlock(t *testing.T) {
 	n := network(ebssc.CReLUSN)
 	n.Channels = 3 // no ink
-	n.Layers = append([]ebssc.Layer{{Name: "conv0", Block: &ebssc.Block{Filters: 3, Kernel: 1, Stride: 1, Coding: ebssc.CReLUSN}}}, n.Layers...)
+	n.Layers = append([]ebssc.Layer{{Name: "conv0", Block: &ebssc.Block{Filters: 3, Kernel: 1,
+		Stride: 1, Coding: ebssc.CReLUSN}}}, n.Layers...)
 	measured, err := newModel(t, n).Measure(t.Context(), digits(n, 3))
 	require.NoError(t, err)
 	require.InDelta(t, 1, measured[0].Linear.Cosine, 1e-6)
@@ -260,12 +274,14 @@ func drawn(t *testing.T, figure plot.Figure) (svg string, pixels map[color.RGBA]
 	return string(vectors), pixels
 }
 
-// Figures of levels show the image as it is, and also as the network sees it where that differs. Levels without class biases have no more pictures,
-// and those of hypotheses are differences from their mean: grey where hypotheses do not differ.
+// Figures of levels show the image as it is, and also as the network sees it where that differs.
+// Levels without class biases have no more pictures, and those of hypotheses are differences from
+// their mean: grey where hypotheses do not differ.
 func TestFiguresOfLevels(t *testing.T) {
 	n := network(ebssc.SSC)
 	n.Channels = 3
-	red := tensors.FromFlatDataAndDimensions(slices.Repeat([]float32{1, 0, 0}, n.Height*n.Width), 1, n.Height, n.Width, 3)
+	red := tensors.FromFlatDataAndDimensions(slices.Repeat([]float32{1, 0, 0}, n.Height*n.Width), 1,
+		n.Height, n.Width, 3)
 	seen := digits(n, 1)
 	levels, err := newModel(t, n).Decode(t.Context(), seen)
 	require.NoError(t, err)
@@ -273,7 +289,8 @@ func TestFiguresOfLevels(t *testing.T) {
 	require.Len(t, levels[0].Features[0], 1)
 	classes, grey := []string{"a", "b", "c"}, color.RGBA{128, 128, 128, 255}
 	all := decode.Reconstructions("title", classes, red, seen, levels)
-	require.Greater(t, all.Height, decode.Reconstructions("title", classes, red, seen, levels[:1]).Height)
+	require.Greater(t, all.Height, decode.Reconstructions("title", classes, red, seen,
+		levels[:1]).Height)
 	hypotheses := decode.Hypotheses("title", classes, red, seen, levels)
 	for _, figure := range []plot.Figure{all, hypotheses} {
 		svg, pixels := drawn(t, figure)
@@ -294,7 +311,8 @@ func TestResidualsAndFilters(t *testing.T) {
 	m, images := newModel(t, n), digits(n, 2)
 	levels, err := m.Decode(t.Context(), images)
 	require.NoError(t, err)
-	svg, pixels := drawn(t, decode.Residuals("title", []string{"a", "b", "c"}, images, []uint16{0, 2}, levels[1]))
+	svg, pixels := drawn(t, decode.Residuals("title", []string{"a", "b", "c"}, images, []uint16{0, 2},
+		levels[1]))
 	require.Contains(t, svg, ">the image&#39;s own class<")
 	require.Contains(t, svg, ">−", "the lower end of the scale")
 	require.NotZero(t, pixels[color.RGBAModel.Convert(plot.Hue(1)).(color.RGBA)])

@@ -20,7 +20,8 @@ import (
 func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []record.BlockMeasures,
 	err error) {
 	if images.Shape().Dim(0) < 2 || m.Batch == 1 {
-		return nil, errors.New("measuring decodings takes two images in a batch: an image's control is the code of another one")
+		return nil, errors.New("measuring decodings takes two images in a batch: " +
+			"an image's control is the code of another one")
 	}
 	values := make([]outputs[[]float64], len(m.Network.Blocks())) // of all images
 	err = m.run(ctx, images, func(block int, o outputs[batchOutput]) {

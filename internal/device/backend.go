@@ -35,14 +35,17 @@ import (
 
 // Choice is the backend that was chosen, and why.
 type Choice struct {
-	// Config is a GoMLX configuration with which [Open] opens the backend again. It names a plugin by its absolute path.
+	// Config is a GoMLX configuration with which [Open] opens the backend again. It names a plugin by
+	// its absolute path.
 	Config string
-	// Name is recorded in results: "xla-cpu", "xla-cuda", "xla-cuda-float32" (without TF32), "go", or "xla" for a plugin of
-	// unknown kind.
+	// Name is recorded in results: "xla-cpu", "xla-cuda", "xla-cuda-float32" (without TF32), "go", or
+	// "xla" for a plugin of unknown kind.
 	Name string
-	// Plugin is the absolute path of the PJRT plugin, without symbolic links; empty for the Go backend.
+	// Plugin is the absolute path of the PJRT plugin, without symbolic links; empty for the Go
+	// backend.
 	Plugin string
-	// Why is the reason for the choice in a few words, and Warning is a line for the user, empty if there is nothing to warn of.
+	// Why is the reason for the choice in a few words, and Warning is a line for the user, empty if
+	// there is nothing to warn of.
 	Why, Warning string
 
 	file *os.File // the plugin that was verified; nil for others
@@ -69,8 +72,8 @@ func init() {
 // number, and the committed results have its bits.
 const threads = 4
 
-// Threads is the number of XLA's threads on the CPU with so many devices, which decides how sums
-// are rounded; 0 on other backends.
+// Threads returns the number of XLA's threads on the CPU with so many devices, which decides how
+// sums are rounded; 0 on other backends.
 func (c Choice) Threads(devices int) int {
 	if c.Name != nameCPU {
 		return 0
@@ -81,7 +84,8 @@ func (c Choice) Threads(devices int) int {
 // CUDA reports whether an NVIDIA GPU computes.
 func (c Choice) CUDA() bool { return c.Name == nameCUDA || c.Name == nameCUDAFloat32 }
 
-// GPU is the name of the GPU that computes, as nvidia-smi gives it; empty if none does, or if nvidia-smi fails.
+// GPU returns the name of the GPU that computes, as nvidia-smi gives it. It is empty if none does,
+// or if nvidia-smi fails.
 func (c Choice) GPU() string {
 	if !c.CUDA() {
 		return ""
@@ -89,13 +93,17 @@ func (c Choice) GPU() string {
 	return nameGPU(context.Background())
 }
 
-// Open resolves spec (see [Resolve]) and starts the backend, which the caller finalizes. The backend has at least that many
-// devices: XLA on the CPU makes as many as needed, which share its cores; other backends have those of the machine.
+// Open resolves spec (see [Resolve]) and starts the backend, which the caller finalizes. The
+// backend has at least so many devices: XLA on the CPU makes as many as needed, which share its
+// cores; other backends have those of the machine.
 func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choice, error) {
 	return thisMachine(cache.Fetch).open(ctx, spec, devices)
 }
 
-func (m machine) open(ctx context.Context, spec string, devices int) (compute.Backend, Choice, error) {
+// open is [Open] on a machine.
+func (m machine) open(
+	ctx context.Context, spec string, devices int,
+) (compute.Backend, Choice, error) {
 	c, err := m.resolve(ctx, spec)
 	if err != nil {
 		return nil, c, err
@@ -114,35 +122,45 @@ func (m machine) open(ctx context.Context, spec string, devices int) (compute.Ba
 		}
 		return opened, c, err
 	}
-	if err == nil && c.Name == nameXLA && strings.Contains(strings.ToUpper(opened.DeviceDescription(0)), "CPU") {
+	if err == nil && c.Name == nameXLA && isCPU(opened.DeviceDescription(0)) {
 		opened.Finalize()
 		c.Name = nameCPU
 		opened, err = c.start(devices)
 	}
 	if err != nil {
-		hint := "choose another with --backend (cpu, go), or see ebssc doctor"
-		switch {
-		case errors.Is(err, errNoexec) && c.file != nil:
-			hint = fmt.Sprintf("set %s to a folder on another disk", cache.EnvVar)
-		case errors.Is(err, errNoexec):
-			hint = "move it to another disk"
-		case c.CUDA():
-			hint += "; if a library of NVIDIA's is missing, " + installCUDA
-		}
-		return nil, Choice{}, fmt.Errorf("backend %q does not start: %w; %s", c.Config, err, hint)
+		return nil, Choice{}, fmt.Errorf("backend %q does not start: %w; %s", c.Config, err, c.hint(err))
 	}
 	if has := opened.NumDevices(); has < devices {
 		opened.Finalize()
-		return nil, Choice{}, fmt.Errorf("backend %s has fewer than %d devices: ask for at most %d with --devices, or for another --backend "+
-			"(cpu has any number, for trying out)", c.Name, devices, has)
+		return nil, Choice{}, fmt.Errorf("backend %s has fewer than %d devices: ask for at most %d "+
+			"with --devices, or for another --backend (cpu has any number, for trying out)",
+			c.Name, devices, has)
 	}
 	return opened, c, nil
 }
 
+// isCPU reports whether the name of a plugin or a device says that it is a CPU.
+func isCPU(name string) bool { return strings.Contains(strings.ToUpper(name), "CPU") }
+
+// hint returns what to do where the backend does not start.
+func (c Choice) hint(err error) string {
+	hint := "choose another with --backend (cpu, go), or see ebssc doctor"
+	switch {
+	case errors.Is(err, errNoexec) && c.file != nil:
+		hint = fmt.Sprintf("set %s to a folder on another disk", cache.EnvVar)
+	case errors.Is(err, errNoexec):
+		hint = "move it to another disk"
+	case c.CUDA():
+		hint += "; if a library of NVIDIA's is missing, " + installCUDA
+	}
+	return hint
+}
+
 var errNoexec = errors.New("no library can be loaded from a disk that is mounted noexec")
 
-// start starts the backend. For one device the CPU plugin's own default, four, is left as it is. GoMLX panics if it does not know a
-// backend, and go-xla if it cannot load a plugin: that is an error, too.
+// start starts the backend. For one device it leaves the CPU plugin's own default, four. GoMLX
+// panics if it does not know a backend, and go-xla if it cannot load a plugin: start returns that
+// as an error.
 func (c Choice) start(devices int) (opened compute.Backend, err error) {
 	if mount := noexec(c.Plugin); mount != "" {
 		return nil, fmt.Errorf("%w: that at %s is mounted so", errNoexec, mount)
@@ -171,9 +189,10 @@ var (
 	loading sync.Mutex
 )
 
-// load loads a CPU plugin, and returns its name in go-xla, which says what it is: go-xla and this program's fast operations know a CPU by that alone.
-// A plugin that was verified is loaded by its open file, so that nothing can take its place. The file stays open: glibc takes a path that it knows
-// for the library that it has, and another file must not get this descriptor.
+// load loads a CPU plugin, and returns its name in go-xla. The name says that it is a CPU's: go-xla
+// and this program's fast operations have nothing else to know that by. A plugin that was verified
+// is loaded by its open file, so that nothing can take its place. The file stays open: glibc takes
+// a path that it knows for the library that it has, and another file must not get this descriptor.
 func (c Choice) load() (name string, err error) {
 	loading.Lock()
 	defer loading.Unlock()

@@ -34,8 +34,10 @@ func TestMain(m *testing.M) {
 		return
 	}
 	folder, err := os.MkdirTemp("", "nvidia-*")
-	wheelCUDA, installedCPU = filepath.Join(folder, "xla_cuda_plugin.so"), filepath.Join(folder, "libpjrt_cpu.so")
-	if err = errors.Join(err, os.WriteFile(wheelCUDA, nil, 0o644), os.WriteFile(installedCPU, nil, 0o644)); err != nil {
+	wheelCUDA = filepath.Join(folder, "xla_cuda_plugin.so")
+	installedCPU = filepath.Join(folder, "libpjrt_cpu.so")
+	err = errors.Join(err, os.WriteFile(wheelCUDA, nil, 0o644), os.WriteFile(installedCPU, nil, 0o644))
+	if err != nil {
 		panic(err)
 	}
 	code := m.Run()
@@ -78,13 +80,17 @@ func TestResolve(t *testing.T) {
 	}{
 		{"the CPU plugin", "", fake{}, "xla:" + installedCPU, "xla-cpu", ""},
 		{"GPU with its plugin", "", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA, "xla-cuda", ""},
-		{"GPU without plugin", "", fake{gpu: true}, "xla:" + installedCPU, "xla-cpu", "although there is a GPU: no CUDA plugin"},
+		{"GPU without plugin", "", fake{gpu: true}, "xla:" + installedCPU, "xla-cpu",
+			"although there is a GPU: no CUDA plugin"},
 
 		{"environment", "", fake{env: "go", gpu: true, cuda: wheelCUDA}, "go", "go", ""},
 		{"argument before environment", "cpu", fake{env: "go"}, "xla:" + installedCPU, "xla-cpu", ""},
-		{"GoMLX's options", "xla:cuda,tf32=false", fake{gpu: true, cuda: wheelCUDA}, "xla:" + wheelCUDA + ",tf32=false", "xla-cuda-float32", ""},
-		{"options in the environment", "", fake{env: "xla:cpu,a,b=c"}, "xla:" + installedCPU + ",a,b=c", "xla-cpu", ""},
-		{"chosen again, as each of several jobs does", "xla:" + installedCPU, fake{}, "xla:" + installedCPU, "xla-cpu", ""},
+		{"GoMLX's options", "xla:cuda,tf32=false", fake{gpu: true, cuda: wheelCUDA},
+			"xla:" + wheelCUDA + ",tf32=false", "xla-cuda-float32", ""},
+		{"options in the environment", "", fake{env: "xla:cpu,a,b=c"}, "xla:" + installedCPU + ",a,b=c",
+			"xla-cpu", ""},
+		{"chosen again, as each of several jobs does", "xla:" + installedCPU, fake{},
+			"xla:" + installedCPU, "xla-cpu", ""},
 		{"a file", "xla:/etc/passwd,a=b", fake{}, "xla:/etc/passwd,a=b", "xla", ""},
 		{"Go with options", "go:parallelism=1", fake{}, "go:parallelism=1", "go", ""},
 	} {
@@ -135,7 +141,8 @@ func TestResolveErrors(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Backends compute. XLA on the CPU makes as many devices as needed, more than the plugin's default; other backends have those of the machine.
+// Backends compute. XLA on the CPU makes as many devices as needed, more than the plugin's default;
+// other backends have those of the machine.
 func TestOpen(t *testing.T) {
 	for spec, devices := range map[string]int{"cpu": 6, "go": 1} {
 		opened, choice, err := Open(t.Context(), spec, devices)
@@ -153,8 +160,10 @@ func TestOpenErrors(t *testing.T) {
 		spec, want string
 		devices    int
 	}{
-		{"xla:/etc/passwd", "does not start", 1}, {"xla:cpu,bad=yes", "unknown plugin options", 1}, {"go:bad=yes", "does not start", 1},
-		{"nonsense", "unknown", 1}, {"go", "backend go has fewer than 2 devices: ask for at most 1 with --devices", 2},
+		{"xla:/etc/passwd", "does not start", 1}, {"xla:cpu,bad=yes", "unknown plugin options", 1},
+		{"go:bad=yes", "does not start", 1},
+		{"nonsense", "unknown", 1},
+		{"go", "backend go has fewer than 2 devices: ask for at most 1 with --devices", 2},
 	} {
 		_, _, err := Open(t.Context(), c.spec, c.devices)
 		require.ErrorContains(t, err, c.want, c.spec)
@@ -263,7 +272,8 @@ func named(t *testing.T, name string) (path string) {
 	return path
 }
 
-// A CPU plugin is one under any name, as a file and as a link, and is found so again from its configuration.
+// A CPU plugin is one under any name, as a file and as a link, and is found so again from its
+// configuration.
 func TestOpenCPUPluginByPath(t *testing.T) {
 	plugin := named(t, "plugin.so")
 	link := filepath.Join(t.TempDir(), "link.so")
@@ -304,10 +314,13 @@ func TestOpenSearchesNoPlugins(t *testing.T) {
 	folder := t.TempDir()
 	const evil = "pjrt_c_api_evil_plugin.so"
 	require.NoError(t, os.WriteFile(filepath.Join(folder, evil), []byte("evil code"), 0o644))
-	for _, spec := range []string{"", "go", "xla", "xla:evil", "xla:" + evil, "xla:./" + evil, "xla:cpu,help", "xla:help"} {
+	specs := []string{"", "go", "xla", "xla:evil", "xla:" + evil, "xla:./" + evil, "xla:cpu,help",
+		"xla:help"}
+	for _, spec := range specs {
 		cmd := exec.Command(os.Args[0])
 		cmd.Dir = folder
-		cmd.Env = append(os.Environ(), "TEST_OPEN="+spec, "LD_LIBRARY_PATH="+folder, compute.ConfigEnvVar+"=")
+		cmd.Env = append(os.Environ(), "TEST_OPEN="+spec, "LD_LIBRARY_PATH="+folder,
+			compute.ConfigEnvVar+"=")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err)
 		require.NotContains(t, string(out), folder, "go-xla would complain of that file")
@@ -321,7 +334,8 @@ func TestPrepareCUDA(t *testing.T) {
 	packages := t.TempDir()
 	tools := filepath.Join(packages, "nvidia", "cu13")
 	require.NoError(t, os.MkdirAll(filepath.Join(tools, "nvvm", "libdevice"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(tools, "nvvm", "libdevice", "libdevice.10.bc"), nil, 0o644))
+	library := filepath.Join(tools, "nvvm", "libdevice", "libdevice.10.bc")
+	require.NoError(t, os.WriteFile(library, nil, 0o644))
 	plugin := filepath.Join(packages, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so")
 	for _, test := range []struct{ name, before, after, tf32Before, tf32After string }{
 		{nameCUDA, "", "--xla_gpu_cuda_data_dir=" + tools, "", ""},
@@ -349,7 +363,8 @@ func TestDiagnose(t *testing.T) {
 	check(OK, nameCPU)
 	tools := t.TempDir() // of a machine with a GPU and without its plugin
 	for name, script := range map[string]string{"nvidia-smi": "echo GPU", "python3": "exit 1"} {
-		require.NoError(t, os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+		program := []byte("#!/bin/sh\n" + script + "\n")
+		require.NoError(t, os.WriteFile(filepath.Join(tools, name), program, 0o755))
 	}
 	t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	check(Warn, "although there is a GPU")
@@ -420,7 +435,8 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// Without instructions for bfloat16, oneDNN's rewriter or a CPU plugin, bfloat16 is refused, and XLA's flags stay.
+// Without instructions for bfloat16, oneDNN's rewriter or a CPU plugin, bfloat16 is refused, and
+// XLA's flags stay.
 func TestUseBFloat16Refused(t *testing.T) {
 	const flags = "XLA_FLAGS"
 	t.Setenv(flags, "--xla_a=")

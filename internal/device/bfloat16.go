@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"golang.org/x/sys/cpu"
 
@@ -14,8 +13,8 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
-// bfloat16Wheel is the pinned CPU plugin with the rewriter that gives convolutions in bfloat16 to oneDNN: 201,600,336 bytes, PJRT API 0.115, of
-// a package that builds the XLA of jaxlib.
+// bfloat16Wheel is the pinned CPU plugin with the rewriter that gives convolutions in bfloat16 to
+// oneDNN: 201,600,336 bytes, PJRT API 0.115, of a package that builds the XLA of jaxlib.
 var bfloat16Wheel = cache.WheelFile{
 	Requirement:  "lammps-jax-pjrt-cpu==0.11.2",
 	WheelSHA256:  "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1",
@@ -24,26 +23,26 @@ var bfloat16Wheel = cache.WheelFile{
 	Room:         270 << 20,
 }
 
-// UseBFloat16 makes "cpu" a plugin whose oneDNN computes convolutions in bfloat16, for all that the process compiles: XLA reads its flags once, so
-// call it before [Open]. Where the CPU has no instructions for bfloat16, or the backend that spec names no rewriter to oneDNN, it is an error.
+// UseBFloat16 makes "cpu" a plugin whose oneDNN computes convolutions in bfloat16, for all that the
+// process compiles: XLA reads its flags once, so call it before [Open]. It returns an error if the
+// CPU has no instructions for bfloat16, or the backend that spec names no rewriter to oneDNN.
 func UseBFloat16(ctx context.Context, spec string) error {
-	const flags, flag = "XLA_FLAGS", "--xla_cpu_experimental_onednn_custom_call"
 	if !cpu.X86.HasAVX512BF16 && !cpu.X86.HasAMXBF16 {
-		return errors.New("precision=bfloat16: this CPU has neither avx512_bf16 nor amx_bf16: leave it out")
+		return errors.New("precision=bfloat16: this CPU has neither avx512_bf16 nor amx_bf16: " +
+			"leave it out")
 	}
-	choice, err := thisMachine(func(ctx context.Context, _ cache.WheelFile) (*os.File, error) {
+	fetch := func(ctx context.Context, _ cache.WheelFile) (*os.File, error) {
 		return cache.Fetch(ctx, bfloat16Wheel)
-	}).resolve(ctx, spec)
+	}
+	choice, err := thisMachine(fetch).resolve(ctx, spec)
 	if err != nil {
 		return fmt.Errorf("precision=bfloat16: %w", err)
 	}
 	plugin, err := safefile.Read(choice.Plugin, 1<<30)
 	if err != nil || choice.CUDA() || !bytes.Contains(plugin, []byte("onednn-contraction-rewriter")) {
-		return fmt.Errorf("precision=bfloat16: backend %s cannot give convolutions to oneDNN: choose --backend cpu", choice.Config)
+		return fmt.Errorf("precision=bfloat16: backend %s cannot give convolutions to oneDNN: "+
+			"choose --backend cpu", choice.Config)
 	}
 	cpuWheels[thisSystem] = bfloat16Wheel
-	if set := os.Getenv(flags); !strings.Contains(set, flag) {
-		err = os.Setenv(flags, strings.TrimSpace(set+" "+flag+"=true"))
-	}
-	return err
+	return addFlag("--xla_cpu_experimental_onednn_custom_call", "true")
 }

@@ -32,19 +32,22 @@ type Finding struct {
 	Do     string // what to do about it; empty if nothing
 }
 
-// Diagnose starts the backend that a run takes by default. It installs nothing, and never fails: what is wrong is a Finding, too.
+// Diagnose starts the backend that a run takes by default. It installs nothing, and never fails:
+// what is wrong is a Finding, too.
 func Diagnose(ctx context.Context) Finding {
 	f := Finding{What: "backend", Status: OK}
 	opened, choice, err := thisMachine(cache.Installed).open(ctx, "", 1)
 	switch {
 	case errors.Is(err, cache.ErrMissing):
 		f.Status, f.Do = Warn, choice.Warning
-		f.Detail = nameCPU + ", after pip has installed " + cpuWheels[thisSystem].Requirement + " on the first run"
+		f.Detail = nameCPU + ", after pip has installed " + cpuWheels[thisSystem].Requirement +
+			" on the first run"
 	case err != nil: // which says what to do
 		f.Status, f.Detail = Missing, OneLine(err)
 	default:
 		opened.Finalize()
-		f.Detail = fmt.Sprintf("%s (%s) %s", choice.Name, choice.Why, cmp.Or(choice.GPU(), choice.Plugin))
+		f.Detail = fmt.Sprintf("%s (%s) %s", choice.Name, choice.Why,
+			cmp.Or(choice.GPU(), choice.Plugin))
 		if choice.Warning != "" {
 			f.Status, f.Do = Warn, choice.Warning
 		}
@@ -52,9 +55,9 @@ func Diagnose(ctx context.Context) Finding {
 	return f
 }
 
-// CheckMemory compares the memory that programs can still allocate without swapping, and within the
-// limits of this process's container, with the bytes that who needs, the subject of a sentence:
-// "profile paper". Like [Diagnose] it never fails.
+// CheckMemory compares the bytes that are needed with the memory that programs can still allocate
+// without swapping and within the limits of this process's container. who needs them is the subject
+// of a sentence: "profile paper". Like [Diagnose] it never fails.
 func CheckMemory(who string, needed uint64) Finding {
 	const gib = 1 << 30
 	f := Finding{What: "memory", Status: OK}
@@ -64,17 +67,19 @@ func CheckMemory(who string, needed uint64) Finding {
 	}
 	groups, _ := os.ReadFile("/proc/self/cgroup") // elsewhere than on Linux there are none
 	free := min(memory.Available, allowed("/sys/fs/cgroup", string(groups)))
-	f.Detail = fmt.Sprintf("%.1f GiB; %s needs up to %.1f GiB", float64(free)/gib, who, float64(needed)/gib)
+	f.Detail = fmt.Sprintf("%.1f GiB; %s needs up to %.1f GiB", float64(free)/gib, who,
+		float64(needed)/gib)
 	if free < needed {
-		f.Status, f.Do = Warn, "close other programs, train fewer rows at once, or take a smaller profile"
+		f.Status = Warn
+		f.Do = "close other programs, train fewer rows at once, or take a smaller profile"
 	}
 	return f
 }
 
-// allowed is how many bytes the control groups of this process let it allocate yet: what is unused
-// of the smallest limit. The page cache counts as unused, which the kernel gives up first. groups
-// is the text of /proc/self/cgroup, and mount where groups of both versions are. In a container they
-// may lie at the root, by another path than the text has.
+// allowed returns how many more bytes the control groups of this process let it allocate: what is
+// unused of the smallest limit. The page cache counts as unused, as the kernel gives it up first.
+// groups is the text of /proc/self/cgroup, and mount the folder that has groups of both versions.
+// In a container they may lie at its root, by another path than the text has.
 func allowed(mount, groups string) uint64 {
 	free := uint64(math.MaxUint64)
 	for line := range strings.Lines(groups) {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// xlaFlags is the environment variable that XLA reads, and checkedChoice the one that makes a
-// program start a backend and end: the [Choice] in JSON.
+// xlaFlags is the environment variable that XLA reads once. checkedChoice is the one that makes a
+// program start a backend and end: it holds the [Choice] in JSON.
 const xlaFlags, checkedChoice = "XLA_FLAGS", "EBSSC_CHECKED_CHOICE"
 
 func init() {
@@ -29,12 +29,21 @@ func init() {
 	os.Exit(0)
 }
 
-// accepted holds the plugins that have taken the flags: XLA reads them once.
+// addFlag adds a flag to XLA_FLAGS if the user has not set it.
+func addFlag(flag, value string) error {
+	set := os.Getenv(xlaFlags)
+	if strings.Contains(set, flag) {
+		return nil
+	}
+	return os.Setenv(xlaFlags, strings.TrimSpace(set+" "+flag+"="+value))
+}
+
+// accepted holds the plugins that have taken the flags, as XLA reads them once.
 var accepted sync.Map
 
-// checkFlags returns an error if the plugin of a choice refuses a flag in XLA_FLAGS. XLA ends the
-// process then, with pages of its own, so another process tries: it costs half a second where the
-// variable is set, and nothing elsewhere.
+// checkFlags returns an error if the plugin of a choice refuses a flag in XLA_FLAGS. XLA would end
+// the process then, with pages of its own, so another process tries. That costs half a second where
+// the variable is set, and nothing elsewhere.
 func checkFlags(ctx context.Context, c Choice) error {
 	flags := os.Getenv(xlaFlags)
 	if _, again := accepted.Load(c.Plugin); again || flags == "" || c.Plugin == "" {

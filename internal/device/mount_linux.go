@@ -1,7 +1,6 @@
 package device
 
 import (
-	"errors"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -11,8 +10,8 @@ import (
 func noexec(path string) (mount string) {
 	var disk unix.Statfs_t
 	var on, above unix.Stat_t
-	err := errors.Join(unix.Statfs(path, &disk), unix.Stat(path, &on))
-	if err != nil || disk.Flags&unix.ST_NOEXEC == 0 {
+	if unix.Statfs(path, &disk) != nil || disk.Flags&unix.ST_NOEXEC == 0 ||
+		unix.Stat(path, &on) != nil {
 		return ""
 	}
 	for mount = path; mount != "/"; mount = filepath.Dir(mount) {

@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PinThread wires the calling goroutine to its thread, and that thread to one of equal shares of the process's cores, numbered from 0.
-// Threads that it starts stay there, too: those of a backend that is opened next. With more shares than cores nothing is pinned. It returns
-// how many cores the share is of those that [Cores] counts, at least 1.
+// PinThread wires the calling goroutine to its thread, and that thread to one of equal shares of
+// the process's cores, numbered from 0. Threads that it starts stay there, too: those of a backend
+// that is opened next. With more shares than cores nothing is pinned. It returns the number of
+// cores in the share, of those that [Cores] counts, at least 1.
 //
 // The goroutine must end without runtime.UnlockOSThread: then the thread ends with it.
 func PinThread(share, shares int) (cores int, err error) {

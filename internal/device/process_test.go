@@ -21,7 +21,8 @@ func restart() {
 }
 
 func TestOneLine(t *testing.T) {
-	require.Equal(t, "no plugin; it is not there", OneLine(errors.New("no plugin\n\tit is not there\n")))
+	require.Equal(t, "no plugin; it is not there",
+		OneLine(errors.New("no plugin\n\tit is not there\n")))
 }
 
 func TestRestartWithHugePages(t *testing.T) {
@@ -45,12 +46,15 @@ func TestRestartWithHugePages(t *testing.T) {
 // A limit that is too small is refused in one line, before Go runs.
 func TestLimits(t *testing.T) {
 	for limit, name := range map[string]string{
-		"-v 100000": "address space", "-v 1000000": "address space", "-v 1300000": "address space", "-d 100000": "data", "-s 64": "stack",
+		"-v 100000": "address space", "-v 1000000": "address space", "-v 1300000": "address space",
+		"-d 100000": "data", "-s 64": "stack",
 	} {
 		cmd := exec.Command("sh", "-c", "ulimit "+limit+` && exec "$0"`, os.Args[0])
 		cmd.Env = append(os.Environ(), "TEST_HUGE_PAGES=1", "GLIBC_TUNABLES=glibc.malloc.hugetlb=0")
 		out, err := cmd.CombinedOutput()
 		require.ErrorContains(t, err, "exit status 1", limit)
-		require.Regexp(t, `^the limit on the `+name+` \(ulimit -.\) is \d+ KiB: give at least \d+, or unlimited\n$`, string(out))
+		says := `^the limit on the ` + name + ` \(ulimit -.\) is \d+ KiB: ` +
+			`give at least \d+, or unlimited\n$`
+		require.Regexp(t, says, string(out))
 	}
 }

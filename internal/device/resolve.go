@@ -26,22 +26,25 @@ type machine struct {
 	cpuPlugin  func(context.Context) (*os.File, error)
 }
 
-// foundCUDA is why CUDA is chosen that nobody asked for.
+// foundCUDA says why CUDA is chosen if nobody asked for a backend.
 const foundCUDA = "a GPU and its plugin found"
 
+// cpuInstead returns the warning that the CPU takes the place of a GPU.
 func cpuInstead(err error) string {
 	return "the CPU will compute although there is a GPU: " + OneLine(err)
 }
 
 // Resolve chooses the backend, and installs the CPU plugin if that is needed and missing.
 //
-// spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as "xla:/path/plugin.so" or
-// "xla:cuda,tf32=false". If it is empty, $GOMLX_BACKEND counts. If that is empty too, Resolve takes CUDA if the machine has a GPU and its plugin,
-// else the CPU. A backend that is not available is an error.
+// spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as
+// "xla:/path/plugin.so" or "xla:cuda,tf32=false". If it is empty, $GOMLX_BACKEND counts. If that is
+// empty too, Resolve takes CUDA if the machine has a GPU and its plugin, else the CPU. A backend
+// that is not available is an error.
 func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine(cache.Fetch).resolve(ctx, spec)
 }
 
+// resolve is [Resolve] on a machine.
 func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	why, warning := "asked for", ""
 	if spec == "" {
@@ -68,7 +71,7 @@ func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	return choice, nil
 }
 
-// named is the choice that a non-empty spec asks for.
+// named returns the choice that a non-empty spec asks for.
 func (m machine) named(ctx context.Context, spec string) (c Choice, err error) {
 	kind, config, _ := strings.Cut(spec, ":")
 	switch {
@@ -80,10 +83,13 @@ func (m machine) named(ctx context.Context, spec string) (c Choice, err error) {
 	path, options, _ := strings.Cut(config, ",")
 	c.Name = nameXLA // of an unknown kind: open asks the plugin
 	switch file := filepath.Base(path); {
-	case kind != nameXLA || path == "" || strings.Contains(options, "help"): // for which go-xla loads all plugins that it finds
-		err = errors.New("unknown; want cpu, cuda, go, or a GoMLX configuration such as xla:/path/to/plugin.so")
+	case kind != nameXLA || path == "" || strings.Contains(options, "help"):
+		// For help go-xla would load all plugins that it finds.
+		err = errors.New("unknown; want cpu, cuda, go, or a GoMLX configuration such as " +
+			"xla:/path/to/plugin.so")
 	case path == "cuda" && !m.gpu(ctx):
-		err = errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists none)")
+		err = errors.New("this machine has no NVIDIA GPU (no /dev/nvidia*, and nvidia-smi lists " +
+			"none)")
 	case path == "cuda":
 		c.Name = nameCUDA
 		path, err = m.cudaPlugin(ctx)
@@ -96,7 +102,7 @@ func (m machine) named(ctx context.Context, spec string) (c Choice, err error) {
 		err = errors.New("no plugin of this name: want cpu, cuda, or a file's absolute path")
 	case pjrt.IsCUDAName(file):
 		c.Name = nameCUDA
-	case strings.Contains(strings.ToUpper(file), "CPU"):
+	case isCPU(file):
 		c.Name = nameCPU
 	}
 	if c.Name == nameCUDA && withoutTF32.MatchString(options) {

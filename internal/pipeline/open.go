@@ -18,11 +18,12 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// Open reads the trained network of a recorded run from its folder of results, with its whitening, and
-// starts a backend. Only where the whitening is not beside the network it finds the data set, to fit
-// it again. free frees all.
-func Open(ctx context.Context, o Options, folder string, r record.Record) (
-	network *decode.Trained, free func(), err error) {
+// Open reads the trained network of a recorded run from its folder of results, with its whitening,
+// and starts a backend. If the whitening is not beside the network, Open finds the data set and
+// fits it again. free frees all.
+func Open(
+	ctx context.Context, o Options, folder string, r record.Record,
+) (network *decode.Trained, free func(), err error) {
 	store, err := train.LoadNetwork(r, folder)
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +54,9 @@ func Open(ctx context.Context, o Options, folder string, r record.Record) (
 }
 
 // fitAgain fits the whitening of a run on its training images.
-func fitAgain(ctx context.Context, o Options, backend compute.Backend, r record.Record) (*dataset.Whitening, error) {
+func fitAgain(
+	ctx context.Context, o Options, backend compute.Backend, r record.Record,
+) (*dataset.Whitening, error) {
 	set, err := trainedOn(ctx, o, r)
 	if err != nil {
 		return nil, err
@@ -61,8 +64,8 @@ func fitAgain(ctx context.Context, o Options, backend compute.Backend, r record.
 	return (&train.Runner{Backend: backend, Set: set, Log: o.Out}).Whitening(ctx, r.Run)
 }
 
-// TestImages returns the test images of the data set that a recorded run was trained on, or of a copy
-// of it.
+// TestImages returns the test images of the data set that a recorded run was trained on, or of a
+// copy of it.
 func TestImages(ctx context.Context, o Options, r record.Record) (dataset.Images, error) {
 	set, err := trainedOn(ctx, o, r)
 	if err != nil {
@@ -78,8 +81,7 @@ func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, e
 		return nil, err
 	}
 	if experiments.Own(r.Run.Dataset.Name) {
-		return nil, fmt.Errorf("%s was trained on pictures that are not a data set: only run and "+
-			"classify know such", r.ID)
+		return ownPictures(ctx, o, r)
 	}
 	kind, standsIn := study.Images, experiments.NamedImages(r.Run.Dataset.Name).StandsIn
 	if standsIn {
@@ -100,16 +102,37 @@ func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, e
 		fmt.Fprintf(o.Out, "%s was trained on %s; it sees the same pictures here as %s\n",
 			r.ID, dataset.Title(there.Name), dataset.Title(here.Name))
 	case here != there:
-		return nil, fmt.Errorf("%s was trained on %s with SHA-256 %s, but the data here is %s with %s: give the same with --data",
-			r.ID, there.Name, there.SHA256, here.Name, here.SHA256)
+		return nil, fmt.Errorf("%s was trained on %s with SHA-256 %s, but the data here is %s with "+
+			"%s: give the same with --data", r.ID, there.Name, there.SHA256, here.Name, here.SHA256)
 	}
 	return set, nil
 }
 
+// ownPictures reads the folder of a person's own pictures that a run was trained on.
+func ownPictures(ctx context.Context, o Options, r record.Record) (*dataset.Set, error) {
+	if o.Pictures.Folder == "" {
+		return nil, fmt.Errorf("%s was trained on pictures of one's own: name their folder with "+
+			"--pictures", r.ID)
+	}
+	o.Pictures.Side, o.Pictures.Grey = r.Run.Network.Height, r.Run.Network.Channels == 1
+	listed, err := o.Pictures.List()
+	if err != nil {
+		return nil, err
+	}
+	set, err := listed.Read(ctx, o.Out)
+	if err == nil && set.SHA256 != r.Run.Dataset.SHA256 {
+		err = fmt.Errorf("%s was trained on other pictures than those in %s: name their folder with "+
+			"--pictures", r.ID, listed.Folder)
+	}
+	return set, err
+}
+
 // Halve replaces the file of a recorded run's network, in its folder of results, by one in half
-// precision, and puts its whitening beside it: what a user needs who gets the network. It returns how
-// many of the run's test images it gives another class than the record says.
-func Halve(ctx context.Context, o Options, folder string, r record.Record) (changed int, err error) {
+// precision, and puts its whitening beside it: what a user needs who gets the network. It returns
+// the number of the run's test images to which it gives another class than the record says.
+func Halve(
+	ctx context.Context, o Options, folder string, r record.Record,
+) (changed int, err error) {
 	store, err := train.LoadNetwork(r, folder)
 	if err != nil {
 		return 0, err
@@ -119,7 +142,8 @@ func Halve(ctx context.Context, o Options, folder string, r record.Record) (chan
 		return 0, err
 	}
 	if safefile.Sum(file) != r.Network.HalfSHA256 {
-		return 0, fmt.Errorf("%s was recorded when half precision was rounded otherwise: train it again with %s", r.ID, r.Command)
+		return 0, fmt.Errorf("%s was recorded when half precision was rounded otherwise: train it "+
+			"again with %s", r.ID, r.Command)
 	}
 	set, err := trainedOn(ctx, o, r)
 	if err != nil {
@@ -147,7 +171,8 @@ func Halve(ctx context.Context, o Options, folder string, r record.Record) (chan
 		return 0, err
 	}
 	now := r
-	now.Labels, now.Predictions = r.Predictions, record.ClassText(scores.Predictions(), r.Run.Network.Classes)
+	now.Labels = r.Predictions
+	now.Predictions = record.ClassText(scores.Predictions(), r.Run.Network.Classes)
 	for _, other := range now.Wrong() {
 		if other {
 			changed++

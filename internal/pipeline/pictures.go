@@ -10,9 +10,10 @@ import (
 	"ebsscgo/internal/device"
 )
 
-// onPictures lists a person's own pictures, and makes studies of them.
-func onPictures(o Options, studies experiments.Suite) (
-	listed dataset.Pictures, on experiments.Suite, err error) {
+// onPictures lists a person's own pictures, and returns the studies as studies of them.
+func onPictures(
+	o Options, studies experiments.Suite,
+) (listed dataset.Pictures, on experiments.Suite, err error) {
 	if listed, err = o.Pictures.List(); err != nil {
 		return listed, nil, err
 	}
@@ -23,7 +24,8 @@ func onPictures(o Options, studies experiments.Suite) (
 	return listed, on, nil
 }
 
-// readOnce reads a person's own pictures, which every kind of images then is.
+// readOnce reads a person's own pictures. The finder that it returns has them for every kind of
+// images.
 func readOnce(ctx context.Context, o Options) (finder, error) {
 	images := o.Pictures.Images()
 	fmt.Fprintf(o.Out, "reading %d pictures of %d classes in %s\n", o.Pictures.Len(),
@@ -39,7 +41,7 @@ func readOnce(ctx context.Context, o Options) (finder, error) {
 	}, err
 }
 
-// roomFor returns an error if there is no memory for one of the runs, as many at a time as jobs.
+// roomFor returns an error if there is no memory for so many runs at a time as there are jobs.
 func roomFor(runs []experiments.Run, o Options) error {
 	for _, run := range runs {
 		needed := run.Memory() * float64(max(1, o.Jobs))

@@ -36,17 +36,21 @@ type Options struct {
 	// Profile by its name. Overrides change it: such runs are trials.
 	Profile string
 	experiments.Overrides
-	// Data is a folder with data sets, or empty for $EBSSC_DATA, the cache, or a download. Results is the folder of all results.
+	// Data is a folder with data sets, or empty for $EBSSC_DATA, the cache, or a download. Results is
+	// the folder of all results.
 	Data, Results string
 	// Pictures of a person's own, which take the place of the data set of each study.
 	Pictures dataset.Pictures
-	// Backend is cpu, cuda, go or a GoMLX configuration; empty for the best available one. Its Devices share each training batch.
+	// Backend is cpu, cuda, go or a GoMLX configuration; empty for the best available one. Its Devices
+	// share each training batch.
 	Backend string
 	Devices int
-	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores. The zero Shard stands for all runs.
+	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores.
+	// The zero Shard stands for all runs.
 	Jobs  int
 	Shard Shard
-	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a terminal. OnProgress is that of [train.Runner].
+	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a
+	// terminal. OnProgress is that of [train.Runner].
 	Out        io.Writer
 	Terminal   bool
 	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
@@ -55,18 +59,20 @@ type Options struct {
 	BFloat16 bool
 }
 
-// Shard is one part of Count of all runs, for one task of an array job: run i, counted from 0, belongs to the one of Number i mod Count + 1.
+// Shard is part Number of Count parts of all runs, for one task of an array job. Run i, counted
+// from 0, belongs to part i mod Count + 1.
 type Shard struct{ Number, Count int }
 
 // Set reads "3/10".
 func (s *Shard) Set(text string) error {
-	if _, err := fmt.Sscanf(text+"\n", "%d/%d\n", &s.Number, &s.Count); err != nil || s.Number < 1 || s.Number > s.Count {
+	_, err := fmt.Sscanf(text+"\n", "%d/%d\n", &s.Number, &s.Count)
+	if err != nil || s.Number < 1 || s.Number > s.Count {
 		return errors.New("give the shard and the number of shards, such as 3/10")
 	}
 	return nil
 }
 
-// Session computes on a backend, which its owner finalizes, on data sets.
+// Session trains on data sets with a backend, which its owner finalizes.
 type Session struct {
 	Options
 	// Backend that computes, and Choice, how it was chosen.
@@ -79,17 +85,19 @@ type Session struct {
 // finder finds the data set of a kind.
 type finder func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error)
 
-// Start finds data sets and starts the backend. What is wrong with a named folder is seen before anything is downloaded: only then it calls find,
-// which is [dataset.Find] or [dataset.FindOrStandIn], for what is not here.
-func Start(ctx context.Context, o Options, find finder, images ...experiments.DataKind) (
-	s *Session, err error) {
-	sets := map[experiments.DataKind]*dataset.Set{}
+// Start finds data sets and starts the backend. It looks at what is here first, so that a mistake
+// in a named folder is seen before anything is downloaded. For the rest it calls find, which is
+// [dataset.Find] or [dataset.FindOrStandIn].
+func Start(
+	ctx context.Context, o Options, find finder, images ...experiments.DataKind,
+) (s *Session, err error) {
+	sets := map[experiments.DataKind]*dataset.Set{} // nil for what is not here
 	for _, kind := range images {
-		if sets[kind] = nil; o.Pictures.Folder != "" {
-			continue
-		}
-		if sets[kind], err = dataset.Local(kind, o.Data); err != nil {
-			return nil, err
+		sets[kind] = nil
+		if o.Pictures.Folder == "" {
+			if sets[kind], err = dataset.Local(kind, o.Data); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if o.BFloat16 {
@@ -113,21 +121,29 @@ func Start(ctx context.Context, o Options, find finder, images ...experiments.Da
 			s.Backend.Finalize()
 			return nil, err
 		}
-		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin, Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
-			Log: o.Out, Terminal: o.Terminal && o.Jobs == 1, OnProgress: o.OnProgress, Places: map[string]train.Place{}}
+		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin,
+			Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
+			Log:         o.Out, Terminal: o.Terminal && o.Jobs == 1, OnProgress: o.OnProgress,
+			Places: map[string]train.Place{}}
 	}
 	return s, nil
 }
 
+// folder returns the folder of results on a data set.
 func (s *Session) folder(set *dataset.Set) string {
 	return filepath.Join(s.Results, dataset.Folder(s.Profile, set.Name))
 }
 
-// Run trains the runs of studies that are not recorded yet, decodes where an experiment asks for it, and returns the reports that it wrote, by their
-// folders. A shard writes records alone. diverged names runs that diverged; the others were trained all the same. Mistakes in options, and damaged
-// records, are seen before anything is downloaded; other images than those of the folder's records, before anything is trained.
-func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map[string]*report.Results, diverged, err error) {
-	before, err := report.LoadAll(o.Results, o.Profile) // a damaged record would be refused after hours of training
+// Run trains the runs of studies that are not recorded yet, decodes where an experiment asks for
+// it, and returns the reports that it wrote, by their folders. A shard writes records alone.
+// diverged names runs that diverged; the others were trained all the same.
+//
+// Run sees mistakes in options and damaged records before it downloads anything, and images other
+// than those of the folder's records before it trains.
+func Run(
+	ctx context.Context, o Options, studies experiments.Suite,
+) (reports map[string]*report.Results, diverged, err error) {
+	before, err := report.LoadAll(o.Results, o.Profile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,27 +157,9 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 			return nil, nil, err
 		}
 	}
-	var images []experiments.DataKind
-	for _, study := range studies {
-		images = append(images, study.Images)
-		set := study.Images.Declared()
-		if own {
-			set = o.Pictures.Expected()
-		}
-		runs, err := experiments.Plan(study, profile, set, o.Overrides)
-		if err == nil && own {
-			err = roomFor(runs, o)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, run := range runs {
-			o.BFloat16 = o.BFloat16 || run.Hyper.Precision == ebssc.BFloat16
-			if run.Hyper.Batch%max(1, o.Devices) != 0 {
-				return nil, nil, fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a multiple of %[3]d with --set batch_size=…, or other --devices",
-					run.Hyper.Batch, run.Experiment, o.Devices)
-			}
-		}
+	images, err := o.expect(profile, studies)
+	if err != nil {
+		return nil, nil, err
 	}
 	find := dataset.FindOrStandIn
 	if o.Shard.Count > 0 {
@@ -175,7 +173,7 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	if err := os.MkdirAll(o.Results, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("a folder for results: %w; give another one with --results", err)
 	}
-	s, err := Start(ctx, o, find, slices.Compact(slices.Sorted(slices.Values(images)))...)
+	s, err := Start(ctx, o, find, images...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -188,9 +186,11 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 			if p.Folder != folder {
 				continue
 			}
-			if set, ok := p.Datasets[kind]; ok && set != runner.Set.Dataset() { // which may have one name: mnist-unknown
-				return nil, nil, fmt.Errorf("%s has runs on other images, %s of SHA-256 %.12s, and these have %.12s: give another folder with --results",
-					p.Folder, set.Name, set.SHA256, runner.Set.SHA256)
+			// Other images may have the same name: mnist-unknown.
+			if set, ok := p.Datasets[kind]; ok && set != runner.Set.Dataset() {
+				return nil, nil, fmt.Errorf("%s has runs on other images, %s of SHA-256 %.12s, and "+
+					"these have %.12s: give another folder with --results", p.Folder, set.Name,
+					set.SHA256, runner.Set.SHA256)
 			}
 			maps.Copy(recorded, p.Records)
 		}
@@ -205,16 +205,51 @@ func Run(ctx context.Context, o Options, studies experiments.Suite) (reports map
 	return reports, diverged, err
 }
 
+// expect plans the studies on the data sets that they should find, checks the runs, and returns the
+// kinds of images. It sets BFloat16 if a run has that precision.
+func (o *Options) expect(
+	profile experiments.Profile, studies experiments.Suite,
+) (images []experiments.DataKind, err error) {
+	own := o.Pictures.Folder != ""
+	for _, study := range studies {
+		if !slices.Contains(images, study.Images) {
+			images = append(images, study.Images)
+		}
+		set := study.Images.Declared()
+		if own {
+			set = o.Pictures.Expected()
+		}
+		runs, err := experiments.Plan(study, profile, set, o.Overrides)
+		if err == nil && own {
+			err = roomFor(runs, *o)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range runs {
+			o.BFloat16 = o.BFloat16 || run.Hyper.Precision == ebssc.BFloat16
+			if run.Hyper.Batch%max(1, o.Devices) != 0 {
+				return nil, fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a "+
+					"multiple of %[3]d with --set batch_size=…, or other --devices",
+					run.Hyper.Batch, run.Experiment, o.Devices)
+			}
+		}
+	}
+	slices.Sort(images)
+	return images, nil
+}
+
 // task is a planned run with its study. A notebook may pass a study that is not in the catalogue.
 type task struct {
 	study experiments.Study
 	experiments.Run
 }
 
-// plan returns the runs that belong to the shard, of which so many have no record yet. It says what each study is run on, and tells the runners
-// where each run stands among all.
-func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, recorded map[string]record.Record) (
-	planned []task, missing int, err error) {
+// plan returns the runs that belong to the shard, of which missing have no record yet. It says what
+// each study is run on, and tells the runners where each run stands among all.
+func (s *Session) plan(
+	profile experiments.Profile, studies experiments.Suite, recorded map[string]record.Record,
+) (planned []task, missing int, err error) {
 	index, left := 0, int64(0) // left is the work of the runs without a record
 	work := func(run experiments.Run) int64 { return max(1, int64(run.Work())) }
 	for _, study := range studies {
@@ -232,23 +267,26 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 			}
 			index++
 		}
-		// All rows of a seed, then those of the next: whenever it is stopped, rows have the same seeds.
+		// All rows of a seed, then those of the next: whenever it is stopped, rows have the same
+		// seeds. Of several jobs the longest first: they end at about the same time.
 		slices.SortStableFunc(planned[first:], func(a, b task) int {
 			if a.Seed != b.Seed || s.Jobs == 1 {
 				return cmp.Compare(a.Seed, b.Seed)
 			}
-			return cmp.Compare(work(b.Run), work(a.Run)) // the longest first: jobs end at about the same time
+			return cmp.Compare(work(b.Run), work(a.Run))
 		})
 		images, count := dataset.Title(runner.Set.Name), len(planned)-first
 		if experiments.NamedImages(runner.Set.Name).StandsIn {
 			images += " as a stand-in for " + string(study.Images)
 		}
-		fmt.Fprintf(s.Out, "%s: on %s, by %s (%s), profile %s, runs: %d, of which %d are recorded and not trained again, results in %s\n",
-			study.Name, images, s.Choice.Name, s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
+		fmt.Fprintf(s.Out, "%s: on %s, by %s (%s), profile %s, runs: %d, of which %d are recorded "+
+			"and not trained again, results in %s\n", study.Name, images, s.Choice.Name,
+			s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
-			Name:          fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned), catalogue.All.Title(run.Experiment), run.Seed),
+			Name: fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned),
+				catalogue.All.Title(run.Experiment), run.Seed),
 			RemainingWork: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
 		}
 		if _, ok := recorded[run.ID()]; !ok {
@@ -262,7 +300,7 @@ func (s *Session) plan(profile experiments.Profile, studies experiments.Suite, r
 func (s *Session) train(ctx context.Context, runs []task, missing int) (diverging, err error) {
 	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
 	var next atomic.Int64
-	divergedRuns, failed := make([]error, count), make([]error, count) // by each job: runs that diverged, and what ended it
+	divergedRuns, failed := make([]error, count), make([]error, count) // by job
 	jobs, running := errgroup.WithContext(ctx)
 	for job := range count {
 		jobs.Go(func() (err error) {
@@ -282,9 +320,11 @@ func (s *Session) train(ctx context.Context, runs []task, missing int) (divergin
 				switch err := session.trainOne(running, runs[i-1]); {
 				case errors.As(err, &diverged):
 					fmt.Fprintf(s.Out, "%s; going on with the other runs\n", diverged)
-					divergedRuns[job] = errors.Join(divergedRuns[job], diverged) // without what GoMLX's loop says around it
+					// Without what GoMLX's loop says around it.
+					divergedRuns[job] = errors.Join(divergedRuns[job], diverged)
 				case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-					return fmt.Errorf("%w; make room, then run it again: it goes on from its last checkpoint", err)
+					return fmt.Errorf("%w; make room, then run it again: it goes on from its last "+
+						"checkpoint", err)
 				case err != nil:
 					return err
 				}
@@ -301,8 +341,8 @@ func (s *Session) train(ctx context.Context, runs []task, missing int) (divergin
 	return errors.Join(divergedRuns...), errors.Join(append(failed, first)...)
 }
 
-// job is the session of one of several jobs. On the CPU each has a backend of its own, on its share of the cores: runs side by side train more
-// images a second than one on all cores.
+// job returns the session of one of several jobs. On the CPU each has a backend of its own, on its
+// share of the cores: runs side by side train more images a second than one on all cores.
 func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	if jobs == 1 || s.Choice.CUDA() {
 		return s, nil
@@ -311,7 +351,8 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	session := &Session{Options: s.Options, Choice: s.Choice, Runners: map[experiments.DataKind]*train.Runner{}}
+	session := &Session{Options: s.Options, Choice: s.Choice,
+		Runners: map[experiments.DataKind]*train.Runner{}}
 	session.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
 	for kind, r := range s.Runners {
 		jobRunner := *r
@@ -321,12 +362,14 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	return session, err
 }
 
-// trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its record.
+// trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its
+// record.
 func (s *Session) trainOne(ctx context.Context, run task) error {
 	runner, id := s.Runners[run.study.Images], run.ID()
-	folder, name := s.folder(runner.Set), runner.Places[id].Name
-	records, figures := filepath.Join(folder, record.Folder), filepath.Join(folder, record.FiguresFolder)
-	needed := []string{runner.Checkpoints, records, figures, filepath.Join(folder, record.NetworksFolder)}
+	folder := s.folder(runner.Set)
+	records := filepath.Join(folder, record.Folder)
+	needed := []string{runner.Checkpoints, records, filepath.Join(folder, record.FiguresFolder),
+		filepath.Join(folder, record.NetworksFolder)}
 	for _, folder := range needed {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("a folder for results: %w; give another one with --results", err)
@@ -336,8 +379,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	locked := filepath.Join(runner.Checkpoints, id+".lock")
 	lock, held, err := safefile.TryLock(locked)
 	if err != nil {
-		return fmt.Errorf("locking a run: %w; remove it, or give another folder with "+
-			"--results", err)
+		return fmt.Errorf("locking a run: %w; remove it, or give another folder with --results", err)
 	}
 	defer lock.Close()
 	_, unrecorded := record.Load(record.Path(records, id))
@@ -345,26 +387,30 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	case !held && unrecorded == nil: // recorded by another process, which is tidying up
 		return nil
 	case !held:
-		return fmt.Errorf("another process is training %s: wait for it, or give another folder with --results", id)
+		return fmt.Errorf("another process is training %s: wait for it, or give another folder with "+
+			"--results", id)
 	}
 	for _, folder := range needed {
 		if err := safefile.RemoveUnfinished(folder, id); err != nil {
 			return err
 		}
 	}
-	// tidy removes what a recorded run needs no more. The lock's file goes last: who makes another one finds the record.
-	tidy := func() error {
-		if err := train.RemoveCheckpoints(runner.Checkpoints, id); err != nil {
-			return err
-		}
-		return os.RemoveAll(locked)
+	if errors.Is(unrecorded, fs.ErrNotExist) {
+		unrecorded = s.trainAndRecord(ctx, run)
 	}
-	switch {
-	case unrecorded == nil:
-		return tidy()
-	case !errors.Is(unrecorded, fs.ErrNotExist):
+	if unrecorded != nil {
 		return unrecorded
 	}
+	if err := train.RemoveCheckpoints(runner.Checkpoints, id); err != nil {
+		return err
+	}
+	return os.RemoveAll(locked) // last: who makes another one finds the record
+}
+
+// trainAndRecord trains a run, whose lock is held, and writes what trainOne does.
+func (s *Session) trainAndRecord(ctx context.Context, run task) error {
+	runner, id := s.Runners[run.study.Images], run.ID()
+	folder, name := s.folder(runner.Set), runner.Places[id].Name
 	training, store, err := runner.Train(ctx, run.Run)
 	if err != nil {
 		return err
@@ -385,12 +431,14 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 		network := decode.NewTrained(runner.Backend, run.Run, store, whitening)
 		defer network.Close()
 		draw := run.Seed == 1 && training.Learned(run.Network.Classes) // reports show no other
+		images := runner.Set.Test.Slice(0, run.TestImages)
 		var pictures map[string][]byte
-		if decodings, pictures, err = network.Measure(ctx, runner.Set.Test.Slice(0, run.TestImages), draw); err != nil {
+		decodings, pictures, err = network.Measure(ctx, images, draw)
+		if err != nil {
 			return err
 		}
 		for file, picture := range pictures {
-			files[filepath.Join(figures, file)] = picture
+			files[filepath.Join(folder, record.FiguresFolder, file)] = picture
 		}
 	}
 	for path, content := range files {
@@ -414,7 +462,7 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	if own {
 		finished.Classes = runner.Set.Classes
 	}
-	if finished, err = finished.Save(records); err != nil {
+	if finished, err = finished.Save(filepath.Join(folder, record.Folder)); err != nil {
 		return err
 	}
 	testOrHeldOut := "test"
@@ -423,5 +471,5 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	}
 	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n",
 		name, finished.TrainErr, testOrHeldOut, finished.TestErr, finished.Seconds)
-	return tidy()
+	return nil
 }

@@ -67,17 +67,18 @@ func (l *lines) Write(text []byte) (int, error) {
 	return l.Buffer.Write(text)
 }
 
-// digits are made digits in a folder.
+// digits makes digits in a folder.
 func digits(t *testing.T) string {
 	folder := t.TempDir()
 	datasettest.MNIST(t, folder, 1000)
 	return folder
 }
 
-// smoke are options at profile smoke on made digits, and their log.
+// smoke returns options at profile smoke on made digits, and their log.
 func smoke(t *testing.T) (Options, *lines) {
 	log := &lines{}
-	return Options{Profile: "smoke", Backend: backend, Devices: 1, Jobs: 1, Data: digits(t), Results: t.TempDir(), Out: log}, log
+	return Options{Profile: "smoke", Backend: backend, Devices: 1, Jobs: 1, Data: digits(t),
+		Results: t.TempDir(), Out: log}, log
 }
 
 // folder of results on made digits at profile smoke.
@@ -91,19 +92,21 @@ func only(t *testing.T, names ...string) experiments.Study {
 	return chosen[0]
 }
 
-// files are the checksums of all files in a folder, by their paths.
+// files returns the checksums of all files in a folder, by their paths.
 func files(t *testing.T, folder string) map[string]string {
 	all := map[string]string{}
-	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
+	hash := func(path string, entry fs.DirEntry, err error) error {
 		if content, err := os.ReadFile(filepath.Join(folder, path)); err == nil {
 			all[path] = fmt.Sprintf("%x", sha256.Sum256(content))
 		}
 		return err
-	}))
+	}
+	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".", hash))
 	return all
 }
 
-// Run trains what is missing, and writes its network, record and report. What is recorded is verified, and not trained again.
+// Run trains what is missing, and writes its network, record and report. What is recorded is
+// verified, and not trained again.
 func TestRun(t *testing.T) {
 	o, log := smoke(t)
 	o.Seeds = 1 // a flag of the command
@@ -116,7 +119,8 @@ func TestRun(t *testing.T) {
 	_, _, err := Run(t.Context(), o, study)
 	require.ErrorContains(t, err, locked+": it is no regular file; remove it")
 	require.NoError(t, os.Remove(locked))
-	unfinished := filepath.Join(checkpoints, "."+runs[0].ID()+".ckpt123") // of a kill while a checkpoint was written
+	// of a kill while a checkpoint was written
+	unfinished := filepath.Join(checkpoints, "."+runs[0].ID()+".ckpt123")
 	require.NoError(t, os.WriteFile(unfinished, nil, 0o600))
 	log.Reset()
 	reports, diverged, err := Run(t.Context(), o, study)
@@ -128,7 +132,8 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ebssc run unroll --only unroll-1 --profile smoke --seeds 1", r.Command)
 	require.Less(t, r.TestErr, 85.0)
-	require.Equal(t, record.Trace{TrainLoss: r.TrainLoss, TrainErr: r.TrainErr, TestErr: r.TestErr}, *r.Curve[1].Trace)
+	require.Equal(t, record.Trace{TrainLoss: r.TrainLoss, TrainErr: r.TrainErr, TestErr: r.TestErr},
+		*r.Curve[1].Trace)
 	_, err = train.LoadNetwork(r, filepath.Join(o.Results, folder))
 	require.NoError(t, err)
 	written := files(t, o.Results)
@@ -140,7 +145,9 @@ func TestRun(t *testing.T) {
 	log.Reset()
 	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
-	require.Regexp(t, `^unroll: .* runs: 1, of which 1 are recorded and not trained again, results in \S+\n$`, log.String(), "one line for a study")
+	require.Regexp(t,
+		`^unroll: .* runs: 1, of which 1 are recorded and not trained again, results in \S+\n$`,
+		log.String(), "one line for a study")
 	require.Equal(t, written, files(t, o.Results))
 	// Other images of the same name are seen before they are trained on.
 	other := o
@@ -149,7 +156,8 @@ func TestRun(t *testing.T) {
 	_, _, err = Run(t.Context(), other, study)
 	require.ErrorContains(t, err, "runs on other images")
 	require.Equal(t, written, files(t, o.Results))
-	tidying := flock.New(filepath.Join(checkpoints, r.ID+".lock")) // as another process does once it has recorded the run
+	// as another process does once it has recorded the run
+	tidying := flock.New(filepath.Join(checkpoints, r.ID+".lock"))
 	require.NoError(t, tidying.Lock())
 	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
@@ -168,7 +176,8 @@ func TestRun(t *testing.T) {
 	require.ErrorContains(t, err, "is refused")
 }
 
-// deep is a network whose numbers grow beyond all bounds within a few steps: nothing normalises the codes of its blocks.
+// deep is a network whose numbers grow beyond all bounds within a few steps: nothing normalises the
+// codes of its blocks.
 type deep struct{}
 
 func (deep) Network(int) ebssc.Network {
@@ -188,7 +197,8 @@ func TestDivergingRun(t *testing.T) {
 	study := only(t, "unroll-0", "unroll-1", "unroll-2")
 	diverging := &study.Experiments[1]
 	diverging.Architecture, diverging.Change = deep{}, func(h *experiments.Hyper) {
-		h.Optimizer, h.LearningRate, h.WarmUp, h.ClassifierScale, h.Preprocessing = experiments.Adam, 1, 0, 1e6, experiments.Raw
+		h.Optimizer, h.LearningRate, h.WarmUp = experiments.Adam, 1, 0
+		h.ClassifierScale, h.Preprocessing = 1e6, experiments.Raw
 	}
 	reports, diverged, err := Run(t.Context(), o, experiments.Suite{study})
 	require.NoError(t, err)
@@ -204,8 +214,9 @@ func TestDivergingRun(t *testing.T) {
 }
 
 // planned plans studies on made digits.
-func planned(t *testing.T, o Options, recorded map[string]record.Record, studies ...experiments.Study) (
-	runs []task, missing int, places map[string]train.Place) {
+func planned(
+	t *testing.T, o Options, recorded map[string]record.Record, studies ...experiments.Study,
+) (runs []task, missing int, places map[string]train.Place) {
 	s, err := Start(t.Context(), o, dataset.Find, experiments.MNIST)
 	require.NoError(t, err)
 	defer s.Backend.Finalize()
@@ -224,7 +235,8 @@ func TestShards(t *testing.T) {
 	for _, text := range []string{"1/3", "2/3", "3/3", ""} {
 		o.Shard = Shard{}
 		require.Equal(t, text == "", o.Shard.Set(text) != nil, "an empty text is no shard")
-		runs, _, places := planned(t, o, nil, only(t, "unroll-0", "unroll-1", "unroll-2"), only(t, "ssc-ebc17-mnist"))
+		runs, _, places := planned(t, o, nil, only(t, "unroll-0", "unroll-1", "unroll-2"),
+			only(t, "ssc-ebc17-mnist"))
 		for i, run := range runs {
 			seen[run.ID()]++
 			require.Contains(t, places[run.ID()].Name, fmt.Sprintf("run %d of %d", i+1, len(runs)))
@@ -240,12 +252,14 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// The work that is left, without that of recorded runs, is shared by all jobs. With two jobs the longest runs come first.
+// The work that is left, without that of recorded runs, is shared by all jobs. With two jobs the
+// longest runs come first.
 func TestTimeLeftOfAllRuns(t *testing.T) {
 	o, _ := smoke(t)
 	unroll, err := catalogue.All.Study("unroll")
 	require.NoError(t, err)
-	const pass, sweep = 81*25*4 + 81*8*32, 2 * 10 * 81 * 8 * 32 // products: up, and of a sweep up and down for ten hypotheses
+	// products: up, and of a sweep up and down for ten hypotheses
+	const pass, sweep = 81*25*4 + 81*8*32, 2 * 10 * 81 * 8 * 32
 	work := func(sweeps float64) float64 { return pass + sweeps*sweep }
 	for _, c := range []struct {
 		jobs     int
@@ -254,7 +268,8 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 		later    map[int]float64 // by number of sweeps: the work left for all jobs, over the run's own
 	}{
 		{1, "", "01234", map[int]float64{0: (4*pass + 10*sweep) / work(0), 3: work(4) / work(3), 4: 0}},
-		{2, "", "43210", map[int]float64{4: (5*pass+10*sweep)/work(4)/2 - 1, 3: (4*pass+6*sweep)/work(3)/2 - 1, 1: 0, 0: 0}},
+		{2, "", "43210", map[int]float64{
+			4: (5*pass+10*sweep)/work(4)/2 - 1, 3: (4*pass+6*sweep)/work(3)/2 - 1, 1: 0, 0: 0}},
 		{1, "24", "01234", map[int]float64{0: (2*pass + 4*sweep) / work(0), 1: work(3) / work(1), 3: 0}},
 	} {
 		o.Jobs = c.jobs
@@ -271,18 +286,21 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 		for _, run := range runs {
 			order += fmt.Sprint(run.Network.Sweeps)
 			if want, ok := c.later[run.Network.Sweeps]; ok {
-				require.InDelta(t, want, places[run.ID()].RemainingWork, 1e-9, "%d jobs, T = %d", c.jobs, run.Network.Sweeps)
+				require.InDelta(t, want, places[run.ID()].RemainingWork, 1e-9, "%d jobs, T = %d", c.jobs,
+					run.Network.Sweeps)
 			}
 		}
 		require.Equal(t, c.order, order)
 	}
 }
 
-// A decoded experiment has measurements from every block and figures. Its network decodes a test image, and classifies pictures as recorded.
+// A decoded experiment has measurements from every block and figures. Its network decodes a test
+// image, and classifies pictures as recorded.
 func TestDecodings(t *testing.T) {
 	o, _ := smoke(t)
 	study := only(t, "ssc-ebc17-mnist")
-	study.Experiments[0].Architecture = experiments.TwoBlocks{Below: ebssc.EBC} // which compiles faster
+	// which compiles faster
+	study.Experiments[0].Architecture = experiments.TwoBlocks{Below: ebssc.EBC}
 	reports, _, err := Run(t.Context(), o, experiments.Suite{study})
 	require.NoError(t, err)
 	require.Len(t, reports[folder].Records, 1)
@@ -311,12 +329,14 @@ func TestDecodings(t *testing.T) {
 		require.NoError(t, err)
 		picture, err := again.PNG()
 		require.NoError(t, err)
-		require.Equal(t, r.Decodings.Figures[0].SHA256, fmt.Sprintf("%x", sha256.Sum256(picture)), "the run's own figure")
+		require.Equal(t, r.Decodings.Figures[0].SHA256, fmt.Sprintf("%x", sha256.Sum256(picture)),
+			"the run's own figure")
 		measured, _, err := network.Measure(t.Context(), test.Slice(0, r.Run.TestImages), false)
 		require.NoError(t, err)
 		require.Equal(t, r.Decodings.Trained, measured.Trained)
 		require.Equal(t, r.Decodings.Untrained, measured.Untrained)
-		require.Regexp(t, `mean: SSC.*, width 4, 200 images, 2 epochs, seed 1$`, r.Decodings.Figures[0].Title)
+		require.Regexp(t, `mean: SSC.*, width 4, 200 images, 2 epochs, seed 1$`,
+			r.Decodings.Figures[0].Title)
 		pictures := test.Slice(0, 3)
 		seen, scores, err := network.Classify(t.Context(), pictures) // with the trained variables again
 		require.NoError(t, err)
@@ -324,7 +344,8 @@ func TestDecodings(t *testing.T) {
 		_, err = network.Hypotheses(t.Context(), "a.png", pictures.Slice(0, 1), tensor.Pick(seen, 0))
 		require.NoError(t, err)
 
-		// It decodes the images that it was trained on, digits that stood in for CIFAR-10 too, and no others.
+		// It decodes the images that it was trained on, digits that stood in for CIFAR-10 too, and no
+		// others.
 		stoodIn := r
 		stoodIn.Run.Experiment, stoodIn.Run.Dataset.Name = "ssc-ebc17", "mnist32-unknown"
 		padded, err := TestImages(t.Context(), o, stoodIn)
@@ -416,8 +437,13 @@ func TestOwnPictures(t *testing.T) {
 	require.NoError(t, err)
 	defer free()
 	require.Equal(t, r.Classes, network.Classes)
-	_, err = TestImages(t.Context(), o, r)
-	require.ErrorContains(t, err, "only run and classify know such")
+	test, err := TestImages(t.Context(), o, r)
+	require.NoError(t, err)
+	require.Equal(t, r.Run.TestImages, test.Len())
+	unnamed := o
+	unnamed.Pictures.Folder = ""
+	_, err = TestImages(t.Context(), unnamed, r)
+	require.ErrorContains(t, err, "name their folder with --pictures")
 
 	log.Reset()
 	_, _, err = Run(t.Context(), o, studies)
@@ -427,4 +453,6 @@ func TestOwnPictures(t *testing.T) {
 	_, _, err = Run(t.Context(), o, studies)
 	require.ErrorContains(t, err, "has runs on other images")
 	require.NotContains(t, err.Error(), "\n")
+	_, err = TestImages(t.Context(), o, r)
+	require.ErrorContains(t, err, "other pictures than those in")
 }

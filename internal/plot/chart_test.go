@@ -15,9 +15,11 @@ import (
 
 // chart has one curve, with or without a spread.
 func chart(spread float64) plot.Chart {
-	return plot.Chart{Title: "first\nsecond", X: "epoch", Y: "error", Curves: []plot.Curve{{Name: "T = 0", Points: []plot.Point{
-		{X: 1, Mean: 4, Low: 4 - spread, High: 4 + spread}, {X: 2, Mean: 1, Low: 1, High: 1 + spread}, {X: 3, Mean: 0.2, Low: 0.2, High: 0.2},
-	}}}}
+	return plot.Chart{Title: "first\nsecond", X: "epoch", Y: "error",
+		Curves: []plot.Curve{{Name: "T = 0", Points: []plot.Point{
+			{X: 1, Mean: 4, Low: 4 - spread, High: 4 + spread}, {X: 2, Mean: 1, Low: 1, High: 1 + spread},
+			{X: 3, Mean: 0.2, Low: 0.2, High: 0.2},
+		}}}}
 }
 
 // svg renders a chart as SVG, which must be well-formed.
@@ -35,15 +37,17 @@ func svg(t *testing.T, c plot.Chart) string {
 	}
 }
 
-// Curves are labelled by name, axes at round numbers and whole epochs: few of long trainings, the one of a single epoch, and powers of ten of
-// logarithms.
+// Curves are labelled by name, axes at round numbers and whole epochs: few of long trainings, the
+// one of a single epoch, and powers of ten of logarithms.
 func TestChartLabels(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*plot.Chart)
 		has, no []string
 	}{
-		"a few epochs": {func(*plot.Chart) {}, []string{"first", "second", "epoch", "error", "T = 0", "1", "2", "3"}, []string{"1.5"}},
-		"one epoch":    {func(c *plot.Chart) { c.Curves[0].Points = c.Curves[0].Points[:1] }, []string{"1"}, []string{"2"}},
+		"a few epochs": {func(*plot.Chart) {}, []string{"first", "second", "epoch", "error", "T = 0", "1",
+			"2", "3"}, []string{"1.5"}},
+		"one epoch": {func(c *plot.Chart) { c.Curves[0].Points = c.Curves[0].Points[:1] },
+			[]string{"1"}, []string{"2"}},
 		"many epochs": {func(c *plot.Chart) {
 			for x := 4; x <= 200; x++ {
 				c.Curves[0].Points = append(c.Curves[0].Points, plot.At(float64(x), 1))
@@ -78,7 +82,8 @@ func TestTicks(t *testing.T) {
 		{-3, 3, []string{"−3", "−2", "−1", "0", "1", "2", "3"}},
 		{0.01, 0.31, []string{"0.05", "0.1", "0.15", "0.2", "0.25", "0.3"}},
 		{-0.2, 0.3, []string{"−0.2", "−0.1", "0", "0.1", "0.2", "0.3"}},
-		{88.65, 88.65000000000002, []string{"88.65", "88.65", "88.65", "88.65", "88.65"}}, // ends, though a step is lost
+		// ends, though a step is lost
+		{88.65, 88.65000000000002, []string{"88.65", "88.65", "88.65", "88.65", "88.65"}},
 	} {
 		var labels []string
 		for _, tick := range plot.Plot("", "", "").Y.Tick.Marker.Ticks(c.low, c.high) {
@@ -96,7 +101,8 @@ func TestChartMarks(t *testing.T) {
 		c := chart(0)
 		c.Curves[0].Points = nil
 		for x := range points {
-			c.Curves[0].Points = append(c.Curves[0].Points, plot.Point{X: float64(x), Mean: 1, Low: 1, High: 1})
+			c.Curves[0].Points = append(c.Curves[0].Points,
+				plot.Point{X: float64(x), Mean: 1, Low: 1, High: 1})
 		}
 		return strings.Count(svg(t, c), "A2.2,2.2 0 1 1") / 2
 	}

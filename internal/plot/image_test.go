@@ -16,20 +16,24 @@ import (
 // red and blue are the colours of a map's limits.
 var red, blue = color.NRGBA{0xb2, 0x18, 0x2b, 255}, color.NRGBA{0x21, 0x66, 0xac, 255}
 
-// Photos are black at low and white at high and beyond, and ink is dark where low is above high. Without contrast a photo is grey, and a map of
-// zeros white. Positive numbers of maps are red and negative ones blue.
+// Photos are black at low and white at high and beyond, and ink is dark where low is above high.
+// Without contrast a photo is grey, and a map of zeros white. Positive numbers of maps are red and
+// negative ones blue.
 func TestColours(t *testing.T) {
 	grey := func(level uint8) color.NRGBA { return color.NRGBA{level, level, level, 255} }
 	for _, c := range []struct {
 		picture image.Image
 		want    []color.NRGBA
 	}{
-		{plot.Photo([]float64{-1, 0, 1, 9}, 1, 4, 1, -1, 1), []color.NRGBA{grey(0), grey(128), grey(255), grey(255)}},
+		{plot.Photo([]float64{-1, 0, 1, 9}, 1, 4, 1, -1, 1),
+			[]color.NRGBA{grey(0), grey(128), grey(255), grey(255)}},
 		{plot.Photo([]float64{1, -1, 0}, 1, 1, 3, -1, 1), []color.NRGBA{{255, 0, 128, 255}}},
-		{plot.Photo([]float64{0, 0.5, 1, -1}, 1, 4, 1, 1, 0), []color.NRGBA{grey(255), grey(128), grey(0), grey(255)}},
+		{plot.Photo([]float64{0, 0.5, 1, -1}, 1, 4, 1, 1, 0),
+			[]color.NRGBA{grey(255), grey(128), grey(0), grey(255)}},
 		{plot.Photo([]float64{0}, 1, 1, 1, 0, 0), []color.NRGBA{grey(128)}},
 		{plot.Map([]float64{0}, 1, 1, 0), []color.NRGBA{grey(255)}},
-		{plot.Map([]float64{0, 2, -2}, 1, 3, 1), []color.NRGBA{grey(255), red, blue}}, // cut off at the limit
+		// cut off at the limit
+		{plot.Map([]float64{0, 2, -2}, 1, 3, 1), []color.NRGBA{grey(255), red, blue}},
 	} {
 		for x, want := range c.want {
 			require.Equal(t, want, color.NRGBAModel.Convert(c.picture.At(x, 0)))
@@ -50,7 +54,8 @@ func drawn(t *testing.T, figure plot.Figure) (share func(color.Color) float64) {
 	picture, err := png.Decode(bytes.NewReader(content))
 	require.NoError(t, err)
 	bounds := picture.Bounds()
-	require.Equal(t, [2]int{2 * int(figure.Width), 2 * int(figure.Height)}, [2]int{bounds.Dx(), bounds.Dy()})
+	require.Equal(t, [2]int{2 * int(figure.Width), 2 * int(figure.Height)},
+		[2]int{bounds.Dx(), bounds.Dy()})
 	return func(wanted color.Color) float64 {
 		count := 0
 		for y := range bounds.Dy() {
@@ -66,7 +71,8 @@ func drawn(t *testing.T, figure plot.Figure) (share func(color.Color) float64) {
 
 // Each tile is drawn once, in full.
 func TestTiles(t *testing.T) {
-	up, down := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}, plot.Tile{Picture: plot.Map([]float64{-1}, 1, 1, 1)}
+	up, down := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)},
+		plot.Tile{Picture: plot.Map([]float64{-1}, 1, 1, 1)}
 	figure := plot.Grid{Columns: 2, Side: 50, Tiles: []plot.Tile{up, up, down}}.Draw()
 	share := drawn(t, figure)
 	tile := 50 * 50 / float64(figure.Width*figure.Height)
@@ -74,10 +80,12 @@ func TestTiles(t *testing.T) {
 	require.InDelta(t, tile, share(blue), 0.1*tile)
 }
 
-// A row has a dot where a curve has a point, with a line where the point has an interval. Hollow dots have less ink. Differences have a line at 0,
-// wherever the values are, and names of any length leave room for the values.
+// A row has a dot where a curve has a point, with a line where the point has an interval. Hollow
+// dots have less ink. Differences have a line at 0, wherever the values are, and names of any
+// length leave room for the values.
 func TestDots(t *testing.T) {
-	dots := plot.Dots{Title: "title\nsubtitle", X: "axis", Rows: []string{"a", "b"}, Curves: []plot.Curve{{}}}
+	dots := plot.Dots{Title: "title\nsubtitle", X: "axis", Rows: []string{"a", "b"},
+		Curves: []plot.Curve{{}}}
 	draw := func(points ...plot.Point) plot.Figure {
 		dots.Curves[0].Points = points
 		return dots.Draw()
@@ -97,8 +105,8 @@ func TestDots(t *testing.T) {
 	require.Greater(t, draw(plot.At(0, 4)).Width, short.Width+500)
 }
 
-// Row names, captions, a colour bar and a title of more lines enlarge the figure, and an empty cell is white. The title's subscripts are whole: the
-// font has each.
+// Row names, captions, a colour bar and a title of more lines enlarge the figure, and an empty cell
+// is white. The title's subscripts are whole: the font has each.
 func TestGridGrows(t *testing.T) {
 	tile := plot.Tile{Picture: plot.Map([]float64{1}, 1, 1, 1)}
 	plain := plot.Grid{Title: "title", Columns: 2, Side: 50, Tiles: []plot.Tile{tile, tile}}

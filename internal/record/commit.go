@@ -12,11 +12,12 @@ import (
 // built is the commit that build.sh gives the linker.
 var built string
 
-// Commit names the git commit that the program was built from, with "+changes" if its folder
-// differed from it, or is "unknown".
+// Commit returns the git commit that the program was built from, with "+changes" if its folder
+// differed from it, or "unknown".
 //
-// The go command alone takes the first folder above the sources that has a folder .git. That may be
-// another project's, around a git worktree or an unpacked archive: then the commit is unknown.
+// Without build.sh, the go command takes the first folder above the sources that has a folder .git.
+// That may be another project's, around a git worktree or an unpacked archive: then the commit is
+// unknown.
 func Commit() string {
 	_, file, _, _ := runtime.Caller(0)
 	info, _ := debug.ReadBuildInfo()
@@ -33,10 +34,13 @@ func commit(info *debug.BuildInfo, project string) string {
 		}
 	}
 	git, err := os.Stat(filepath.Join(project, ".git"))
-	known := err == nil && git.IsDir() && filepath.IsAbs(project) // which -trimpath leaves out
-	if revision := settings["vcs.revision"]; known && revision != "" {
-		changes := map[bool]string{true: "+changes"}[settings["vcs.modified"] == "true"]
-		return fmt.Sprintf("%.12s%s", revision, changes)
+	known := err == nil && git.IsDir() && filepath.IsAbs(project) // no path with -trimpath
+	revision := settings["vcs.revision"]
+	switch {
+	case !known || revision == "":
+		return "unknown"
+	case settings["vcs.modified"] == "true":
+		return fmt.Sprintf("%.12s+changes", revision)
 	}
-	return "unknown"
+	return fmt.Sprintf("%.12s", revision)
 }

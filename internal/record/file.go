@@ -34,17 +34,17 @@ const suffix = ".json"
 // maxSize is the size in bytes of the largest file that is taken for a record.
 const maxSize = 4 << 20
 
-// Path is the file of a run in a folder of records.
+// Path returns the path of a run's record in a folder of records.
 func Path(folder, id string) string { return filepath.Join(folder, id+suffix) }
 
-// NetworkFile is the file of a run's trained network, in the folder of a profile's results: the
-// network's variables by name ("conv1/dictionary"), and the run's description, JSON in bytes
-// ("run"). docs/scores.py reads it with NumPy alone.
+// NetworkFile returns the path of a run's trained network in the folder of a profile's results. The
+// file holds the network's variables by name ("conv1/dictionary"), and the run's description, JSON
+// in bytes ("run"). docs/scores.py reads it with NumPy alone.
 func NetworkFile(results, id string) string {
 	return filepath.Join(results, NetworksFolder, id+".npz")
 }
 
-// Save adds the record to a folder in one step. It seals it first: Format, ID and SHA256 follow
+// Save adds the record to a folder in one step, and returns it sealed: Format, ID and SHA256 follow
 // from the rest.
 func (r Record) Save(folder string) (Record, error) {
 	r.Format, r.ID = Format, r.Run.ID()
@@ -65,8 +65,8 @@ func (r Record) Save(folder string) (Record, error) {
 	return r, nil
 }
 
-// Load reads and verifies a record. The error is fs.ErrNotExist where the run has none, else one line that names the file and the
-// field that does not fit.
+// Load reads and verifies a record. The error is fs.ErrNotExist where the run has none, else one
+// line that names the file and the field that does not fit.
 func Load(path string) (r Record, err error) {
 	text, err := safefile.Read(path, maxSize)
 	switch {
@@ -93,9 +93,9 @@ func Load(path string) (r Record, err error) {
 // named is the form of the name of a record's file.
 var named = regexp.MustCompile(`^\S+-\d+-[0-9a-f]{10}\.json$`)
 
-// LoadAll reads and verifies all records of a folder, by their IDs. A folder that does not exist has
-// none. Files whose names no record has, such as "… (1).json", are copies that programs make: a line
-// on standard error says that they are passed over.
+// LoadAll reads and verifies all records of a folder, by their IDs. A folder that does not exist
+// has none. Files whose names no record has, such as "… (1).json", are copies that programs make: a
+// line on standard error says that they are passed over.
 func LoadAll(folder string) (map[string]Record, error) {
 	entries, err := safefile.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -121,12 +121,13 @@ func LoadAll(folder string) (map[string]Record, error) {
 	return records, nil
 }
 
+// refused returns the error of a record with a field that does not fit.
 func refused(path, field string, why error) error {
-	return fmt.Errorf("record %s is refused: %s: %s; restore the file from git, or remove it and run the experiment again",
-		path, field, strings.ReplaceAll(why.Error(), "\n", "; "))
+	return fmt.Errorf("record %s is refused: %s: %s; restore the file from git, or remove it and "+
+		"run the experiment again", path, field, strings.ReplaceAll(why.Error(), "\n", "; "))
 }
 
-// sealed is the record with the checksum of its text without one, and the text of the record's file.
+// sealed returns the record with the checksum of its text without one, and the text of its file.
 func (r Record) sealed() (Record, []byte, error) {
 	r.SHA256 = ""
 	text, err := json.MarshalIndent(r, "", "\t")
@@ -138,7 +139,8 @@ func (r Record) sealed() (Record, []byte, error) {
 	return r, append(text, '\n'), err
 }
 
-// check computes again what can be computed, and names the first field that does not fit. text is that of the record's file.
+// check computes again what can be computed, and returns an error that names the first field that
+// does not fit. text is that of the record's file.
 func (r Record) check(path string, text []byte) error {
 	run := r.Run
 	if err := r.textError(text); err != nil { // first: errors quote texts
@@ -177,6 +179,7 @@ func (r Record) check(path string, text []byte) error {
 	return nil
 }
 
+// curveError returns an error if the learning curve is not one that training writes.
 func (r Record) curveError() error {
 	if err := equal(len(r.Curve), r.Run.Epochs); err != nil {
 		return fmt.Errorf("its number of epochs: %w", err)
@@ -184,8 +187,8 @@ func (r Record) curveError() error {
 	return r.epochsError()
 }
 
-// ProgressError returns an error that names the field where the curve or the origin of a run that is
-// under way is not what a record could have.
+// ProgressError returns an error that names the field where the curve or the origin of a run that
+// is under way is not what a record could have.
 func (r Record) ProgressError() error {
 	text, err := json.Marshal(r.Origin)
 	for _, field := range []struct {
@@ -202,18 +205,24 @@ func (r Record) ProgressError() error {
 	return nil
 }
 
+// originError returns an error if a number of the origin is none that a computer has.
 func (r Record) originError() error {
 	return errors.Join(within(0, 1<<20, new(float64(r.Origin.Threads))),
 		within(1, 1<<20, new(float64(r.Origin.Cores)), new(float64(r.Origin.Devices))))
 }
 
-// epochsError returns an error where an epoch of the curve is not what training writes.
+// epochsError returns an error if an epoch of the curve is not one that training writes.
 func (r Record) epochsError() error {
 	for i, epoch := range r.Curve {
-		err := errors.Join(equal(epoch.Epoch, i+1), equal(epoch.Step, (i+1)*r.Run.StepsPerEpoch()), equal(epoch.Trace != nil, r.Run.EvalEachEpoch),
-			within(0, math.MaxFloat32, &epoch.BatchLoss), within(0, 100, &epoch.BatchErr), within(0, 1e9, &epoch.Seconds))
+		err := errors.Join(equal(epoch.Epoch, i+1),
+			equal(epoch.Step, (i+1)*r.Run.StepsPerEpoch()),
+			equal(epoch.Trace != nil, r.Run.EvalEachEpoch),
+			within(0, math.MaxFloat32, &epoch.BatchLoss),
+			within(0, 100, &epoch.BatchErr),
+			within(0, 1e9, &epoch.Seconds))
 		if t := epoch.Trace; t != nil {
-			err = errors.Join(err, within(0, math.MaxFloat32, &t.TrainLoss), within(0, 100, &t.TrainErr, &t.TestErr))
+			err = errors.Join(err, within(0, math.MaxFloat32, &t.TrainLoss),
+				within(0, 100, &t.TrainErr, &t.TestErr))
 		}
 		if err != nil {
 			return fmt.Errorf("epoch %d: %w", i+1, err)
@@ -222,19 +231,22 @@ func (r Record) epochsError() error {
 	return nil
 }
 
+// decodingsError returns an error if the decodings are none that a run measures.
 func (r Record) decodingsError() error {
 	if err := equal(r.Decodings != nil, r.Run.Decoded); err != nil || r.Decodings == nil {
 		return err
 	}
+	blocks := r.Run.Network.Blocks()
 	for _, levels := range [][]BlockMeasures{r.Decodings.Trained, r.Decodings.Untrained} {
-		blocks := r.Run.Network.Blocks()
 		if err := equal(len(levels), len(blocks)); err != nil {
 			return fmt.Errorf("its number of blocks: %w", err)
 		}
 		for i, l := range levels {
-			err := errors.Join(equal(l.Block, blocks[i].Name), within(0, 1, l.Difference, l.InkShare, l.InkArea, l.BiasSpread))
-			for _, d := range []Similarity{l.Linear, l.Rectified} {
-				err = errors.Join(err, within(-1, 1, &d.Cosine, d.ImageCosine, d.ImageControl), within(-1, 0.999999, &d.Control))
+			err := errors.Join(equal(l.Block, blocks[i].Name),
+				within(0, 1, l.Difference, l.InkShare, l.InkArea, l.BiasSpread))
+			for _, s := range []Similarity{l.Linear, l.Rectified} {
+				err = errors.Join(err, within(-1, 1, &s.Cosine, s.ImageCosine, s.ImageControl),
+					within(-1, 0.999999, &s.Control))
 			}
 			if err != nil {
 				return fmt.Errorf("block %d: %w", i+1, err)
@@ -249,10 +261,11 @@ func (r Record) decodingsError() error {
 			return err
 		}
 	}
-	return errors.Join(within(0, 1e9, &r.Decodings.Seconds), within(1, float64(r.Run.TestImages), new(float64(r.Decodings.Images))))
+	return errors.Join(within(0, 1e9, &r.Decodings.Seconds),
+		within(1, float64(r.Run.TestImages), new(float64(r.Decodings.Images))))
 }
 
-// equal is an error where a value is not the one that was computed again.
+// equal returns an error if a value is not the one that was computed again.
 func equal[T comparable](value, computed T) error {
 	if value != computed {
 		return fmt.Errorf("it says %v, and computed again it is %v", value, computed)
@@ -260,7 +273,7 @@ func equal[T comparable](value, computed T) error {
 	return nil
 }
 
-// classesError is an error where a text is not the class of each test image, see [ClassText].
+// classesError returns an error if a text is not the class of each test image, see [ClassText].
 func (r Record) classesError(text string) error {
 	classes := r.Run.Network.Classes
 	width := classWidth(classes)
@@ -275,7 +288,8 @@ func (r Record) classesError(text string) error {
 	return nil
 }
 
-// classNamesError is an error where own pictures have not a name for each class, or others have names.
+// classNamesError returns an error if own pictures have not a name for each class, or others have
+// names.
 func (r Record) classNamesError() error {
 	names := slices.Sorted(slices.Values(r.Classes))
 	if !experiments.Own(r.Run.Dataset.Name) {
@@ -287,7 +301,7 @@ func (r Record) classNamesError() error {
 	return equal(len(names), r.Run.Network.Classes)
 }
 
-// within is an error where a value that is there is not between two others.
+// within returns an error if a value that is there is not between two others.
 func within(least, most float64, values ...*float64) error {
 	for _, value := range values {
 		if value != nil && !(*value >= least && *value <= most) {
@@ -297,8 +311,8 @@ func within(least, most float64, values ...*float64) error {
 	return nil
 }
 
-// textError is an error where a name or another text of the record's file is too long, or has characters that a terminal or a page takes for
-// commands.
+// textError returns an error if a name or another text of the record's file is too long, or has
+// characters that a terminal or a page takes for commands.
 func (r Record) textError(file []byte) error {
 	tokens := json.NewDecoder(bytes.NewReader(file))
 	for token, err := tokens.Token(); err == nil; token, err = tokens.Token() {
@@ -311,7 +325,7 @@ func (r Record) textError(file []byte) error {
 	return nil
 }
 
-// shaError is an error where a text is no SHA-256 in hexadecimal digits.
+// shaError returns an error if a text is no SHA-256 in hexadecimal digits.
 func shaError(text string) error {
 	if sum, err := hex.DecodeString(text); err != nil || len(sum) != 32 {
 		return fmt.Errorf("%.70q is no SHA-256", text)

@@ -1,6 +1,7 @@
-// Package record keeps finished runs as files that are verified when they are read. A record holds the whole description of its run and the
-// predictions for every test image, so that its ID and its test error can be computed again, and a checksum. That protects against damage and
-// careless edits. It does not prove who wrote the file. Reports follow from records alone.
+// Package record keeps finished runs as files that are verified when they are read. A record holds
+// the whole description of its run and the predictions for every test image, so that its ID and its
+// test error can be computed again, and a checksum. That protects against damage and careless
+// edits. It does not prove who wrote the file. Reports follow from records alone.
 package record
 
 import (
@@ -24,7 +25,8 @@ type Record struct {
 	ID string
 	// Run is the whole description of the run.
 	Run experiments.Run
-	// Overrides of the profile that the run was planned with, and Command, the command line that planned it.
+	// Overrides of the profile that the run was planned with, and Command, the command line that
+	// planned it.
 	Overrides experiments.Overrides
 	Command   string
 	// Classes are the names of the classes of a person's own pictures; nil for declared data sets.
@@ -43,8 +45,10 @@ type Record struct {
 
 // New returns the record of a finished run: what planned it, what its training gave, the checksums
 // of its network's file, and the decodings, if the run has them. [Record.Save] seals it.
-func New(run experiments.Run, o experiments.Overrides, command string, t Training,
-	network NetworkSums, decodings *Decodings) (Record, error) {
+func New(
+	run experiments.Run, o experiments.Overrides, command string, t Training,
+	network NetworkSums, decodings *Decodings,
+) (Record, error) {
 	count, err := run.Network.Count()
 	return Record{Run: run, Overrides: o, Command: command, Parameters: count.Total(),
 		Training: t, Decodings: decodings, Network: network}, err
@@ -54,8 +58,8 @@ func New(run experiments.Run, o experiments.Overrides, command string, t Trainin
 type Training struct {
 	// TrainErr and TestErr in percent after the last epoch, without augmentation and dropout.
 	TrainErr, TestErr float64
-	// TrainLoss and TestLoss are the mean log-losses likewise, in nats: Eq. (train_obj2) without the penalty α/2 (‖ŵ‖² + ‖d‖²), which is
-	// Penalty.
+	// TrainLoss and TestLoss are the mean log-losses likewise, in nats: Eq. (train_obj2) without the
+	// penalty α/2 (‖ŵ‖² + ‖d‖²), which is Penalty.
 	TrainLoss, TestLoss, Penalty float64
 	// Seconds of training and evaluation. Steps that a killed run lost do not count.
 	Seconds float64
@@ -78,10 +82,12 @@ type NetworkSums struct{ SHA256, HalfSHA256 string }
 type Origin struct {
 	// Commit that the program was built from, "unknown" without one; Go and GoMLX are versions.
 	Commit, Go, GoMLX string
-	// Backend that computed (xla-cpu, xla-cuda, xla-cuda-float32 without TF32, or go), the XLA Plugin, and the number of Devices.
+	// Backend that computed (xla-cpu, xla-cuda, xla-cuda-float32 without TF32, or go), the XLA Plugin,
+	// and the number of Devices.
 	Backend, Plugin string
 	Devices         int
-	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores that the run could use.
+	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores
+	// that the run could use.
 	System, CPU string
 	Cores       int
 	// Threads of XLA on a CPU, which decide how sums are rounded; 0 on other backends, where it is
@@ -94,15 +100,21 @@ type Origin struct {
 // ResumedOn returns the origin of a run that began on o and was resumed on next. Fields that differ
 // read "first then second"; Cores and Devices are next's, and so are Threads if o has as many.
 func (o Origin) ResumedOn(next Origin) Origin {
-	both := func(first, second string) string {
-		if slices.Contains(strings.Split(cmp.Or(first, "none"), " then "), cmp.Or(second, "none")) {
-			return first
+	join := func(first string, then *string) {
+		before, now := cmp.Or(first, "none"), cmp.Or(*then, "none")
+		*then = before + " then " + now
+		if slices.Contains(strings.Split(before, " then "), now) {
+			*then = first
 		}
-		return cmp.Or(first, "none") + " then " + cmp.Or(second, "none")
 	}
-	next.Commit, next.Go, next.GoMLX = both(o.Commit, next.Commit), both(o.Go, next.Go), both(o.GoMLX, next.GoMLX)
-	next.Backend, next.Plugin, next.System = both(o.Backend, next.Backend), both(o.Plugin, next.Plugin), both(o.System, next.System)
-	next.CPU, next.GPU = both(o.CPU, next.CPU), both(o.GPU, next.GPU)
+	join(o.Commit, &next.Commit)
+	join(o.Go, &next.Go)
+	join(o.GoMLX, &next.GoMLX)
+	join(o.Backend, &next.Backend)
+	join(o.Plugin, &next.Plugin)
+	join(o.System, &next.System)
+	join(o.CPU, &next.CPU)
+	join(o.GPU, &next.GPU)
 	if o.Threads != next.Threads {
 		next.Threads = 0
 	}
@@ -113,8 +125,8 @@ func (o Origin) ResumedOn(next Origin) Origin {
 type Epoch struct {
 	// Epoch counts from 1; Step is the number of training steps so far.
 	Epoch, Step int
-	// BatchLoss in nats and BatchErr in percent: means over the epoch's batches while training, with augmentation and dropout, and with the
-	// penalty.
+	// BatchLoss in nats and BatchErr in percent: means over the epoch's batches while training, with
+	// augmentation and dropout, and with the penalty.
 	BatchLoss, BatchErr float64
 	// Seconds that the epoch took, with its trace.
 	Seconds float64
@@ -131,9 +143,11 @@ type Trace struct {
 
 // Decodings are the measurements of Sec. 4.2 on a trained network.
 type Decodings struct {
-	// Trained and Untrained have an element a block: of the trained network, and of the same network before training.
+	// Trained and Untrained have an element a block: of the trained network, and of the same network
+	// before training.
 	Trained, Untrained []BlockMeasures
-	// Images is the number of test images that they are means over; Seconds is the time that the measurement of one network took.
+	// Images is the number of test images that they are means over; Seconds is the time that the
+	// measurement of one network took.
 	Images  int
 	Seconds float64
 	// Figures drawn of the decodings.
@@ -144,25 +158,30 @@ type Decodings struct {
 type BlockMeasures struct {
 	// Block is the block's name.
 	Block string
-	// Linear and Rectified measure reconstructions by the two decoders, with zero thresholds in all blocks.
+	// Linear and Rectified measure reconstructions by the two decoders, with zero thresholds in all
+	// blocks.
 	Linear, Rectified Similarity
-	// Difference is the variation of the decoded features between hypotheses: their squared distance from the mean over
-	// hypotheses, divided by their squared norm. It is nil if the code does not depend on the hypothesis.
+	// Difference is the variation of the decoded features between hypotheses: their squared distance
+	// from the mean over hypotheses, divided by their squared norm. It is nil if the code does not
+	// depend on the hypothesis.
 	Difference *float64 `json:",omitempty"`
-	// InkShare is the fraction of that squared distance on a digit's ink, the pixels brighter than the background, and
-	// InkArea is the fraction of pixels with ink. Both are nil for other images, and if Difference is nil.
+	// InkShare is the fraction of that squared distance on a digit's ink, the pixels brighter than the
+	// background, and InkArea is the fraction of pixels with ink. Both are nil for other images, and
+	// if Difference is nil.
 	InkShare *float64 `json:",omitempty"`
 	InkArea  *float64 `json:",omitempty"`
-	// BiasSpread is the share of the image over which the decoded class biases spread, see [experiments.BiasSpread]; nil without class biases.
+	// BiasSpread is the share of the image over which the decoded class biases spread, see
+	// [experiments.BiasSpread]; nil without class biases.
 	BiasSpread *float64 `json:",omitempty"`
 }
 
 // Similarity compares images with their reconstructions from a block's code.
 type Similarity struct {
-	// Cosine of the angle between an image and its reconstruction, in the space of the network's input; Control is that of another image's code
-	// under the image's own switches.
+	// Cosine of the angle between an image and its reconstruction, in the space of the network's
+	// input; Control is that of another image's code under the image's own switches.
 	Cosine, Control float64
-	// ImageCosine and ImageControl are the same in the space of the image, after the inverse of whitening; nil for images that are not whitened.
+	// ImageCosine and ImageControl are the same in the space of the image, after the inverse of
+	// whitening; nil for images that are not whitened.
 	ImageCosine  *float64 `json:",omitempty"`
 	ImageControl *float64 `json:",omitempty"`
 }
@@ -173,32 +192,56 @@ type Figure struct {
 	File, Title, SHA256 string
 }
 
-// Value is a quantity of the run, of a block and of the network before training as the term says; nil if it was not measured.
+// Value returns a quantity of the run, or of the block that the term names, in the network before
+// training if it says so; nil if it was not measured.
 func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *float64 {
-	all := map[experiments.Quantity]*float64{experiments.TestErr: &r.TestErr, experiments.TrainErr: &r.TrainErr, experiments.TrainLoss: &r.TrainLoss,
-		experiments.LogTrainLoss: new(math.Log(max(r.TrainLoss, 1e-9)))}
-	var levels []BlockMeasures
-	if r.Decodings != nil && term.Untrained {
-		levels = r.Decodings.Untrained
-	} else if r.Decodings != nil {
-		levels = r.Decodings.Trained
+	switch quantity {
+	case experiments.TestErr:
+		return &r.TestErr
+	case experiments.TrainErr:
+		return &r.TrainErr
+	case experiments.TrainLoss:
+		return &r.TrainLoss
+	case experiments.LogTrainLoss:
+		return new(math.Log(max(r.TrainLoss, 1e-9)))
 	}
-	for _, level := range levels {
-		if level.Block == term.Block {
-			all[experiments.LinearFidelity], all[experiments.RectifiedFidelity] = new(level.Linear.Fidelity()), new(level.Rectified.Fidelity())
-			all[experiments.ClassDifference], all[experiments.BiasSpread] = level.Difference, level.BiasSpread
+	if r.Decodings == nil {
+		return nil
+	}
+	blocks := r.Decodings.Trained
+	if term.Untrained {
+		blocks = r.Decodings.Untrained
+	}
+	for _, block := range blocks {
+		if block.Block == term.Block {
+			return block.value(quantity)
 		}
 	}
-	return all[quantity]
+	return nil
 }
 
-// Learned says whether a network of so many classes errs on the training images by more than 5
+// value returns a quantity of a block; nil if it was not measured.
+func (b BlockMeasures) value(quantity experiments.Quantity) *float64 {
+	switch quantity {
+	case experiments.LinearFidelity:
+		return new(b.Linear.Fidelity())
+	case experiments.RectifiedFidelity:
+		return new(b.Rectified.Fidelity())
+	case experiments.ClassDifference:
+		return b.Difference
+	case experiments.BiasSpread:
+		return b.BiasSpread
+	}
+	return nil
+}
+
+// Learned reports whether a network of so many classes errs on the training images by more than 5
 // points less than chance does.
 func (t Training) Learned(classes int) bool { return t.TrainErr < 100*(1-1/float64(classes))-5 }
 
-// Learned says whether the run's network has learned, see [Training.Learned].
+// Learned reports whether the run's network has learned, see [Training.Learned].
 func (r Record) Learned() bool { return r.Training.Learned(r.Run.Network.Classes) }
 
-// Fidelity says how far the reconstruction closes the gap between the control and the image, in the space of the network's input; 1 is the image
-// itself.
+// Fidelity returns how far the reconstruction closes the gap between the control and the image, in
+// the space of the network's input; 1 is the image itself.
 func (s Similarity) Fidelity() float64 { return (s.Cosine - s.Control) / (1 - s.Control) }

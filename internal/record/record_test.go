@@ -19,17 +19,19 @@ import (
 	"ebsscgo/internal/record/recordtest"
 )
 
-// made is a record of a small run, with a trace, or with decodings and a figure.
+// made makes a record of a small run, with a trace, or with decodings and a figure.
 func made(t testing.TB, experiment string) record.Record {
 	r := recordtest.New(t, experiment, "smoke", 1, experiments.Overrides{Images: 100})
 	if r.Decodings != nil {
-		r.Penalty, r.Seconds, r.Curve[0].BatchLoss, r.Origin.CPU = 1e38, 1.0/3, math.SmallestNonzeroFloat64, " ~α₉<&>\\\""
-		r.Decodings.Figures = []record.Figure{{File: "a.png", Title: "A <title> & more", SHA256: r.Network.SHA256}}
+		r.Penalty, r.Seconds, r.Curve[0].BatchLoss = 1e38, 1.0/3, math.SmallestNonzeroFloat64
+		r.Origin.CPU = " ~α₉<&>\\\""
+		figure := record.Figure{File: "a.png", Title: "A <title> & more", SHA256: r.Network.SHA256}
+		r.Decodings.Figures = []record.Figure{figure}
 	}
 	return r
 }
 
-// saved is a record in a folder of its own, with its path.
+// saved saves a record in a folder of its own, and returns it with its path.
 func saved(t testing.TB, experiment string) (r record.Record, path string) {
 	folder := t.TempDir()
 	r, err := made(t, experiment).Save(folder)
@@ -55,8 +57,8 @@ func TestSaveAndLoad(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// Copies that browsers and file managers make beside a record do not stop who reads all, whatever is
-// in them.
+// Copies that browsers and file managers make beside a record do not stop who reads all, whatever
+// is in them.
 func TestCopiesArePassedOver(t *testing.T) {
 	r, path := saved(t, "unroll-1")
 	text, err := os.ReadFile(path)
@@ -78,7 +80,8 @@ func TestCopiesArePassedOver(t *testing.T) {
 	require.ErrorContains(t, err, other)
 }
 
-// Flipping a bit of a byte of a record, every third, and cutting it at any place, is refused in one line that names the file.
+// Flipping a bit of a byte of a record, every third, and cutting it at any place, is refused in one
+// line that names the file.
 func TestEveryByteCounts(t *testing.T) {
 	_, path := saved(t, "unroll-1")
 	text, err := os.ReadFile(path)
@@ -101,7 +104,8 @@ func TestEveryByteCounts(t *testing.T) {
 	refused(append(append([]byte{}, text...), ' '), "a byte more at", len(text))
 }
 
-// Edits that a person would make are refused by the field's name; fields that nothing computes again, by the checksum.
+// Edits that a person would make are refused by the field's name; fields that nothing computes
+// again, by the checksum.
 func TestEditsAreNamed(t *testing.T) {
 	r, path := saved(t, "unroll-1")
 	text, err := os.ReadFile(path)
@@ -140,13 +144,15 @@ func TestEditsAreNamed(t *testing.T) {
 		{"SHA256", `"SHA256": "` + r.SHA256[:6], `"SHA256": "000000`},
 	} {
 		require.Contains(t, string(text), edit.old)
-		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), edit.old, edit.new, 1)), 0o644))
+		changed := strings.Replace(string(text), edit.old, edit.new, 1)
+		require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
 		_, err = record.Load(path)
 		require.ErrorContains(t, err, "refused: "+edit.field+":", "%s for %s", edit.new, edit.old)
 	}
 }
 
-// Links to nowhere, pipes, folders and large files in a record's place are refused, and nothing waits for a pipe.
+// Links to nowhere, pipes, folders and large files in a record's place are refused, and nothing
+// waits for a pipe.
 func TestNoRegularFile(t *testing.T) {
 	folder := t.TempDir()
 	at := filepath.Join(folder, "unroll-1-1-0123456789.json")
@@ -170,8 +176,10 @@ func TestThen(t *testing.T) {
 	require.Equal(t, cpu, cpu.ResumedOn(cpu))
 	require.Equal(t, "X then none", gpu.ResumedOn(cpu).ResumedOn(cpu).GPU)
 	require.Equal(t, "none then X", cpu.ResumedOn(gpu).ResumedOn(cpu).ResumedOn(gpu).GPU)
-	all := record.Origin{Commit: "a", Go: "b", GoMLX: "c", Backend: "d", Plugin: "e", System: "f", CPU: "g", GPU: "h", Cores: 2}
-	require.Equal(t, record.Origin{Commit: "none then a", Go: "none then b", GoMLX: "none then c", Backend: "none then d", Plugin: "none then e",
+	all := record.Origin{Commit: "a", Go: "b", GoMLX: "c", Backend: "d", Plugin: "e", System: "f",
+		CPU: "g", GPU: "h", Cores: 2}
+	require.Equal(t, record.Origin{Commit: "none then a", Go: "none then b", GoMLX: "none then c",
+		Backend: "none then d", Plugin: "none then e",
 		System: "none then f", CPU: "none then g", GPU: "none then h", Cores: 2}, cpu.ResumedOn(all))
 	four := record.Origin{Threads: 4}
 	require.Equal(t, four, four.ResumedOn(four))
@@ -181,11 +189,13 @@ func TestThen(t *testing.T) {
 // What cannot be a result is not saved, and leaves no file.
 func TestSaveRefuses(t *testing.T) {
 	for name, change := range map[string]func(*record.Record){
-		"no decodings":          func(r *record.Record) { r.Decodings = nil },
-		"a block less":          func(r *record.Record) { r.Decodings.Trained = r.Decodings.Trained[1:] },
-		"another block":         func(r *record.Record) { r.Decodings.Untrained[0].Block = "conv9" },
-		"a cosine above 1":      func(r *record.Record) { r.Decodings.Trained[0].Linear.Cosine = 1.1 },
-		"a cosine of 1e308":     func(r *record.Record) { r.Decodings.Untrained[0].Rectified.Cosine = 1e308 },
+		"no decodings":     func(r *record.Record) { r.Decodings = nil },
+		"a block less":     func(r *record.Record) { r.Decodings.Trained = r.Decodings.Trained[1:] },
+		"another block":    func(r *record.Record) { r.Decodings.Untrained[0].Block = "conv9" },
+		"a cosine above 1": func(r *record.Record) { r.Decodings.Trained[0].Linear.Cosine = 1.1 },
+		"a cosine of 1e308": func(r *record.Record) {
+			r.Decodings.Untrained[0].Rectified.Cosine = 1e308
+		},
 		"a control of 1":        func(r *record.Record) { r.Decodings.Trained[0].Rectified.Control = 1 },
 		"a share above 1":       func(r *record.Record) { r.Decodings.Trained[0].BiasSpread = new(1.5) },
 		"a figure elsewhere":    func(r *record.Record) { r.Decodings.Figures[0].File = "../a.png" },
@@ -193,17 +203,23 @@ func TestSaveRefuses(t *testing.T) {
 		"a title for terminals": func(r *record.Record) { r.Decodings.Figures[0].Title = "\x1b[2J" },
 		"an unknown optimizer":  func(r *record.Record) { r.Run.Hyper.Optimizer = "sgd\x1b[2J" },
 		"a long command":        func(r *record.Record) { r.Command = strings.Repeat("x", 5000) },
-		"a long commit":         func(r *record.Record) { r.Origin.Commit = strings.Repeat("x", 100_000) },
-		"a profile's colour":    func(r *record.Record) { r.Run.Profile = "smoke\x1b[31m" },
-		"a layer's line":        func(r *record.Record) { r.Run.Network.Layers[0].Name = "conv1\n# title" },
+		"a long commit": func(r *record.Record) {
+			r.Origin.Commit = strings.Repeat("x", 100_000)
+		},
+		"a profile's colour": func(r *record.Record) { r.Run.Profile = "smoke\x1b[31m" },
+		"a layer's line": func(r *record.Record) {
+			r.Run.Network.Layers[0].Name = "conv1\n# title"
+		},
 		"a name from the right": func(r *record.Record) { r.Run.Dataset.Name = "mnist\u202e" },
 		"an override's bell":    func(r *record.Record) { r.Overrides.Set = "optimizer=\a" },
 		"a difference below 0":  func(r *record.Record) { r.Decodings.Trained[0].Difference = new(-0.1) },
 		"images below 0":        func(r *record.Record) { r.Decodings.Images = -5 },
 		"images that are not":   func(r *record.Record) { r.Decodings.Images = r.Run.TestImages + 1 },
 		"seed -1":               func(r *record.Record) { r.Run.Seed = -1 },
-		"a network too large":   func(r *record.Record) { r.Run.Network.Layers[0].Block.Filters = 1 << 62 },
-		"classes too many":      func(r *record.Record) { r.Run.Network.Classes = 1 << 40 },
+		"a network too large": func(r *record.Record) {
+			r.Run.Network.Layers[0].Block.Filters = 1 << 62
+		},
+		"classes too many": func(r *record.Record) { r.Run.Network.Classes = 1 << 40 },
 	} {
 		r := made(t, "ssc-ebc17")
 		change(&r)
@@ -217,7 +233,8 @@ func TestSaveRefuses(t *testing.T) {
 	}
 }
 
-// A quantity of a term is that of the run, of a block, or of a block before training; what was not measured is none.
+// A quantity of a term is that of the run, of a block, or of a block before training; what was not
+// measured is none.
 func TestValue(t *testing.T) {
 	r := made(t, "ssc-ebc17")
 	r.Decodings.Trained[2].Linear = record.Similarity{Cosine: 0.8, Control: 0.6}
@@ -229,8 +246,10 @@ func TestValue(t *testing.T) {
 	require.Equal(t, &r.TrainErr, value(experiments.TrainErr, "", false))
 	require.Equal(t, &r.TrainLoss, value(experiments.TrainLoss, "", false))
 	require.InDelta(t, 0.5, *value(experiments.LinearFidelity, "conv3", false), 1e-9)
-	require.Equal(t, r.Decodings.Untrained[2].Rectified.Fidelity(), *value(experiments.RectifiedFidelity, "conv3", true))
-	require.Equal(t, r.Decodings.Trained[4].Difference, value(experiments.ClassDifference, "conv5", false))
+	require.Equal(t, r.Decodings.Untrained[2].Rectified.Fidelity(),
+		*value(experiments.RectifiedFidelity, "conv3", true))
+	require.Equal(t, r.Decodings.Trained[4].Difference,
+		value(experiments.ClassDifference, "conv5", false))
 	require.Nil(t, value(experiments.BiasSpread, "conv4", false))
 	require.Nil(t, value(experiments.BiasSpread, "conv9", false))
 	r.Decodings = nil
@@ -242,8 +261,10 @@ func FuzzLoad(f *testing.F) {
 	_, path := saved(f, "unroll-1")
 	text, err := os.ReadFile(path)
 	require.NoError(f, err)
-	for _, seed := range []string{"{}", "null", `{"Run":{"Network":{"Layers":[{}]}}}`, `{"Decodings":{"Trained":[{}]}}`,
-		strings.Replace(string(text), `"Layers": [`, `"Layers": [{},`, 1), strings.Replace(string(text), `"Filters": `, `"Filters": -`, 1),
+	for _, seed := range []string{"{}", "null", `{"Run":{"Network":{"Layers":[{}]}}}`,
+		`{"Decodings":{"Trained":[{}]}}`,
+		strings.Replace(string(text), `"Layers": [`, `"Layers": [{},`, 1),
+		strings.Replace(string(text), `"Filters": `, `"Filters": -`, 1),
 		strings.Replace(string(text), `"Classes": 10`, `"Classes": 1000000000`, 1)} {
 		f.Add([]byte(seed))
 	}
@@ -259,7 +280,9 @@ func FuzzLoad(f *testing.F) {
 // Classes take as many digits as the largest number among them; of ten it is one, as ever.
 func TestClassText(t *testing.T) {
 	classes := []uint16{3, 0, 9}
-	for count, want := range map[int]string{10: "309", 11: "030009", 100: "030009", 101: "003000009", 1000: "003000009"} {
+	for count, want := range map[int]string{
+		10: "309", 11: "030009", 100: "030009", 101: "003000009", 1000: "003000009",
+	} {
 		require.Equal(t, want, record.ClassText(classes, count))
 	}
 }
@@ -272,7 +295,8 @@ func own(t *testing.T, classes int) record.Record {
 	for class := range classes {
 		images.Classes = append(images.Classes, fmt.Sprintf("c%d", class))
 	}
-	set := experiments.Dataset{Name: "own-flowers", SHA256: strings.Repeat("ab", 32), Train: 1000, Test: 300}
+	set := experiments.Dataset{Name: "own-flowers", SHA256: strings.Repeat("ab", 32), Train: 1000,
+		Test: 300}
 	profile, err := experiments.FindProfile("quick")
 	require.NoError(t, err)
 	runs, err := experiments.Plan(study.On(images), profile, set, experiments.Overrides{Epochs: 1})
@@ -297,9 +321,13 @@ func TestManyClasses(t *testing.T) {
 		"Classes: two classes":            func(r *record.Record) { r.Classes[3] = r.Classes[4] },
 		"Classes: two classes have one n": func(r *record.Record) { r.Classes[3] = "" },
 		"text: ":                          func(r *record.Record) { r.Classes[3] = "\x1b[2J" },
-		"Predictions: it is not":          func(r *record.Record) { r.Predictions = "11" + r.Predictions[2:] },
-		"Labels: it is not":               func(r *record.Record) { r.Labels = r.Labels[1:] },
-		"Predictions: it is":              func(r *record.Record) { r.Predictions = "-1" + r.Predictions[2:] },
+		"Predictions: it is not": func(r *record.Record) {
+			r.Predictions = "11" + r.Predictions[2:]
+		},
+		"Labels: it is not": func(r *record.Record) { r.Labels = r.Labels[1:] },
+		"Predictions: it is": func(r *record.Record) {
+			r.Predictions = "-1" + r.Predictions[2:]
+		},
 	} {
 		r := own(t, 11)
 		change(&r)

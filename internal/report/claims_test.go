@@ -15,8 +15,9 @@ import (
 	"ebsscgo/internal/report"
 )
 
-// By hand: the sums of squares of the four steps are 2, 2, 0 and 2, so s² = 6/16; a difference over five seeds has the standard error √(s²/5),
-// and Student's t at 16 degrees of freedom the quantile 2.119905.
+// By hand: the sums of squares of the four steps are 2, 2, 0 and 2, so s² = 6/16; a difference over
+// five seeds has the standard error √(s²/5), and Student's t at 16 degrees of freedom the quantile
+// 2.119905.
 func TestPairedDifference(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, sameImages, "table")
@@ -35,10 +36,12 @@ func TestPairedDifference(t *testing.T) {
 	require.Equal(t, crelu.Value, both.Value)
 	require.Greater(t, both.Error, crelu.Error, "other images are less certain than these")
 	// Of the profile's 19 claims five have a smaller p; those of studies without records count as 1.
-	require.InDelta(t, 14*2*distuv.StudentsT{Sigma: 1, Nu: 16}.CDF(-1/crelu.Error), verdict(t, p, "crelu").P, 1e-9)
+	require.InDelta(t, 14*2*distuv.StudentsT{Sigma: 1, Nu: 16}.CDF(-1/crelu.Error),
+		verdict(t, p, "crelu").P, 1e-9)
 }
 
-// sameImages makes the images that a record of the table has wrong the first ones, whatever its seed.
+// sameImages makes the images that a record of the table has wrong the first ones, whatever its
+// seed.
 func sameImages(r *record.Record) bool {
 	wrong := int(math.Round(r.TestErr / 100 * float64(len(r.Labels))))
 	predictions := []byte(r.Labels)
@@ -57,7 +60,8 @@ func verdict(t testing.TB, p *report.Results, name string) report.Verdict {
 	return all[at]
 }
 
-// A contrast of several terms has the weights' sum of squares; a row that stands twice counts with the sum of its weights.
+// A contrast of several terms has the weights' sum of squares; a row that stands twice counts with
+// the sum of its weights.
 func TestContrast(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, func(run experiments.Run) (train, test float64) {
@@ -67,18 +71,22 @@ func TestContrast(t *testing.T) {
 	difference, _ := p.Difference("unroll-1", "unroll-0")
 	step := difference.Error // √(s²/n)
 	biggest := verdict(t, p, "sweep-biggest")
-	for i, squares := range []float64{2, 6, 4, 4, 4, 4} { // (1 − 0) + (2 − 1) = 2 − 0, and (1 − 0) − (2 − 1) = 2 × 1 − 0 − 2
+	// (1 − 0) + (2 − 1) = 2 − 0, and (1 − 0) − (2 − 1) = 2 × 1 − 0 − 2
+	for i, squares := range []float64{2, 6, 4, 4, 4, 4} {
 		require.Equal(t, experiments.TestErr, biggest.Expect[6+i].Quantity)
 		require.InDelta(t, step*math.Sqrt(squares/2), biggest.Estimates[6+i].Error, 1e-9, i)
 	}
 }
 
-// Decodings are means over seeds, and empty where nothing was measured. Quantities of blocks are pooled over a claim's expectations: by hand, seven
-// blocks, of which one has the sum of squares 0.005 and the others 0.
+// Decodings are means over seeds, and empty where nothing was measured. Quantities of blocks are
+// pooled over a claim's expectations: by hand, seven blocks, of which one has the sum of squares
+// 0.005 and the others 0.
 func TestBlocksArePooled(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, func(r *record.Record) bool {
-		r.Decodings.Trained[2].Linear = record.Similarity{Cosine: []float64{0.65, 0.7, 0.75}[r.Run.Seed-1]} // as is the fidelity
+		// as is the fidelity
+		cosine := []float64{0.65, 0.7, 0.75}[r.Run.Seed-1]
+		r.Decodings.Trained[2].Linear = record.Similarity{Cosine: cosine}
 		r.Decodings.Trained[0].Difference = nil
 		return true
 	}, "decoding")
@@ -93,13 +101,15 @@ func TestBlocksArePooled(t *testing.T) {
 	require.Len(t, blocks, 14)
 	third := blocks[2]
 	require.Equal(t, []string{"conv3", "true", "3", ""},
-		[]string{third["block"], third["trained"], third["linear_cosine_n"], third["linear_image_cosine"]})
+		[]string{third["block"], third["trained"], third["linear_cosine_n"],
+			third["linear_image_cosine"]})
 	require.InDelta(t, 0.7, parsed(t, third["linear_cosine"]), 1e-9)
 	require.Equal(t, []string{"", "0.02"}, []string{blocks[0]["difference"], blocks[1]["difference"]})
 }
 
-// Verdicts and p values are those of an independent calculation: two one-sided tests, the largest over the expectations for agreement, the smallest
-// times their number for disagreement, twice the smaller one, and Holm over all claims of the profile: those without a verdict count as 1.
+// Verdicts and p values are those of an independent calculation: two one-sided tests, the largest
+// over the expectations for agreement, the smallest times their number for disagreement, twice the
+// smaller one, and Holm over all claims of the profile: those without a verdict count as 1.
 func TestVerdicts(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, func(run experiments.Run) (train, test float64) {
@@ -111,7 +121,8 @@ func TestVerdicts(t *testing.T) {
 		return train + noise/10, test + noise
 	}, nil, all...)
 	verdicts := load(t, results).Claims(false)
-	tail := func(value, bound, error, degrees float64) float64 { // that the true value is below the bound, where it is not
+	// that the true value is below the bound, where it is not
+	tail := func(value, bound, error, degrees float64) float64 {
 		return distuv.StudentsT{Sigma: 1, Nu: degrees}.Survival((bound - value) / error)
 	}
 	raw := map[string]float64{}
@@ -145,7 +156,8 @@ func TestVerdicts(t *testing.T) {
 		if v.Reason != "" {
 			continue
 		}
-		corrected := 0.0 // the largest of the smaller ones, each times the number of those that are not smaller
+		// the largest of the smaller ones, each times the number of those that are not smaller
+		corrected := 0.0
 		for _, p := range raw {
 			if p <= raw[v.Name] {
 				larger := 0
@@ -168,9 +180,11 @@ func TestVerdicts(t *testing.T) {
 	require.Len(t, words, 3, fmt.Sprint(words))
 }
 
-// A claim has no verdict at a demo profile, where seeds or measurements are missing, and where a network did not learn.
+// A claim has no verdict at a demo profile, where seeds or measurements are missing, and where a
+// network did not learn.
 func TestNoVerdict(t *testing.T) {
-	reason := func(claim string, change func(*record.Record) bool, errors func(experiments.Run) (float64, float64), studies ...string) string {
+	reason := func(claim string, change func(*record.Record) bool,
+		errors func(experiments.Run) (float64, float64), studies ...string) string {
 		results := t.TempDir()
 		fill(t, results, errors, change, studies...)
 		p := load(t, results)
@@ -186,13 +200,20 @@ func TestNoVerdict(t *testing.T) {
 	require.Empty(t, reason("crelu", nil, stepped, "table"))
 	oneLess := func(r *record.Record) bool { return r.Run.Experiment != "relu-lc7" || r.Run.Seed != 3 }
 	require.Equal(t, "4 of 5 seeds", reason("crelu", oneLess, stepped, "table"))
-	unequal := func(r *record.Record) bool { return oneLess(r) && (r.Run.Experiment != "crelu-lc7" || r.Run.Seed > 2) }
+	unequal := func(r *record.Record) bool {
+		return oneLess(r) && (r.Run.Experiment != "crelu-lc7" || r.Run.Seed > 2)
+	}
 	require.Equal(t, "3 to 4 of 5 seeds", reason("crelu", unequal, stepped, "table"))
-	require.Equal(t, "4 of 5 seeds", reason("ebc", oneLess, stepped, "table"), "a row of the pool lacks one")
+	require.Equal(t, "4 of 5 seeds", reason("ebc", oneLess, stepped, "table"),
+		"a row of the pool lacks one")
 	wide := func(r *record.Record) bool { return strings.HasSuffix(r.Run.Experiment, "-wide") }
-	varied := func(run experiments.Run) (float64, float64) { return 20, float64(20 + len(run.Experiment)*run.Seed) }
-	require.Empty(t, reason("fit-wide", wide, varied, "fit"), "rows of another scale are not of the pool")
-	require.Equal(t, "not measured", reason("crelu", func(r *record.Record) bool { return r.Run.Experiment != "relu-lc7" }, stepped, "table"))
+	varied := func(run experiments.Run) (float64, float64) {
+		return 20, float64(20 + len(run.Experiment)*run.Seed)
+	}
+	require.Empty(t, reason("fit-wide", wide, varied, "fit"),
+		"rows of another scale are not of the pool")
+	require.Equal(t, "not measured", reason("crelu",
+		func(r *record.Record) bool { return r.Run.Experiment != "relu-lc7" }, stepped, "table"))
 	failed := func(run experiments.Run) (float64, float64) {
 		if _, test := stepped(run); run.Experiment == "ssc-ebc67" && run.Seed == 2 {
 			return 85.5, test
@@ -236,9 +257,13 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, []string{"ssc-lc7"}, worse)
 	require.Len(t, table.Rows, 5)
 	row := cells(t, string(table.CSV()))[3]
-	require.Equal(t, []string{"29", "39", "10", "worse"}, []string{row["test_err_a"], row["test_err_b"], row["difference"], row["verdict"]})
+	require.Equal(t, []string{"29", "39", "10", "worse"},
+		[]string{row["test_err_a"], row["test_err_b"], row["difference"], row["verdict"]})
 	copied := t.TempDir()
-	fill(t, copied, stepped, func(r *record.Record) bool { r.Run.Dataset.SHA256 = strings.Repeat("0", 64); return true }, "table")
+	fill(t, copied, stepped, func(r *record.Record) bool {
+		r.Run.Dataset.SHA256 = strings.Repeat("0", 64)
+		return true
+	}, "table")
 	_, _, err = report.Compare(load(t, a), load(t, copied))
 	require.ErrorContains(t, err, "only rows of the same data set")
 	_, _, err = report.Compare(load(t, a), load(t, t.TempDir()))

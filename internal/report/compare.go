@@ -60,8 +60,9 @@ func Compare(a, b *Results) (t Table, worse []string, err error) {
 	}
 	t.Title = strings.TrimSuffix(t.Title, "; ")
 	if len(t.Rows) == 0 {
-		return t, nil, fmt.Errorf("%s and %s have no row in common: a row has runs that the profile plans, and no trials; "+
-			"ebssc runs --results FOLDER says which are trials", a.Folder, b.Folder)
+		return t, nil, fmt.Errorf("%s and %s have no row in common: a row has runs that the "+
+			"profile plans, and no trials; ebssc runs --results FOLDER says which are trials",
+			a.Folder, b.Folder)
 	}
 	return t, worse, nil
 }

@@ -91,7 +91,8 @@ func (p *Results) pictures(row Row) ([]record.Figure, error) {
 			err = errors.New(path + " has another SHA-256")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("a picture of record %s: %w; copy it from where it was made or from git, or remove the record and run again", r.ID, err)
+			return nil, fmt.Errorf("a picture of record %s: %w; copy it from where it was made or "+
+				"from git, or remove the record and run again", r.ID, err)
 		}
 	}
 	return r.Decodings.Figures, nil

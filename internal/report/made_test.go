@@ -50,12 +50,14 @@ func save(t testing.TB, results string, r record.Record) (path string) {
 	return record.Path(folder, r.ID)
 }
 
-// fill saves records of all planned runs of studies at profile quick, but those that change makes nil. Training and test errors come from
-// `errors`.
-func fill(t testing.TB, results string, errors func(experiments.Run) (train, test float64), change func(*record.Record) bool, studies ...string) {
+// fill saves records of all planned runs of studies at profile quick, but those that change makes
+// nil. Training and test errors come from `errors`.
+func fill(t testing.TB, results string, errors func(experiments.Run) (train, test float64),
+	change func(*record.Record) bool, studies ...string) {
 	for _, name := range studies {
 		s := study(t, name)
-		runs, err := experiments.Plan(s, profile(t, "quick"), recordtest.Dataset(s.Images), experiments.Overrides{})
+		runs, err := experiments.Plan(s, profile(t, "quick"), recordtest.Dataset(s.Images),
+			experiments.Overrides{})
 		require.NoError(t, err)
 		for _, run := range runs {
 			if name == "table" && !slices.Contains(rows, run.Experiment) {
@@ -69,10 +71,12 @@ func fill(t testing.TB, results string, errors func(experiments.Run) (train, tes
 	}
 }
 
-// rows are the rows of the table, and steps what is added from a row to the next, in each of five seeds. Sums of squares are 2, 2, 0 and 2.
+// rows are the rows of the table, and steps what is added from a row to the next, in each of five
+// seeds. Sums of squares are 2, 2, 0 and 2.
 var (
 	rows  = []string{"relu-lc7", "crelu-lc7", "crelu-sn-lc7", "ssc-lc7", "ssc-ebc67"}
-	steps = [][]float64{{30, 31, 29, 32, 28}, {-2, -1, -3, -2, -2}, {0, 0, 1, -1, 0}, {1, 1, 1, 1, 1}, {-4, -2, -3, -3, -3}}
+	steps = [][]float64{{30, 31, 29, 32, 28}, {-2, -1, -3, -2, -2}, {0, 0, 1, -1, 0}, {1, 1, 1, 1, 1},
+		{-4, -2, -3, -3, -3}}
 )
 
 // stepped are errors of the table that follow steps; other experiments have one error.
@@ -93,7 +97,8 @@ func writeAll(t testing.TB, results string) (map[string]*report.Results, error) 
 	return report.WriteAll(t.Context(), results, folders)
 }
 
-// write writes the reports of profile quick and returns all files of its folder but the records, by their paths.
+// write writes the reports of profile quick and returns all files of its folder but the records, by
+// their paths.
 func write(t testing.TB, results string) map[string]string {
 	_, err := writeAll(t, results)
 	require.NoError(t, err)
@@ -124,7 +129,8 @@ func picture(t testing.TB, results string, r *record.Record, name string) {
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(name), 0o644))
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
-	r.Decodings.Figures = append(r.Decodings.Figures, record.Figure{File: name, Title: "a picture", SHA256: sum})
+	r.Decodings.Figures = append(r.Decodings.Figures,
+		record.Figure{File: name, Title: "a picture", SHA256: sum})
 }
 
 // cells are the rows of a CSV file, by the names of its columns.

@@ -62,8 +62,8 @@ func (p *Results) files() (map[string][]byte, error) {
 		return nil, nil
 	}
 	g := &page{files: map[string][]byte{}}
-	fmt.Fprintf(&g.text, "# `%s`: %s\n\n± is the standard deviation over seeds. The project's docs/protocol.md says what columns and verdicts mean.\n",
-		p.Name, escaped(p.About))
+	fmt.Fprintf(&g.text, "# `%s`: %s\n\n± is the standard deviation over seeds. The project's "+
+		"docs/protocol.md says what columns and verdicts mean.\n", p.Name, escaped(p.About))
 	for _, study := range p.Studies {
 		if study.Headline {
 			p.writeDifferences(g, study)

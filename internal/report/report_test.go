@@ -28,7 +28,8 @@ import (
 )
 
 // all are the studies of profile quick.
-var all = []string{"table", "unroll", "unroll-both", "unroll-chosen", "decoding", "residuals", "ablations", "optimizer", "fit", "unroll-budget", "unroll-conv"}
+var all = []string{"table", "unroll", "unroll-both", "unroll-chosen", "decoding", "residuals",
+	"ablations", "optimizer", "fit", "unroll-budget", "unroll-conv"}
 
 // The same records give the same bytes: written twice, and in another folder in another order.
 func TestSameBytes(t *testing.T) {
@@ -47,11 +48,13 @@ func TestSameBytes(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(first[name]))), sum)
 		listed = append(listed, name)
 	}
-	require.Equal(t, slices.Sorted(maps.Keys(first)), slices.Sorted(slices.Values(append(listed, "manifest.txt"))))
+	require.Equal(t, slices.Sorted(maps.Keys(first)),
+		slices.Sorted(slices.Values(append(listed, "manifest.txt"))))
 	require.True(t, slices.IsSorted(listed))
 	// Each file is linked or shown, and each link leads to a file.
 	linked := map[string]bool{report.File: true, "manifest.txt": true}
-	for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(first[report.File], -1) {
+	links := regexp.MustCompile(`\]\(([^)]*)\)`)
+	for _, link := range links.FindAllStringSubmatch(first[report.File], -1) {
 		require.Contains(t, first, link[1])
 		linked[link[1]] = true
 	}
@@ -61,7 +64,8 @@ func TestSameBytes(t *testing.T) {
 // The committed reports and the README's table follow from the committed records.
 func TestCommittedNumbers(t *testing.T) {
 	const project = "../.."
-	results, folders, loaded := filepath.Join(t.TempDir(), "results"), map[string]experiments.Profile{}, map[string]*report.Results{}
+	results, folders, loaded := filepath.Join(t.TempDir(), "results"),
+		map[string]experiments.Profile{}, map[string]*report.Results{}
 	require.NoError(t, os.CopyFS(results, os.DirFS(filepath.Join(project, "results"))))
 	recorded, err := filepath.Glob(filepath.Join(results, "*", record.Folder))
 	require.NoError(t, err)
@@ -75,10 +79,13 @@ func TestCommittedNumbers(t *testing.T) {
 	for folder, of := range folders {
 		loaded[folder], err = report.Load(results, folder, of)
 		require.NoError(t, err)
-		committed, now := files(t, filepath.Join(project, "results", folder)), files(t, filepath.Join(results, folder))
-		require.Equal(t, slices.Sorted(maps.Keys(now)), slices.Sorted(maps.Keys(committed)), "run ebssc report")
+		committed, now := files(t, filepath.Join(project, "results", folder)),
+			files(t, filepath.Join(results, folder))
+		require.Equal(t, slices.Sorted(maps.Keys(now)), slices.Sorted(maps.Keys(committed)),
+			"run ebssc report")
 		for name := range now {
-			require.True(t, now[name] == committed[name], "results/%s/%s is of other records: run ebssc report", folder, name)
+			require.True(t, now[name] == committed[name],
+				"results/%s/%s is of other records: run ebssc report", folder, name)
 		}
 	}
 	readme, err := os.ReadFile(filepath.Join(project, "README.md"))
@@ -91,41 +98,50 @@ func TestCommittedNumbers(t *testing.T) {
 		require.NoError(t, err)
 		now, err := os.ReadFile(filepath.Join(filepath.Dir(results), name))
 		require.NoError(t, err)
-		require.True(t, string(now) == string(committed), "%s is of other records: run ebssc report", name)
+		require.True(t, string(now) == string(committed), "%s is of other records: run ebssc report",
+			name)
 	}
-	for mark, text := range report.Blocks([]*report.Results{loaded["paper"], loaded["weekend"], loaded["quick"]}) {
+	for mark, text := range report.Blocks([]*report.Results{loaded["paper"], loaded["weekend"],
+		loaded["quick"]}) {
 		require.Contains(t, string(readme), "<!-- "+mark+" -->\n\n"+text+"\n<!-- /"+mark+" -->")
 	}
 }
 
-// The answer stands first: before the first heading below the title. Each number of a table for readers stands in a CSV file.
+// The answer stands first: before the first heading below the title. Each number of a table for
+// readers stands in a CSV file.
 func TestTheAnswerIsFirst(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "unroll", "table")
 	written := write(t, results)
 	row, difference := cells(t, written["table.csv"])[4], cells(t, written["differences.csv"])[4]
 	require.Equal(t, []string{"ssc-ebc67", "26", "5", "9.23", "3.2M", "5"},
-		[]string{row["experiment"], row["test_err"], row["test_err_n"], row["paper_test_err"], row["paper_parameters"], row["planned_seeds"]})
+		[]string{row["experiment"], row["test_err"], row["test_err_n"], row["paper_test_err"],
+			row["paper_parameters"], row["planned_seeds"]})
 	require.Equal(t, []string{"ssc-ebc67", "relu-lc7", "-2.17", "-4", "5"},
-		[]string{difference["experiment"], difference["base"], difference["paper"], difference["here"], difference["seeds"]})
+		[]string{difference["experiment"], difference["base"], difference["paper"], difference["here"],
+			difference["seeds"]})
 	require.Len(t, cells(t, written["runs.csv"]), 25+5*3)
 	require.Len(t, cells(t, written["curves.csv"]), 25*4+5*3*20)
 	answer, rest, _ := strings.Cut(written[report.File], "\n## ")
 	require.Contains(t, answer, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
 	require.Contains(t, answer, "](figures/differences.svg)")
 	require.Contains(t, answer, "1000 training and 200 test images")
-	require.Less(t, strings.Index(rest, "figures/curves.svg"), strings.Index(rest, "figures/unroll.svg"))
+	require.Less(t, strings.Index(rest, "figures/curves.svg"),
+		strings.Index(rest, "figures/unroll.svg"))
 	smoke, err := report.Load(results, "smoke", profile(t, "smoke")) // has no records
 	require.NoError(t, err)
 	both := load(t, results).Differences(study(t, "table"), smoke).Markdown()
-	require.Contains(t, both, "| profile quick: width 16, 4 epochs, 5 seeds | profile smoke: width 4, 4 epochs, 0 of 1 seed |")
+	require.Contains(t, both,
+		"| profile quick: width 16, 4 epochs, 5 seeds | profile smoke: width 4, 4 epochs, 0 of 1 seed |")
 	require.Contains(t, both, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
 	few := t.TempDir()
 	fill(t, few, stepped, func(r *record.Record) bool { return r.Run.Seed < 5 }, "table")
-	require.Contains(t, write(t, few)[report.File], "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | −4.0", "seeds are missing: not in bold")
+	require.Contains(t, write(t, few)[report.File],
+		"| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | −4.0", "seeds are missing: not in bold")
 }
 
-// Figures say what they are of. On a page, 800 pixels wide, no text is smaller than 11 pixels, and none is cut off.
+// Figures say what they are of. On a page, 800 pixels wide, no text is smaller than 11 pixels, and
+// none is cut off.
 func TestFigures(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, func(r *record.Record) bool {
@@ -138,24 +154,29 @@ func TestFigures(t *testing.T) {
 			continue
 		}
 		var width, height float64
-		_, err := fmt.Sscanf(regexp.MustCompile(`viewBox="[^"]*"`).FindString(content), `viewBox="0 0 %g %g"`, &width, &height)
+		_, err := fmt.Sscanf(regexp.MustCompile(`viewBox="[^"]*"`).FindString(content),
+			`viewBox="0 0 %g %g"`, &width, &height)
 		require.NoError(t, err)
 		upright := regexp.MustCompile(`rotate\(90\)">\s*<text[^<]*`).ReplaceAllString(content, "")
-		for _, text := range regexp.MustCompile(`<text x="([^"]*)"[^>]*font-size:(\d+)px">([^<]*)`).FindAllStringSubmatch(upright, -1) {
+		texts := regexp.MustCompile(`<text x="([^"]*)"[^>]*font-size:(\d+)px">([^<]*)`)
+		for _, text := range texts.FindAllStringSubmatch(upright, -1) {
 			x, size := parsed(t, text[1]), parsed(t, text[2])
 			require.GreaterOrEqual(t, size*min(800/width, 4.0/3), 11.0, "%s: %s", name, text[3])
 			style := plot.Plot("", "", "").Title.TextStyle
 			style.Font.Size = vg.Length(size)
-			require.True(t, x >= 0 && x+float64(style.Width(text[3])) <= width, "%s cuts off %s", name, text[3])
+			require.True(t, x >= 0 && x+float64(style.Width(text[3])) <= width, "%s cuts off %s", name,
+				text[3])
 		}
 		figures++
 		require.Regexp(t, ` at quick</text>`, content)
-		for _, title := range regexp.MustCompile(`font-size:13px">([^<]*)`).FindAllStringSubmatch(content, -1) {
+		for _, title := range regexp.MustCompile(`font-size:13px">([^<]*)`).FindAllStringSubmatch(content,
+			-1) {
 			require.Less(t, len([]rune(title[1])), 80, "titles are short")
 		}
 	}
 	require.Equal(t, 19, figures)
-	scales := regexp.MustCompile(`(\S+) at quick: width [\d to]+, [\d to]+ epochs, ((1 to )?3 of 5|3) seeds, (100 to )?1000 training and 200 test images of`)
+	scales := regexp.MustCompile(`(\S+) at quick: width [\d to]+, [\d to]+ epochs, ` +
+		`((1 to )?3 of 5|3) seeds, (100 to )?1000 training and 200 test images of`)
 	said := map[string]bool{}
 	for _, scale := range scales.FindAllStringSubmatch(page, -1) {
 		said[scale[1]] = true
@@ -163,12 +184,14 @@ func TestFigures(t *testing.T) {
 	require.ElementsMatch(t, all, slices.Collect(maps.Keys(said)), "each study says its scale")
 }
 
-// A record belongs to a row if its run is planned, whatever its record says of itself. All others are trials.
+// A record belongs to a row if its run is planned, whatever its record says of itself. All others
+// are trials.
 func TestTrialsEnterNoTable(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "table")
 	before := write(t, results)
-	trials := []experiments.Overrides{{Epochs: 3}, {Width: 8}, {HeldOut: 100, Seeds: 1}, {Set: "crop=0"}, {Images: 500}}
+	trials := []experiments.Overrides{{Epochs: 3}, {Width: 8}, {HeldOut: 100, Seeds: 1},
+		{Set: "crop=0"}, {Images: 500}}
 	for _, o := range trials {
 		save(t, results, recordtest.New(t, "ssc-ebc67", "quick", 1, o))
 	}
@@ -177,7 +200,8 @@ func TestTrialsEnterNoTable(t *testing.T) {
 	old.Run.Version--
 	save(t, results, old)
 	after := write(t, results)
-	for _, name := range []string{"table.csv", "differences.csv", "claims.csv", "decodings.csv", "figures/curves.svg", "figures/differences.svg"} {
+	for _, name := range []string{"table.csv", "differences.csv", "claims.csv", "decodings.csv",
+		"figures/curves.svg", "figures/differences.svg"} {
 		require.Equal(t, before[name], after[name], name)
 	}
 	listed := 0
@@ -188,7 +212,8 @@ func TestTrialsEnterNoTable(t *testing.T) {
 	}
 	require.Equal(t, len(trials)+2, listed)
 	_, section, _ := strings.Cut(after[report.File], "## Trials")
-	for _, differs := range []string{"--epochs 3", "--width 8", "--held-out 100", `--set "crop=0"`, "--images 500", "--seeds 6", "not planned"} {
+	for _, differs := range []string{"--epochs 3", "--width 8", "--held-out 100", `--set "crop=0"`,
+		"--images 500", "--seeds 6", "not planned"} {
 		require.Contains(t, section, "`"+differs+"`")
 	}
 	// The same run, planned by a command with flags, is the profile's own.
@@ -198,7 +223,8 @@ func TestTrialsEnterNoTable(t *testing.T) {
 	require.False(t, p.Trial(p.Records[again.Run.ID()]))
 }
 
-// Rows without all seeds say so; rows without any are empty, and a study without any record is left out. A row that cannot be trained hides no other.
+// Rows without all seeds say so; rows without any are empty, and a study without any record is left
+// out. A row that cannot be trained hides no other.
 func TestMissingSeeds(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, func(r *record.Record) bool {
@@ -216,7 +242,8 @@ func TestMissingSeeds(t *testing.T) {
 	table := &catalogue.All[0]
 	defer func(rows []experiments.Experiment) { table.Experiments = rows }(table.Experiments)
 	draft := func(h *experiments.Hyper) { h.Batch = 1 << 20 }
-	table.Experiments = append([]experiments.Experiment{{Name: "draft", Architecture: table.Experiments[0], Change: draft}}, table.Experiments...)
+	table.Experiments = append([]experiments.Experiment{{Name: "draft",
+		Architecture: table.Experiments[0], Change: draft}}, table.Experiments...)
 	require.Contains(t, load(t, results).Table(*table).Text(), "3 of 5 seeds")
 }
 
@@ -224,9 +251,11 @@ func TestMissingSeeds(t *testing.T) {
 func TestAllIsLoadedFirst(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "table")
-	both := map[string]experiments.Profile{"quick": profile(t, "quick"), "quick-mnist32": profile(t, "quick")}
+	both := map[string]experiments.Profile{"quick": profile(t, "quick"),
+		"quick-mnist32": profile(t, "quick")}
 	r := recordtest.New(t, "ssc-ebc67", "quick", 1, experiments.Overrides{})
-	r.Decodings.Figures = []record.Figure{{File: "missing.png", SHA256: fmt.Sprintf("%x", sha256.Sum256(nil))}}
+	r.Decodings.Figures = []record.Figure{{File: "missing.png",
+		SHA256: fmt.Sprintf("%x", sha256.Sum256(nil))}}
 	_, err := r.Save(filepath.Join(results, "quick-mnist32", record.Folder))
 	require.NoError(t, err)
 	_, err = report.WriteAll(t.Context(), results, both)
@@ -238,7 +267,8 @@ func TestAllIsLoadedFirst(t *testing.T) {
 	require.Empty(t, files(t, results))
 }
 
-// What records say does nothing on a page, in a spreadsheet or in a terminal, and cannot leave its cell.
+// What records say does nothing on a page, in a spreadsheet or in a terminal, and cannot leave its
+// cell.
 func TestHostileRecords(t *testing.T) {
 	results := t.TempDir()
 	const hostile = "=cmd|'/C calc'!A0 <script>alert(1)</script> $x$ `**b**` [a](b)"
@@ -253,14 +283,16 @@ func TestHostileRecords(t *testing.T) {
 	for _, command := range []string{"<script", " $x$", " [a](b)", "**b**`", "![b]"} {
 		require.NotContains(t, written[report.File], command)
 	}
-	require.Equal(t, 2, strings.Count(written[report.File], "!["), "the chart of decodings and the picture")
+	require.Equal(t, 2, strings.Count(written[report.File], "!["),
+		"the chart of decodings and the picture")
 	for _, row := range cells(t, written["runs.csv"]) {
 		require.Equal(t, "'"+hostile, row["command"])
 		require.Equal(t, "'"+hostile, row["dataset"])
 	}
 }
 
-// Files in place of reports that are pipes, devices or huge are replaced or left, and do not make the program wait.
+// Files in place of reports that are pipes, devices or huge are replaced or left, and do not make
+// the program wait.
 func TestHostileFiles(t *testing.T) {
 	results := t.TempDir()
 	folder := filepath.Join(results, "quick")
@@ -270,7 +302,8 @@ func TestHostileFiles(t *testing.T) {
 	}, "decoding")
 	defer time.AfterFunc(time.Minute, func() { panic("it waits") }).Stop()
 	want := write(t, results)
-	for _, name := range []string{"manifest.txt", report.File, filepath.Join("figures", "decoded.png"), filepath.Join(record.Folder, "report.lock")} {
+	for _, name := range []string{"manifest.txt", report.File, filepath.Join("figures", "decoded.png"),
+		filepath.Join(record.Folder, "report.lock")} {
 		path := filepath.Join(folder, name)
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -374,8 +407,8 @@ func TestOtherImages(t *testing.T) {
 	require.Equal(t, "other images", load(t, results).Claims(false)[0].Reason)
 }
 
-// Reports that no record supports any more are removed. Nothing else is: no file that the manifest does not list, none that was changed, none
-// outside.
+// Reports that no record supports any more are removed. Nothing else is: no file that the manifest
+// does not list, none that was changed, none outside.
 func TestManifest(t *testing.T) {
 	results := t.TempDir()
 	folder := filepath.Join(results, "quick")
@@ -402,19 +435,23 @@ func TestManifest(t *testing.T) {
 	require.NoError(t, os.WriteFile(outside, []byte("x"), 0o644))
 	require.NoError(t, os.Symlink(outside, filepath.Join(folder, "link.csv")))
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("x")))
-	lines := put("gone.csv", "x") + strings.Replace(put("changed.csv", "x"), sum[:4], "0000", 1) + put("networks/a.npz", "x") +
-		put("checkpoints/a", "x") + put("runs/a", "x") + put("deep/er/a.csv", "x") + "nonsense\n"
-	for _, name := range []string{"../outside.csv", "figures/../../outside.csv", outside, "link.csv", "", "..", "figures"} {
+	lines := put("gone.csv", "x") + strings.Replace(put("changed.csv", "x"), sum[:4], "0000", 1) +
+		put("networks/a.npz", "x") + put("checkpoints/a", "x") + put("runs/a", "x") +
+		put("deep/er/a.csv", "x") + "nonsense\n"
+	for _, name := range []string{"../outside.csv", "figures/../../outside.csv", outside, "link.csv",
+		"", "..", "figures"} {
 		lines += sum + "  " + name + "\n"
 	}
 	pipe, huge := filepath.Join(folder, "pipe.csv"), filepath.Join(folder, "huge.csv")
-	require.NoError(t, errors.Join(syscall.Mkfifo(pipe, 0o644), os.WriteFile(huge, nil, 0o644), os.Truncate(huge, 1<<40)))
+	require.NoError(t, errors.Join(syscall.Mkfifo(pipe, 0o644), os.WriteFile(huge, nil, 0o644),
+		os.Truncate(huge, 1<<40)))
 	put("manifest.txt", second["manifest.txt"]+lines+sum+"  pipe.csv\n"+sum+"  huge.csv\n")
 	_, err = writeAll(t, results)
 	require.NoError(t, errors.Join(err, os.Remove(pipe), os.Remove(huge)))
 	third := files(t, folder)
 	require.NotContains(t, third, "gone.csv")
-	for _, kept := range []string{"changed.csv", "networks/a.npz", "checkpoints/a", "deep/er/a.csv", "link.csv", "notes.md"} {
+	for _, kept := range []string{"changed.csv", "networks/a.npz", "checkpoints/a", "deep/er/a.csv",
+		"link.csv", "notes.md"} {
 		require.Contains(t, third, kept)
 	}
 	require.FileExists(t, outside)
@@ -429,12 +466,14 @@ func TestManifest(t *testing.T) {
 	require.Contains(t, last, "notes.md")
 }
 
-// Pictures of the first seed are shown if they are the recorded ones. Those of a network that learned nothing are not shown.
+// Pictures of the first seed are shown if they are the recorded ones. Those of a network that
+// learned nothing are not shown.
 func TestPictures(t *testing.T) {
 	results := t.TempDir()
 	shown := func(train float64) map[string]string {
 		require.NoError(t, os.RemoveAll(filepath.Join(results, "quick")))
-		fill(t, results, func(experiments.Run) (float64, float64) { return train, 30 }, func(r *record.Record) bool {
+		errors := func(experiments.Run) (float64, float64) { return train, 30 }
+		fill(t, results, errors, func(r *record.Record) bool {
 			picture(t, results, r, fmt.Sprintf("decoded-%d.png", r.Run.Seed))
 			return true
 		}, "decoding")
@@ -455,14 +494,20 @@ func TestPictures(t *testing.T) {
 func TestRuns(t *testing.T) {
 	results := t.TempDir()
 	fill(t, results, stepped, nil, "ablations")
-	r := recordtest.New(t, "ssc-lc7-narrow-beta-0.01", "quick", 2, experiments.Overrides{HeldOut: 100, Epochs: 2, Set: "muon_rate=0.02;crop=0"})
+	r := recordtest.New(t, "ssc-lc7-narrow-beta-0.01", "quick", 2,
+		experiments.Overrides{HeldOut: 100, Epochs: 2, Set: "muon_rate=0.02;crop=0"})
 	save(t, results, r)
 	require.NoError(t, os.MkdirAll(filepath.Join(results, "quick", "networks"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(results, "quick", "networks", r.Run.ID()+".npz"), nil, 0o644))
-	text := load(t, results).Runs().Text()
-	require.Equal(t, 1, strings.Count(text, " here "))
-	require.Regexp(t, r.Run.ID()+` .* here     --epochs 2 --held-out 100 --set "muon_rate=0.02;crop=0"\n`, text)
-	require.Equal(t, 2+3*13+1, strings.Count(text, "\n"), "titles in two lines, a line a run")
+	network := filepath.Join(results, "quick", "networks", r.Run.ID()+".npz")
+	require.NoError(t, os.WriteFile(network, nil, 0o644))
+	tables := load(t, results).Runs()
+	require.Len(t, tables, 2)
+	require.Equal(t, 2+3*13, strings.Count(tables[0].Text(), "\n"),
+		"titles in two lines, a line a run")
+	require.NotContains(t, tables[0].Text(), "here")
+	trials := tables[1].Text()
+	require.Contains(t, trials, `trials: --epochs 2 --held-out 100 --set "muon_rate=0.02;crop=0"`)
+	require.Regexp(t, r.Run.ID()+` .* here\n`, trials)
 }
 
 // Every profile can be reported from any of its studies alone, trained or not.
@@ -484,4 +529,23 @@ func TestEachStudyAlone(t *testing.T) {
 	empty, err := writeAll(t, t.TempDir())
 	require.NoError(t, err)
 	require.Empty(t, empty["quick"].Records)
+}
+
+// A table of records from several processors names them, and which runs each trained.
+func TestProcessors(t *testing.T) {
+	results := t.TempDir()
+	table := study(t, "unroll")
+	change := func(cpu string) func(*record.Record) bool {
+		return func(r *record.Record) bool {
+			if r.Run.Seed == 2 {
+				r.Origin.CPU = cpu
+			}
+			return r.Run.Experiment == "unroll-1"
+		}
+	}
+	fill(t, results, stepped, change("made 8480+"), "unroll")
+	require.NotContains(t, load(t, results).Table(table).Markdown(), "several processors")
+	fill(t, results, stepped, change("other 9654"), "unroll")
+	require.Contains(t, load(t, results).Table(table).Markdown(), "which round differently: "+
+		"made 8480+ (unroll-1 seed 1, unroll-1 seed 3); other 9654 (unroll-1 seed 2).")
 }

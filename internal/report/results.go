@@ -59,7 +59,8 @@ type scale struct{ images, epochs int }
 // refused.
 func Load(results, folder string, profile experiments.Profile) (*Results, error) {
 	p := &Results{Profile: profile, Folder: filepath.Join(results, folder),
-		own: map[experiments.DataKind]experiments.Images{}, rows: map[string]Row{}, planned: map[string]bool{}}
+		own: map[experiments.DataKind]experiments.Images{}, rows: map[string]Row{},
+		planned: map[string]bool{}}
 	var err error
 	if p.Records, err = record.LoadAll(filepath.Join(p.Folder, record.Folder)); err != nil {
 		return nil, err

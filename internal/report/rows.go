@@ -2,8 +2,11 @@ package report
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
@@ -46,8 +49,8 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"},
 		{Title: "the paper", Name: "paper", Kind: Interval},
 	}}
-	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its test " +
-		"images, ours over seeds and test images together (of one seed, over images alone). " +
+	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its " +
+		"test images, ours over seeds and test images together (of one seed, over images alone). " +
 		"Bold: 0 is outside, and no seed is missing."}
 	if study.Headline {
 		t.Name = "differences"
@@ -124,7 +127,30 @@ func (p *Results) Table(study experiments.Study) Table {
 			width, mean(stats.SampleOf(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
 		})
 	}
+	if note := p.processors(study); note != "" {
+		t.Notes = []string{note}
+	}
 	return t.withoutEmpty()
+}
+
+// processors returns a note on the processors that trained a study's runs, where there are several:
+// the same run has other numbers on each.
+func (p *Results) processors(study experiments.Study) string {
+	trained := map[string][]string{}
+	for _, row := range p.Rows(study) {
+		for _, r := range row.Records {
+			on := cmp.Or(r.Origin.GPU, r.Origin.CPU)
+			trained[on] = append(trained[on], fmt.Sprintf("%s seed %d", row.Name, r.Run.Seed))
+		}
+	}
+	if len(trained) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, on := range slices.Sorted(maps.Keys(trained)) {
+		parts = append(parts, escaped(on)+" ("+strings.Join(trained[on], ", ")+")")
+	}
+	return "Trained on several processors, which round differently: " + strings.Join(parts, "; ") + "."
 }
 
 // published is a number of the paper, empty where it has none.

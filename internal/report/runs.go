@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -42,18 +43,29 @@ func (p *Results) list(records []record.Record) Table {
 	return t
 }
 
-// Runs lists all records, and says which networks are here.
-func (p *Results) Runs() Table {
-	t := p.list(p.sorted)
-	t.Columns = slices.Insert(t.Columns, 5, Column{Title: "network"})
-	for i, r := range p.sorted {
-		here := Cell{}
-		if _, err := os.Stat(record.NetworkFile(p.Folder, r.ID)); err == nil {
-			here = text("here")
-		}
-		t.Rows[i] = slices.Insert(t.Rows[i], 5, here)
+// Runs lists all records, and says which networks are here: the profile's own runs in one table,
+// trials in one for each way in which they differ.
+func (p *Results) Runs() (tables []Table) {
+	groups := map[string][]record.Record{}
+	for _, r := range p.sorted {
+		difference := p.differs(r)
+		groups[difference] = append(groups[difference], r)
 	}
-	return t.withoutEmpty()
+	for _, difference := range slices.Sorted(maps.Keys(groups)) {
+		t := p.list(groups[difference])
+		if difference != "" {
+			t.Title = "trials: " + difference
+		}
+		t.Columns[5] = Column{Title: "network"} // in the place of the difference
+		for i, r := range groups[difference] {
+			t.Rows[i][5] = Cell{}
+			if _, err := os.Stat(record.NetworkFile(p.Folder, r.ID)); err == nil {
+				t.Rows[i][5] = text("here")
+			}
+		}
+		tables = append(tables, t.withoutEmpty())
+	}
+	return tables
 }
 
 // runsTable lists all records for programs, with all that they say of a run in a line.

@@ -190,8 +190,8 @@ func (c Cell) markdown(kind Kind) string {
 }
 
 // escapes are those of Markdown, and of HTML within it.
-var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "$", `\$`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,
-	"<", "&lt;", ">", "&gt;", "&", "&amp;")
+var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "$", `\$`, "`", "\\`", "*", `\*`, "_", `\_`,
+	"[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`, "<", "&lt;", ">", "&gt;", "&", "&amp;")
 
 // escaped is a text that Markdown shows as it is.
 func escaped(s string) string { return escapes.Replace(printable(s)) }
@@ -262,8 +262,8 @@ func (t Table) Text() string {
 	if t.Title != "" {
 		all.WriteString(printable(t.Title) + "\n")
 	}
-	lines, kinds := t.readerColumns(func(title string) string { return strings.ToUpper(printable(title)) },
-		func(c Cell, _ Kind) string { return c.human() })
+	heading := func(title string) string { return strings.ToUpper(printable(title)) }
+	lines, kinds := t.readerColumns(heading, func(c Cell, _ Kind) string { return c.human() })
 	widths := make([]int, len(kinds))
 	for i := range kinds {
 		for _, line := range lines[1:] {
@@ -292,14 +292,7 @@ func wrapTitles(titles []string, widths []int) (lines [][]string) {
 		for _, word := range strings.Fields(title) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(word))
 		}
-		for _, word := range strings.Fields(title) {
-			last := len(broken[i]) - 1
-			if last >= 0 && utf8.RuneCountInString(broken[i][last]+" "+word) <= widths[i] {
-				broken[i][last] += " " + word
-			} else {
-				broken[i] = append(broken[i], word)
-			}
-		}
+		broken[i] = Fold(title, widths[i])
 		most = max(most, len(broken[i]))
 	}
 	for n := range most {
@@ -310,6 +303,19 @@ func wrapTitles(titles []string, widths []int) (lines [][]string) {
 			}
 		}
 		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Fold breaks a text between words into lines of at most width characters, or of one longer word.
+func Fold(text string, width int) (lines []string) {
+	for _, word := range strings.Fields(text) {
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last]+" "+word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
 	}
 	return lines
 }

@@ -24,16 +24,19 @@ const manifest = "manifest.txt"
 // maxSize is the size in bytes of the largest file that is taken for a picture or for a report.
 const maxSize = 16 << 20
 
-// WriteAll loads the records of folders of results, each of a profile, and writes all their reports: README.md, CSV files and figures, and a manifest
-// of them. They follow from the records and the pictures of decodings alone: the same give the same bytes. Everything is made in memory first, so
-// that a damaged record leaves all files as they are. Files of an earlier manifest that no record supports any more are removed, and no others. It
-// waits while another process writes the same reports, until ctx ends.
+// WriteAll loads the records of folders of results, each of a profile, and writes all their
+// reports: README.md, CSV files and figures, and a manifest of them. They follow from the records
+// and the pictures of decodings alone: the same give the same bytes. Everything is made in memory
+// first, so that a damaged record leaves all files as they are. Files of an earlier manifest that
+// no record supports any more are removed, and no others. It waits while another process writes the
+// same reports, until ctx ends.
 func WriteAll(ctx context.Context, results string, folders map[string]experiments.Profile) (
 	written map[string]*Results, err error) {
 	written, files := map[string]*Results{}, map[string]map[string][]byte{}
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		runs := filepath.Join(results, folder, record.Folder)
-		// Without the lock the slower of two could write reports that lack a record which the other has seen.
+		// Without the lock the slower of two could write reports that lack a record which the other has
+		// seen.
 		lock, locked := safefile.Lock(ctx, filepath.Join(runs, "report.lock"))
 		switch {
 		case locked == nil:
@@ -62,7 +65,8 @@ func WriteAll(ctx context.Context, results string, folders map[string]experiment
 	return written, nil
 }
 
-// write removes the files that are no longer, and writes in one step each that is not yet as it should be.
+// write removes the files that are no longer, and writes in one step each that is not yet as it
+// should be.
 func (p *Results) write(files map[string][]byte) error {
 	if err := p.removeOthers(files); err != nil {
 		return err
@@ -93,8 +97,9 @@ func replace(path string, content []byte) error {
 	return nil
 }
 
-// removeOthers removes the files that the manifest lists and that are not among those written. It leaves what is not in the folder itself or in that
-// of figures, what is no plain file, and what someone has changed. A manifest that cannot be read lists nothing.
+// removeOthers removes the files that the manifest lists and that are not among those written. It
+// leaves what is not in the folder itself or in that of figures, what is no plain file, and what
+// someone has changed. A manifest that cannot be read lists nothing.
 func (p *Results) removeOthers(files map[string][]byte) error {
 	listed, _ := safefile.Read(filepath.Join(p.Folder, manifest), maxSize)
 	root, err := os.OpenRoot(p.Folder) // which no path or link leaves
@@ -115,7 +120,8 @@ func (p *Results) removeOthers(files map[string][]byte) error {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if content, err := safefile.Read(filepath.Join(p.Folder, name), maxSize); err != nil || safefile.Sum(content) != sum {
+		if content, err := safefile.Read(filepath.Join(p.Folder, name), maxSize); err != nil ||
+			safefile.Sum(content) != sum {
 			continue
 		}
 		if err := root.Remove(name); err != nil {

@@ -4,5 +4,5 @@ package safefile
 
 import "os"
 
-// ofKernel is false: other systems have no /proc that is looked for here.
+// ofKernel returns false: other systems have no /proc that is looked for here.
 func ofKernel(*os.File) bool { return false }

@@ -24,8 +24,8 @@ func TryLock(path string) (lock *flock.Flock, held bool, err error) {
 	return lock, held && err == nil, err
 }
 
-// Lock is TryLock that waits until nobody else holds the file, or ctx ends. After a second it says
-// so on standard error.
+// Lock does what TryLock does, but waits until nobody else holds the file, or ctx ends. After a
+// second it says so on standard error.
 func Lock(ctx context.Context, path string) (*flock.Flock, error) {
 	lock := newLock(path)
 	soon, cancel := context.WithTimeout(ctx, time.Second)
@@ -49,6 +49,7 @@ func Lock(ctx context.Context, path string) (*flock.Flock, error) {
 	return lock, nil
 }
 
+// newLock returns the lock of a file, which is not opened yet.
 func newLock(path string) *flock.Flock {
 	return flock.New(path, flock.SetPermissions(0o644),
 		flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))

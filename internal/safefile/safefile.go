@@ -76,7 +76,7 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 	return nil, &fs.PathError{Op: "list", Path: path, Err: err}
 }
 
-// Read reads a regular file of at most that many bytes.
+// Read reads a regular file of up to most bytes.
 func Read(path string, most int64) ([]byte, error) {
 	file, err := Open(path)
 	if err != nil {
@@ -85,7 +85,8 @@ func Read(path string, most int64) ([]byte, error) {
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(content)) > most {
-		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("oversized: it has more than %d bytes", most)}
+		err = fmt.Errorf("oversized: it has more than %d bytes", most)
+		err = &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return content, err
 }
@@ -107,11 +108,12 @@ func explain(err error) error {
 	return err
 }
 
-// Sum is the SHA-256 of a file's content in lower-case hexadecimal.
+// Sum returns the SHA-256 of a file's content in lower-case hexadecimal.
 func Sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
-// RemoveUnfinished removes what a kill left in a folder of files whose names begin so: Write writes them there,
-// under hidden names that end in digits. A folder that does not exist has none.
+// RemoveUnfinished removes the files that a kill left unfinished in a folder, of those whose names
+// begin with prefix: Write writes under hidden names that end in digits. A folder that does not
+// exist has none.
 func RemoveUnfinished(folder, prefix string) error {
 	left, err := fs.Glob(os.DirFS(folder), "."+prefix+"*[0-9]")
 	for _, name := range left {

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Only regular files of at most the size asked for are read; a pipe without a writer does not make the program wait.
+// Only regular files of at most the size asked for are read; a pipe without a writer does not make
+// the program wait.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

@@ -18,8 +18,8 @@ func TestSamples(t *testing.T) {
 	require.True(t, math.IsNaN(none.Mean) && math.IsNaN(none.Std) && none.N == 0)
 }
 
-// By hand: two steps of three seeds have sums of squares 2 and 6, so that s² = 8/4 of a difference of two rows. The quantile of Student's t at
-// 4 degrees of freedom is 2.776445.
+// By hand: two steps of three seeds have sums of squares 2 and 6, so that s² = 8/4 of a difference
+// of two rows. The quantile of Student's t at 4 degrees of freedom is 2.776445.
 func TestPool(t *testing.T) {
 	a, b := []float64{1, 2, 3}, []float64{-1, 0, 4}
 	var pool stats.PooledVariance
@@ -32,7 +32,8 @@ func TestPool(t *testing.T) {
 	low, high := e.Interval()
 	require.InDelta(t, 1-2.776445*math.Sqrt(2.0/3), low, 1e-6)
 	require.InDelta(t, 1+2.776445*math.Sqrt(2.0/3), high, 1e-6)
-	require.InDelta(t, math.Sqrt(3)*e.Error, pool.Estimate(b, 6).Error, 1e-12, "a contrast of weights 2, −1, −1")
+	require.InDelta(t, math.Sqrt(3)*e.Error, pool.Estimate(b, 6).Error, 1e-12,
+		"a contrast of weights 2, −1, −1")
 }
 
 // One seed has no interval, nor has a pool without deviations.
@@ -41,8 +42,10 @@ func TestNoInterval(t *testing.T) {
 	pool.Add([]float64{1, 2}, 2)
 	var same stats.PooledVariance
 	same.Add([]float64{1, 1}, 2)
-	for _, e := range []stats.Estimate{pool.Estimate([]float64{1}, 2), stats.PooledVariance{}.Estimate([]float64{1, 2}, 2), same.Estimate([]float64{1, 1}, 2),
-		stats.Welch(stats.SampleOf([]float64{1}), stats.SampleOf([]float64{1, 2})), stats.Welch(stats.Sample{N: 3}, stats.Sample{Mean: 1, N: 3})} {
+	for _, e := range []stats.Estimate{pool.Estimate([]float64{1}, 2),
+		stats.PooledVariance{}.Estimate([]float64{1, 2}, 2), same.Estimate([]float64{1, 1}, 2),
+		stats.Welch(stats.SampleOf([]float64{1}), stats.SampleOf([]float64{1, 2})),
+		stats.Welch(stats.Sample{N: 3}, stats.Sample{Mean: 1, N: 3})} {
 		require.False(t, e.Known())
 		low, high := e.Interval()
 		require.True(t, math.IsNaN(low) && math.IsNaN(high))
@@ -52,11 +55,12 @@ func TestNoInterval(t *testing.T) {
 }
 
 // By hand, on four images. Two seeds that differ by 25 points on one image each, another one, agree
-// by chance: 10,000 squares of 3 degrees of freedom are left, of which the mean has an eighth. Where
-// they differ on the same image nothing is left, and the four images have a variance of 2500.
+// by chance: 10,000 squares of 3 degrees of freedom are left, of which the mean has an eighth.
+// Where they differ on the same image nothing is left, and the four images have a variance of 2500.
 func TestImages(t *testing.T) {
 	e := stats.Estimate{Value: 25, Error: 10, Degrees: 4, N: 2}
-	chance, alike := stats.Images{{100, 0, 0, 0}, {0, 100, 0, 0}}, stats.Images{{100, 0, 0, 0}, {100, 0, 0, 0}}
+	chance, alike := stats.Images{{100, 0, 0, 0}, {0, 100, 0, 0}},
+		stats.Images{{100, 0, 0, 0}, {100, 0, 0, 0}}
 	require.InDelta(t, math.Sqrt(10_000.0/3/8), e.AtLeast(chance).Error, 1e-9)
 	require.Equal(t, e, e.AtLeast(alike))
 	require.Equal(t, e, e.Over(chance), "no image is easier than another")
@@ -66,16 +70,20 @@ func TestImages(t *testing.T) {
 	one := stats.Estimate{Value: 25, N: 1}.Over(alike[:1])
 	require.InDelta(t, 25, one.Error, 1e-9, "over images alone")
 	require.Equal(t, 3.0, one.Degrees)
-	require.Equal(t, stats.Estimate{Value: 25, N: 1}, stats.Estimate{Value: 25, N: 1}.AtLeast(chance), "of one seed nothing is known")
+	require.Equal(t, stats.Estimate{Value: 25, N: 1}, stats.Estimate{Value: 25, N: 1}.AtLeast(chance),
+		"of one seed nothing is known")
 }
 
-// Whatever seeds and images do: an estimate for other images is never more certain than one for these.
+// Whatever seeds and images do: an estimate for other images is never more certain than one for
+// these.
 func TestOverIsLessCertain(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) {
-		seeds, images := rapid.IntRange(1, 4).Draw(draw, "seeds"), rapid.IntRange(2, 9).Draw(draw, "images")
+		seeds, images := rapid.IntRange(1, 4).Draw(draw, "seeds"),
+			rapid.IntRange(2, 9).Draw(draw, "images")
 		var x stats.Images
 		for range seeds {
-			x = append(x, rapid.SliceOfN(rapid.SampledFrom([]float64{-100, 0, 100}), images, images).Draw(draw, "seed"))
+			x = append(x, rapid.SliceOfN(rapid.SampledFrom([]float64{-100, 0, 100}), images,
+				images).Draw(draw, "seed"))
 		}
 		e := stats.Estimate{Error: 1, Degrees: 3, N: seeds}
 		require.GreaterOrEqual(draw, e.AtLeast(x).Error, e.Error)
@@ -91,16 +99,19 @@ func TestOneSided(t *testing.T) {
 	require.InDelta(t, 1, e.Above(0.3)+e.Below(0.3), 1e-12)
 }
 
-// Equal sizes and deviations have 2 (N − 1) degrees of freedom, one that does not deviate leaves the other's. Unequal ones: 4.571 degrees, whose
-// quantile was integrated numerically. The interval turns around with A and B.
+// Equal sizes and deviations have 2 (N − 1) degrees of freedom, one that does not deviate leaves
+// the other's. Unequal ones: 4.571 degrees, whose quantile was integrated numerically. The interval
+// turns around with A and B.
 func TestWelch(t *testing.T) {
 	for name, c := range map[string]struct {
 		a, b stats.Sample
 		half float64
 	}{
-		"alike": {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 1, N: 3}, 2.776445 * math.Sqrt(2.0/3)},
-		"one":   {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 0, N: 5}, 4.302653 / math.Sqrt(3)},
-		"not":   {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 2, N: 4}, 3.053936},
+		"alike": {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 1, N: 3},
+			2.776445 * math.Sqrt(2.0/3)},
+		"one": {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 0, N: 5},
+			4.302653 / math.Sqrt(3)},
+		"not": {stats.Sample{Mean: 10, Std: 1, N: 3}, stats.Sample{Mean: 13, Std: 2, N: 4}, 3.053936},
 	} {
 		low, high := stats.Welch(c.a, c.b).Interval()
 		require.InDelta(t, 3-c.half, low, 1e-5, name)
@@ -112,14 +123,17 @@ func TestWelch(t *testing.T) {
 
 // The paper's own differences, each over its 10,000 test images.
 func TestProportions(t *testing.T) {
-	for _, c := range []struct{ base, subject, half float64 }{{11.40, 10.17, 0.86}, {10.17, 9.74, 0.83}, {9.74, 9.77, 0.82}, {9.77, 9.23, 0.81}} {
+	for _, c := range []struct{ base, subject, half float64 }{{11.40, 10.17, 0.86},
+		{10.17, 9.74, 0.83}, {9.74, 9.77, 0.82}, {9.77, 9.23, 0.81}} {
 		require.InDelta(t, c.half, 100*stats.Proportions(c.subject/100, c.base/100, 10_000), 0.005)
 	}
 }
 
-// Holm's own steps: the smallest value times their number, the next times one less, and never less than the one before.
+// Holm's own steps: the smallest value times their number, the next times one less, and never less
+// than the one before.
 func TestHolm(t *testing.T) {
-	require.InDeltaSlice(t, []float64{0.03, 0.06, 0.06, 0.02}, stats.Holm([]float64{0.01, 0.04, 0.03, 0.005}), 1e-12)
+	require.InDeltaSlice(t, []float64{0.03, 0.06, 0.06, 0.02},
+		stats.Holm([]float64{0.01, 0.04, 0.03, 0.005}), 1e-12)
 	require.Empty(t, stats.Holm(nil))
 	rapid.Check(t, func(draw *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 12).Draw(draw, "values")

@@ -27,5 +27,6 @@ func Pick(images *tensors.Tensor, numbers ...int) *tensors.Tensor {
 	for _, number := range numbers {
 		picked = append(picked, all[number*size:][:size]...)
 	}
-	return tensors.FromFlatDataAndDimensions(picked, append([]int{len(numbers)}, shape.Dimensions[1:]...)...)
+	return tensors.FromFlatDataAndDimensions(picked, append([]int{len(numbers)},
+		shape.Dimensions[1:]...)...)
 }

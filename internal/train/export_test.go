@@ -30,29 +30,36 @@ var (
 	Silence       = &silence
 )
 
-// Sealed is the checkpoint with these arrays.
+// Sealed returns the checkpoint with these arrays.
 func Sealed(arrays []byte) []byte {
 	return fmt.Appendf(nil, "%s%s\n%s", checkpointHead, safefile.Sum(arrays), arrays)
 }
 
-// CheckpointFiles are a run's newest checkpoint and the one before it.
+// CheckpointFiles returns the paths of a run's newest checkpoint and the one before it.
 func CheckpointFiles(folder string, run experiments.Run) (newest, previous string) {
 	return filepath.Join(folder, run.ID()+newestSuffix), filepath.Join(folder, run.ID()+previousSuffix)
 }
 
+// newTrainingRun returns a run before its first step.
 func newTrainingRun(runner *Runner, run experiments.Run) *trainingRun {
-	return &trainingRun{runner: runner, run: run, ctx: context.Background(), progress: progress{ID: run.ID(), Origin: runner.Origin}}
+	return &trainingRun{runner: runner, run: run, ctx: context.Background(),
+		progress: progress{ID: run.ID(), Origin: runner.Origin}}
 }
 
 // LoadCheckpoint returns the model in a checkpoint of a run.
-func LoadCheckpoint(backend compute.Backend, run experiments.Run, path string) (*model.Store, error) {
+func LoadCheckpoint(
+	backend compute.Backend, run experiments.Run, path string,
+) (*model.Store, error) {
 	s := newTrainingRun(&Runner{Backend: backend}, run)
 	err := s.load(path)
 	return s.store, err
 }
 
-// Restore makes the model of a run from its checkpoints as Train does. It returns the step that it would go on from, and what is said.
-func Restore(backend compute.Backend, folder string, run experiments.Run) (step int, log string, err error) {
+// Restore makes the model of a run from its checkpoints as Train does. It returns the step that it
+// would go on from, and what is said.
+func Restore(
+	backend compute.Backend, folder string, run experiments.Run,
+) (step int, log string, err error) {
 	var said bytes.Buffer
 	s := newTrainingRun(&Runner{Backend: backend, Log: &said, Checkpoints: folder}, run)
 	if err := s.restore(); err != nil {
@@ -62,8 +69,10 @@ func Restore(backend compute.Backend, folder string, run experiments.Run) (step 
 	return int(optimizer.GetGlobalStep(s.store)), said.String(), nil
 }
 
-// Augment is augment of training, in a graph of its own.
-func Augment(backend compute.Backend, h experiments.Hyper, images *tensors.Tensor) (*tensors.Tensor, error) {
+// Augment calls augment, as in training, in a graph of its own.
+func Augment(
+	backend compute.Backend, h experiments.Hyper, images *tensors.Tensor,
+) (*tensors.Tensor, error) {
 	store := model.NewStore()
 	if err := seed(store, augmentationState, 1); err != nil {
 		return nil, err
@@ -79,26 +88,33 @@ func Augment(backend compute.Backend, h experiments.Hyper, images *tensors.Tenso
 	return exec.Call1(images)
 }
 
-// Order is the order in which a run trains on its images in an epoch.
-func Order(t require.TestingT, backend compute.Backend, run experiments.Run, epoch int) (order []int32) {
+// Order returns the order in which a run trains on its images in an epoch.
+func Order(
+	t require.TestingT, backend compute.Backend, run experiments.Run, epoch int,
+) (order []int32) {
 	for i := range run.TrainImages {
 		order = append(order, int32(i))
 	}
 	images, err := dataset.InMemoryFromData(backend, "numbers", []any{order}, []any{order})
 	require.NoError(t, err)
 	order = nil
-	for batch, err := range (&batchParts{images: images, run: run, from: epoch * run.StepsPerEpoch(), parts: 1}).Iter() {
+	batches := batchParts{images: images, run: run, from: epoch * run.StepsPerEpoch(), parts: 1}
+	for batch, err := range batches.Iter() {
 		require.NoError(t, err)
-		if order = append(order, tensors.MustCopyFlatData[int32](batch.Labels[0])...); len(order) == run.TrainImages {
+		order = append(order, tensors.MustCopyFlatData[int32](batch.Labels[0])...)
+		if len(order) == run.TrainImages {
 			break
 		}
 	}
 	return order
 }
 
-// TakeSteps takes steps from the start of a run, in numbers of a type. `after` gets the loss, Adam's rate and the network's variables after each.
-func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run experiments.Run, steps int,
-	after func(loss, rate float64, variable func(name string) []T)) {
+// TakeSteps takes steps from the start of a run, in numbers of a type. `after` gets the loss,
+// Adam's rate and the network's variables after each.
+func TakeSteps[T float32 | float64](
+	t require.TestingT, runner *Runner, run experiments.Run, steps int,
+	after func(loss, rate float64, variable func(name string) []T),
+) {
 	s := newTrainingRun(runner, run)
 	var err error
 	s.train, s.test, err = runner.upload(context.Background(), run)
@@ -117,9 +133,11 @@ func TakeSteps[T float32 | float64](t require.TestingT, runner *Runner, run expe
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("after", 0, func(_ *train.Loop, metrics []*tensors.Tensor) error {
 		rate := optimizer.LearningRateVar(s.store.RootScope(), dtype, 0).MustValue()
-		after(float64(tensors.ToScalar[T](metrics[0])), float64(tensors.ToScalar[T](rate)), func(name string) []T {
+		variable := func(name string) []T {
 			return tensors.MustCopyFlatData[T](run.Network.Variables(s.store)[name])
-		})
+		}
+		loss := float64(tensors.ToScalar[T](metrics[0]))
+		after(loss, float64(tensors.ToScalar[T](rate)), variable)
 		return nil
 	})
 	_, err = loop.RunSteps(batches, steps)
@@ -132,7 +150,7 @@ type looked struct {
 	at func()
 }
 
-// Err is nil.
+// Err calls the function and returns nil.
 func (l looked) Err() error {
 	l.at()
 	return nil

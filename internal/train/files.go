@@ -32,8 +32,8 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
-// Checkpoints is the folder of checkpoints in a profile's results. Each run under way has one file there, <ID>.ckpt, and the one
-// before it.
+// Checkpoints is the folder of checkpoints in a profile's results. Each run under way has one file
+// there, <ID>.ckpt, and the one before it.
 const Checkpoints = "checkpoints"
 
 // Endings of a run's files in the folder of checkpoints.
@@ -43,18 +43,21 @@ const (
 	brokenSuffix   = ".broken"
 )
 
-// checkpointHead begins a checkpoint. The SHA-256 of what follows the line, an .npz file, ends it.
+// checkpointHead begins the first line of a checkpoint, which ends with the SHA-256 of the .npz
+// file that follows.
 const checkpointHead = "ebssc checkpoint 2, SHA-256 "
 
-// progressName is the array of a checkpoint that holds the progress, JSON in bytes. The other arrays are the variables.
+// progressName is the array of a checkpoint that holds the progress, JSON in bytes. The other
+// arrays are the variables.
 const progressName = "progress"
 
+// checkpoint returns the path of the run's file with that ending.
 func (s *trainingRun) checkpoint(suffix string) string {
 	return filepath.Join(s.runner.Checkpoints, s.ID+suffix)
 }
 
-// save writes a checkpoint in one step, after moving the present one aside. A kill in between leaves the previous one. A model with values that are
-// not finite is not saved.
+// save writes a checkpoint in one step, after moving the present one aside. A kill in between
+// leaves the previous one. A model with values that are not finite is not saved.
 func (s *trainingRun) save() error {
 	s.Seconds = time.Since(s.began).Seconds()
 	variables := map[string]*tensors.Tensor{}
@@ -72,7 +75,8 @@ func (s *trainingRun) save() error {
 		err = os.Rename(s.checkpoint(newestSuffix), s.checkpoint(previousSuffix))
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = safefile.Write(s.checkpoint(newestSuffix), fmt.Appendf(nil, "%s%s\n%s", checkpointHead, safefile.Sum(arrays), arrays))
+		file := fmt.Appendf(nil, "%s%s\n%s", checkpointHead, safefile.Sum(arrays), arrays)
+		err = safefile.Write(s.checkpoint(newestSuffix), file)
 	}
 	if err != nil {
 		return fmt.Errorf("saving a checkpoint: %w", err)
@@ -80,16 +84,18 @@ func (s *trainingRun) save() error {
 	return nil
 }
 
-// RemoveCheckpoints removes the checkpoints of a recorded run, also those that were set aside: nothing goes on from them. folder is that of
-// checkpoints.
+// RemoveCheckpoints removes the checkpoints of a recorded run from their folder, also those that
+// were set aside: nothing goes on from them.
 func RemoveCheckpoints(folder, id string) (err error) {
-	for _, suffix := range []string{newestSuffix, previousSuffix, newestSuffix + brokenSuffix, previousSuffix + brokenSuffix} {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, id+suffix)))
+	for _, suffix := range []string{newestSuffix, previousSuffix} {
+		file := filepath.Join(folder, id+suffix)
+		err = errors.Join(err, os.RemoveAll(file), os.RemoveAll(file+brokenSuffix))
 	}
 	return err
 }
 
-// restore makes the model from the newest good checkpoint, or anew. It names each bad checkpoint and sets it aside.
+// restore makes the model from the newest good checkpoint, or anew. It names each bad checkpoint
+// and sets it aside.
 func (s *trainingRun) restore() (err error) {
 	for _, suffix := range []string{newestSuffix, previousSuffix} {
 		path := s.checkpoint(suffix)
@@ -98,13 +104,14 @@ func (s *trainingRun) restore() (err error) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err == nil:
-			s.say("resumed at step %d of %d, from %s", s.taken(), s.run.Epochs*s.run.StepsPerEpoch(), filepath.Base(path))
+			s.say("resumed at step %d of %d, from %s", s.taken(), s.run.Steps(), filepath.Base(path))
 			return nil
 		case errors.As(err, new(syscall.Errno)): // the checkpoint may well be good
 			return fmt.Errorf("reading checkpoint %s: %w", path, err)
 		}
 		name := filepath.Base(path)
-		s.say("checkpoint %s is not good (%s): set aside as %s", name, device.OneLine(err), name+brokenSuffix)
+		s.say("checkpoint %s is not good (%s): set aside as %s", name, device.OneLine(err),
+			name+brokenSuffix)
 		err = os.RemoveAll(path + brokenSuffix)
 		if err == nil {
 			err = os.Rename(path, path+brokenSuffix)
@@ -117,7 +124,8 @@ func (s *trainingRun) restore() (err error) {
 	return err
 }
 
-// load makes the model from a checkpoint, which must have exactly the variables of the run's training.
+// load makes the model from a checkpoint, which must have exactly the variables of the run's
+// training.
 func (s *trainingRun) load(path string) error {
 	file, err := safefile.Read(path, maxNetworkSize)
 	if err != nil {
@@ -143,8 +151,10 @@ func (s *trainingRun) load(path string) error {
 	switch {
 	case p.ID != s.ID:
 		return fmt.Errorf("it is of another run, %s", p.ID)
-	case p.Steps < 0 || p.Steps > steps || len(p.Curve) > s.run.Epochs || len(p.Curve)*steps+p.Steps != taken:
-		return fmt.Errorf("it says %d epochs and %d steps, and its variables have taken %d steps", len(p.Curve), p.Steps, taken)
+	case p.Steps < 0 || p.Steps > steps || len(p.Curve) > s.run.Epochs ||
+		len(p.Curve)*steps+p.Steps != taken:
+		return fmt.Errorf("it says %d epochs and %d steps, and its variables have taken %d steps",
+			len(p.Curve), p.Steps, taken)
 	}
 	if err := p.check(s.run); err != nil {
 		return err
@@ -157,16 +167,21 @@ func (s *trainingRun) load(path string) error {
 	return nil
 }
 
-// check returns an error that names the field where progress is not what training writes.
+// check returns an error that names a field whose value training does not write.
 func (p progress) check(run experiments.Run) error {
-	if err := (record.Record{Run: run, Training: record.Training{Curve: p.Curve, Origin: p.Origin}}).ProgressError(); err != nil {
+	r := record.Record{Run: run, Training: record.Training{Curve: p.Curve, Origin: p.Origin}}
+	if err := r.ProgressError(); err != nil {
 		return err
 	}
 	steps := float64(p.Steps)
 	for _, sum := range []struct {
 		name        string
 		value, most float64
-	}{{"Loss", p.Loss, steps * math.MaxFloat32}, {"Err", p.Err, 100 * steps}, {"Seconds", p.Seconds, 1e9}} {
+	}{
+		{"Loss", p.Loss, steps * math.MaxFloat32},
+		{"Err", p.Err, 100 * steps},
+		{"Seconds", p.Seconds, 1e9},
+	} {
 		if !(sum.value >= 0 && sum.value <= sum.most) {
 			return fmt.Errorf("%s: %g is out of range", sum.name, sum.value)
 		}
@@ -174,9 +189,9 @@ func (p progress) check(run experiments.Run) error {
 	return nil
 }
 
-// trainedError returns an error that names a variable whose values no training leaves after so many
-// steps: thresholds and second moments are never negative, rates never above the run's, and steps are
-// counted.
+// trainedError returns an error that names a variable whose values no training leaves after taken
+// steps: thresholds and second moments are never negative, rates never above the run's, and counts
+// of steps are taken.
 func trainedError(store *model.Store, run experiments.Run, taken int) error {
 	bounds := func(name string) (least, most float64) {
 		switch {
@@ -203,23 +218,27 @@ func trainedError(store *model.Store, run experiments.Run, taken int) error {
 	return nil
 }
 
-// shapedStore returns the model of a run before training, with all variables that a checkpoint has: the network's with their initial values, the
-// optimizer's with shapes alone, and the counts of steps, which GoMLX would make in its loop. It builds a training step, and compiles nothing.
+// shapedStore returns the model of a run before training, with all variables that a checkpoint has:
+// the network's with their initial values, the optimizer's with shapes alone, and the
+// counts of steps, which GoMLX would make in its loop. It builds a training step, and compiles
+// nothing.
 func shapedStore(backend compute.Backend, run experiments.Run) (*model.Store, error) {
 	store := newStore(run)
 	if err := seedEpoch(store, run, 0); err != nil {
 		return nil, err
 	}
 	optimizer.GetGlobalStepVar(store)
-	store.Scope(train.TrainerAbsoluteScope).VariableWithValue(train.TrainLastStepVarName, int64(0)).SetTrainable(false)
+	counts := store.Scope(train.TrainerAbsoluteScope)
+	counts.VariableWithValue(train.TrainLastStepVarName, int64(0)).SetTrainable(false)
 	g := NewGraph(backend, "the shapes of variables")
 	defer g.Finalize()
 	model.SetStore(g, store)
 	store.SetTraining(g, true)
-	n := run.Network
+	n, scope := run.Network, store.RootScope()
+	batch := shapes.Make(dtypes.Float32, run.Hyper.Batch, n.Height, n.Width, n.Channels)
 	return store, exceptions.TryCatch[error](func() {
-		images := Parameter(g, "images", shapes.Make(dtypes.Float32, run.Hyper.Batch, n.Height, n.Width, n.Channels))
-		newOptimizer(run, backend).UpdateGraph(store.RootScope(), g, ReduceAllSum(trainingGraph(run)(store.RootScope(), images)))
+		scores := trainingGraph(run)(scope, Parameter(g, "images", batch))
+		newOptimizer(run, backend).UpdateGraph(scope, g, ReduceAllSum(scores))
 	})
 }
 
@@ -232,15 +251,19 @@ func InitialNetwork(backend compute.Backend, run experiments.Run) (*model.Store,
 	return store, store.InitializeVariables(backend, nil)
 }
 
-// runName is the array of a network's file, see [record.NetworkFile], that holds the run's description.
+// runName is the array of a network's file, see [record.NetworkFile], that holds the run's
+// description.
 const runName = "run"
 
-// maxNetworkSize is the size in bytes of the largest file that is taken for a network or a checkpoint: Adam's, with two moments beside each of
-// ebssc.MaxParameters, is smaller.
+// maxNetworkSize is the size in bytes of the largest file that is taken for a network or a
+// checkpoint: Adam's, with two moments beside each of ebssc.MaxParameters, is smaller.
 const maxNetworkSize = 1 << 30
 
-// EncodeNetwork returns the file of the trained network in a store, and its checksums. The same network always gives the same bytes.
-func EncodeNetwork(run experiments.Run, store *model.Store) (file []byte, sums record.NetworkSums, err error) {
+// EncodeNetwork returns the file of the trained network in a store, and its checksums. The same
+// network always gives the same bytes.
+func EncodeNetwork(
+	run experiments.Run, store *model.Store,
+) (file []byte, sums record.NetworkSums, err error) {
 	if file, err = writeArrays(run.Network.Variables(store), runName, run); err != nil {
 		return nil, sums, err
 	}
@@ -257,34 +280,41 @@ func EncodeHalf(run experiments.Run, store *model.Store) ([]byte, error) {
 	return writeArrays(variables, runName, run)
 }
 
-// halved rounds a number to the nearest one in half precision. (GoMLX's conversion makes 0 of numbers
-// below 6.1e-5.)
+// halved rounds a number to the nearest one in half precision. (GoMLX's conversion makes 0 of
+// numbers below 6.1e-5.)
 func halved(x float32) float16.Float16 { return float16.Float16(half.Fromfloat32(x)) }
 
-func converted[From, To dtypes.Supported](value *tensors.Tensor, convert func(From) To) *tensors.Tensor {
-	var to []To
+// converted returns a tensor with each value converted.
+func converted[From, To dtypes.Supported](
+	value *tensors.Tensor, convert func(From) To,
+) *tensors.Tensor {
+	var flat []To
 	for _, x := range tensors.MustCopyFlatData[From](value) {
-		to = append(to, convert(x))
+		flat = append(flat, convert(x))
 	}
-	return tensors.FromFlatDataAndDimensions(to, value.Shape().Dimensions...)
+	return tensors.FromFlatDataAndDimensions(flat, value.Shape().Dimensions...)
 }
 
-// LoadNetwork reads the trained network of a recorded run from its file: the store has its variables. The file must have one of the record's
-// checksums, and exactly the variables of the run's network.
+// LoadNetwork returns a store with the variables of a recorded run's trained network, from its file
+// in a folder of results. The file must have one of the record's checksums, and exactly the
+// variables of the run's network.
 func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
 	path := record.NetworkFile(folder, r.ID)
 	store, err := loadNetwork(r, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it with %s --results FOLDER, another one", r.ID, path, r.Command)
+		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it with "+
+			"%s --results FOLDER, another one", r.ID, path, r.Command)
 	case errors.As(err, new(syscall.Errno)): // the network may well be good
 		return nil, fmt.Errorf("reading network %s: %w", path, err)
 	case err != nil:
-		return nil, fmt.Errorf("network %s is not good (%w): remove it and the record, and run the experiment again", path, err)
+		return nil, fmt.Errorf("network %s is not good (%w): remove it and the record, and run "+
+			"the experiment again", path, err)
 	}
 	return store, nil
 }
 
+// loadNetwork is LoadNetwork without words for users around its errors.
 func loadNetwork(r record.Record, path string) (*model.Store, error) {
 	file, err := safefile.Read(path, maxNetworkSize)
 	if err != nil {

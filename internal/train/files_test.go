@@ -25,7 +25,8 @@ import (
 	"ebsscgo/internal/train"
 )
 
-// A run goes on only from a whole checkpoint of its own. Every other one is named and set aside, and the one before it used.
+// A run goes on only from a whole checkpoint of its own. Every other one is named and set aside,
+// and the one before it used.
 func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	t.Parallel()
 	run, set := small(t, 3)
@@ -41,14 +42,19 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 		return func(path string) error { return os.WriteFile(path, content, 0o600) }
 	}
 	damages := map[string]func(path string) error{
-		"truncated":      replaced(good[:len(good)*9/10]),
-		"empty":          replaced(nil),
-		"another format": replaced(bytes.Replace(good, []byte("checkpoint 2"), []byte("checkpoint 3"), 1)),
-		"no .npz":        replaced(train.Sealed([]byte("null"))),
-		"nothing in it":  replaced(train.Sealed(nil)),
-		"compressed":     replaced(train.Sealed(rezipped(t, arrays, zip.Deflate, same))),
-		"a pipe":         func(path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)) },
-		"a folder":       func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+		"truncated": replaced(good[:len(good)*9/10]),
+		"empty":     replaced(nil),
+		"another format": replaced(bytes.Replace(good, []byte("checkpoint 2"),
+			[]byte("checkpoint 3"), 1)),
+		"no .npz":       replaced(train.Sealed([]byte("null"))),
+		"nothing in it": replaced(train.Sealed(nil)),
+		"compressed":    replaced(train.Sealed(rezipped(t, arrays, zip.Deflate, same))),
+		"a pipe": func(path string) error {
+			return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600))
+		},
+		"a folder": func(path string) error {
+			return errors.Join(os.Remove(path), os.Mkdir(path, 0o700))
+		},
 	}
 	changes := map[string]wrong{
 		"fewer steps":    edited("progress", `"Steps":2`, `"Steps":1`),
@@ -57,7 +63,8 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 		"another run":    edited("progress", run.ID(), strings.Replace(run.ID(), "-1-", "-2-", 1)),
 		"another moment": edited("AdamOptimizer/conv7/offset_1st_moment", "<f4", "<i4"),
 		"no moment":      without("AdamOptimizer/conv7/offset_2nd_moment"),
-		// What no training writes: sums, epochs and origins out of range, and variables that no step leaves.
+		// What no training writes: sums, epochs and origins out of range, and variables that no step
+		// leaves.
 		"a negative loss":      edited("progress", `"Loss":`, `"Loss":-`),
 		"more errors than all": edited("progress", `"Err":`, `"Err":999`),
 		"negative seconds":     edited("progress", `"Seconds":`, `"Seconds":-`),
@@ -79,7 +86,8 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 			folder := t.TempDir()
 			require.NoError(t, os.CopyFS(folder, os.DirFS(original)))
 			newest, previous := train.CheckpointFiles(folder, run)
-			require.NoError(t, os.MkdirAll(filepath.Join(newest+".broken", "full"), 0o700)) // of an earlier time
+			// of an earlier time
+			require.NoError(t, os.MkdirAll(filepath.Join(newest+".broken", "full"), 0o700))
 			for _, at := range []struct {
 				path string
 				step int
@@ -101,7 +109,8 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	}
 	t.Run("each flipped byte", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "flipped")
-		for at := 0; at < len(good); at += 1 + min(1, at/len(head))*len(good)/200 { // each of the head, and some of the arrays
+		// each of the head, and some of the arrays
+		for at := 0; at < len(good); at += 1 + min(1, at/len(head))*len(good)/200 {
 			flipped := bytes.Clone(good)
 			flipped[at] ^= 1 << (at % 8)
 			require.NoError(t, os.WriteFile(path, flipped, 0o600))
@@ -120,13 +129,14 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	})
 }
 
-// A network's file is read if it is the one in its record, or that in half precision, and has exactly
-// the variables of the run's network.
+// A network's file is read if it is the one in its record, or that in half precision, and has
+// exactly the variables of the run's network.
 func TestNetworkFiles(t *testing.T) {
 	r, good, variables := network(t)
 	folder := t.TempDir()
 	path := record.NetworkFile(folder, r.ID)
-	// loaded requires that the network in a file has the wanted variables, in float32, but for a difference.
+	// loaded requires that the network in a file has the wanted variables, in float32, but for a
+	// difference.
 	loaded := func(file []byte, delta float64) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, file, 0o600))
@@ -148,8 +158,10 @@ func TestNetworkFiles(t *testing.T) {
 	half, err := train.WriteArrays(arrays, "run", r.Run)
 	require.NoError(t, err)
 	loaded(half, 1e-3)
-	tiny := tensors.MustCopyFlatData[float16.Float16](train.Halved(tensors.FromValue([]float32{6e-8, -3e-5, 1e-9, 2.9e-8, 65504})))
-	require.Equal(t, []float16.Float16{1, 0x8000 + 503, 0, 0, 0x7bff}, tiny, "numbers below 2⁻¹⁴ are rounded to multiples of 2⁻²⁴")
+	halved := train.Halved(tensors.FromValue([]float32{6e-8, -3e-5, 1e-9, 2.9e-8, 65504}))
+	tiny := tensors.MustCopyFlatData[float16.Float16](halved)
+	require.Equal(t, []float16.Float16{1, 0x8000 + 503, 0, 0, 0x7bff}, tiny,
+		"numbers below 2⁻¹⁴ are rounded to multiples of 2⁻²⁴")
 
 	for what, change := range wrongs() {
 		file, matching := rezipped(t, good, zip.Store, change), r
@@ -165,9 +177,12 @@ func TestNetworkFiles(t *testing.T) {
 	commented := append(bytes.Clone(good), 'x')
 	commented[end+20] = 1
 	for what, file := range map[string][]byte{
-		"text before": append([]byte("before"), good...), "text after": append(bytes.Clone(good), "after"...), "a comment": commented,
+		"text before":                append([]byte("before"), good...),
+		"text after":                 append(bytes.Clone(good), "after"...),
+		"a comment":                  commented,
 		"a size in the first header": overwritten(good, 22, 1),
-		"a name in the first header": overwritten(good, 31, 'x'), "a flag": overwritten(good, 6, good[6]|1),
+		"a name in the first header": overwritten(good, 31, 'x'),
+		"a flag":                     overwritten(good, 6, good[6]|1),
 	} {
 		matching := r
 		matching.Network.SHA256 = safefile.Sum(file)
@@ -215,12 +230,14 @@ func TestCommittedNetworks(t *testing.T) {
 // wrong changes an array of an .npz file, at most its name and its bytes; nil leaves it out.
 type wrong func(name string, content []byte) (string, []byte)
 
-// wrongs are changes after which a file does not have the variables of its run: conv7/offset [K] is another.
+// wrongs returns changes after which a file does not have the variables of its run: another
+// conv7/offset [K].
 func wrongs() map[string]wrong {
 	header := func(kind, order, shape string) wrong {
 		return on("conv7/offset", func(name string, content []byte) (string, []byte) {
 			_, data, _ := bytes.Cut(content, []byte("\n"))
-			dictionary := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", kind, order, shape)
+			dictionary := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }",
+				kind, order, shape)
 			return name, fmt.Appendf(nil, "\x93NUMPY\x01\x00\x76\x00%-117s\n%s", dictionary, data)
 		})
 	}
@@ -240,7 +257,9 @@ func wrongs() map[string]wrong {
 		"elsewhere":   renamed("conv7/offset", "../offset"),
 		"twice":       renamed("conv7/thresholds", "conv7/offset"),
 		"missing":     without("conv7/offset"),
-		"cut":         func(name string, content []byte) (string, []byte) { return name, content[:len(content)-1] },
+		"cut": func(name string, content []byte) (string, []byte) {
+			return name, content[:len(content)-1]
+		},
 		"no number": on("conv7/offset", func(name string, content []byte) (string, []byte) {
 			return name, append(content[:len(content)-4:len(content)-4], 0, 0, 0xc0, 0x7f)
 		}),
@@ -250,7 +269,7 @@ func wrongs() map[string]wrong {
 	}
 }
 
-// overwritten is a file with another byte at a place.
+// overwritten returns a file with another byte at a place.
 func overwritten(file []byte, at int, value byte) []byte {
 	changed := bytes.Clone(file)
 	changed[at] = value
@@ -289,7 +308,7 @@ func without(array string) wrong {
 	return on(array, func(name string, _ []byte) (string, []byte) { return name, nil })
 }
 
-// rezipped is an .npz file after a change of its arrays.
+// rezipped returns an .npz file after a change of its arrays.
 func rezipped(t testing.TB, file []byte, method uint16, change wrong) []byte {
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	require.NoError(t, err)
@@ -311,7 +330,7 @@ func rezipped(t testing.TB, file []byte, method uint16, change wrong) []byte {
 	return changed.Bytes()
 }
 
-// network is a made record of a small run before training, with its network's file and variables.
+// network makes a record of a small run before training, with its network's file and variables.
 func network(t testing.TB) (r record.Record, file []byte, variables map[string]*tensors.Tensor) {
 	run, _ := small(t, 1)
 	store, err := train.InitialNetwork(golang, run)
@@ -321,8 +340,8 @@ func network(t testing.TB) (r record.Record, file []byte, variables map[string]*
 	return record.Record{ID: run.ID(), Run: run, Network: sums}, file, run.Network.Variables(store)
 }
 
-// FuzzNetwork: a file with the checksum in its record, but not the run's variables, is an error of one line, whatever it holds, and takes little
-// memory. No network is a checkpoint.
+// FuzzNetwork: a file with the checksum in its record, but not the run's variables, is an error of
+// one line, whatever it holds, and takes little memory. No network is a checkpoint.
 func FuzzNetwork(f *testing.F) {
 	r, good, _ := network(f)
 	folder := f.TempDir()

@@ -14,18 +14,21 @@ import (
 	"ebsscgo/experiments"
 )
 
-// newtonSchulz are the coefficients of x, x³ and x⁵ in a step of orthogonalize, those of Jordan et al. (2024) and of torch.optim.Muon. Five
-// steps take each singular value between 0.01 and 1 to about 0.7 to 1.2.
+// newtonSchulz are the coefficients of x, x³ and x⁵ in a step of orthogonalize, those of Jordan et
+// al. (2024) and of torch.optim.Muon. Five steps take each singular value between 0.01 and 1 to
+// about 0.7 to 1.2.
 var newtonSchulz = [3]float64{3.4445, -4.7750, 2.0315}
 
-// muon is Jordan et al.'s optimizer of matrices, for the dictionaries of all blocks but the first. A step is the momentum of the
-// gradients with all singular values set to about 1, so it moves a code by as much at every width. GoMLX's Adam takes all other
-// variables, among them the first dictionary.
+// muon is Jordan et al.'s optimizer of matrices, for the dictionaries of all blocks but the first.
+// A step is the momentum of the gradients with all singular values set to about 1, so it moves a
+// code by as much at every width. GoMLX's Adam takes all other variables, among them the first
+// dictionary.
 type muon struct {
 	optimizer.Interface // Adam
 
 	run experiments.Run
-	// inFloat64 says that gradients are orthogonalised in float64. GPUs multiply float32 as TF32, which leaves singular values of up to 2.5.
+	// inFloat64 says that gradients are orthogonalised in float64. GPUs multiply float32 as TF32,
+	// which leaves singular values of up to 2.5.
 	inFloat64 bool
 }
 
@@ -61,19 +64,21 @@ func (o *muon) UpdateGraph(scope *model.Scope, g *Graph, loss *Node) {
 
 	// The schedule has set Adam's rate. Muon's follows it.
 	h := o.run.Hyper
-	rate := MulScalar(optimizer.LearningRateVar(scope, loss.DType(), h.LearningRate).NodeValue(g), h.MuonRate/h.LearningRate)
+	adamRate := optimizer.LearningRateVar(scope, loss.DType(), h.LearningRate).NodeValue(g)
+	rate := MulScalar(adamRate, h.MuonRate/h.LearningRate)
 	for i, v := range dictionaries {
 		v.SetTrainable(true)
 		o.step(scope, v, mine[i], rate)
 	}
 }
 
-// step moves a dictionary [k, k, C, K] against its orthogonalised moving average of gradients, as far as rate says, after taking rate·decay
-// of the dictionary away.
+// step moves a dictionary [k, k, C, K] against its orthogonalised moving average of gradients, as
+// far as rate says, after taking rate·decay of the dictionary away.
 func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, rate *Node) {
 	g, momentum := gradient.Graph(), o.run.Hyper.MuonMomentum
-	stored := scope.Store().Scope(model.JoinPath(model.RootScopePath, "muon", dictionary.Scope())).
-		WithInitializer(initializer.Zero).VariableWithShape("momentum", dictionary.Shape()).SetTrainable(false)
+	path := model.JoinPath(model.RootScopePath, "muon", dictionary.Scope())
+	zeros := scope.Store().Scope(path).WithInitializer(initializer.Zero)
+	stored := zeros.VariableWithShape("momentum", dictionary.Shape()).SetTrainable(false)
 	average := lerp(gradient, stored.NodeValue(g), momentum)
 	stored.SetNodeValue(average)
 	ahead := lerp(gradient, average, momentum) // Nesterov's
@@ -92,14 +97,17 @@ func (o *muon) step(scope *model.Scope, dictionary *model.Variable, gradient, ra
 	dictionary.SetNodeValue(Sub(kept, Mul(rate, direction)))
 }
 
+// lerp returns the point a share of the way from one value to another.
 func lerp(from, to *Node, share float64) *Node {
 	return Add(MulScalar(from, 1-share), MulScalar(to, share))
 }
 
-// orthogonalize returns nearly U·Vᵀ for a matrix X = U·S·Vᵀ: its singular vectors, with singular values near 1. 0 stays 0.
+// orthogonalize returns nearly U·Vᵀ for a matrix X = U·S·Vᵀ: its singular vectors, with singular
+// values near 1. 0 stays 0.
 //
-// Each Newton–Schulz step replaces X by a·X + b·X·G + c·X·G², G = Xᵀ·X. All these factors of X are polynomials in the first
-// G, so they commute. Here they are multiplied up first, where they are small, and X takes part in two products only.
+// Each Newton–Schulz step replaces X by a·X + b·X·G + c·X·G², G = Xᵀ·X. All these factors of X are
+// polynomials in the first G, so they commute. Here they are multiplied up first, where they are
+// small, and X takes part in two products only.
 func orthogonalize(x *Node) *Node {
 	wide := x.Shape().Dim(0) < x.Shape().Dim(1)
 	if wide {

@@ -19,9 +19,12 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// writeArrays returns an .npz file with variables and a description, JSON in bytes, in the order of
-// their names. (GoMLX's writer takes them in a random order.)
-func writeArrays(variables map[string]*tensors.Tensor, described string, description any) ([]byte, error) {
+// writeArrays returns an .npz file of variables and, in the array called described, a description:
+// JSON in bytes. The arrays are in the order of their names. (GoMLX's writer takes them in a random
+// order.)
+func writeArrays(
+	variables map[string]*tensors.Tensor, described string, description any,
+) ([]byte, error) {
 	text, err := json.Marshal(description)
 	if err != nil {
 		return nil, err
@@ -29,7 +32,10 @@ func writeArrays(variables map[string]*tensors.Tensor, described string, descrip
 	return writeDescribed(variables, described, text)
 }
 
-func writeDescribed(variables map[string]*tensors.Tensor, described string, text []byte) ([]byte, error) {
+// writeDescribed does what writeArrays does, with a description that is encoded.
+func writeDescribed(
+	variables map[string]*tensors.Tensor, described string, text []byte,
+) ([]byte, error) {
 	arrays := maps.Clone(variables)
 	arrays[described] = tensors.FromValue(text)
 	var file bytes.Buffer
@@ -47,7 +53,7 @@ func writeDescribed(variables map[string]*tensors.Tensor, described string, text
 	return file.Bytes(), err
 }
 
-// readDescription reads the description of a file of writeArrays alone.
+// readDescription reads only the description of a file that writeArrays wrote.
 func readDescription(file []byte, described string) (text []byte, err error) {
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
@@ -58,10 +64,10 @@ func readDescription(file []byte, described string) (text []byte, err error) {
 	return text, err
 }
 
-// readArrays reads a file of writeArrays into a store, which must have exactly its variables with
-// their shapes, and returns the description. Values that are not finite are an error, and so is a
-// file that has anything beside the arrays: what was read is written again, and must give the same
-// bytes. It takes no more than three times the file's memory.
+// readArrays reads a file that writeArrays wrote into a store, which must have exactly its
+// variables with their shapes, and returns the description. Values that are not finite are an
+// error, and so is a file that has anything beside the arrays: what was read is written again, and
+// must give the same bytes. It takes no more than three times the file's memory.
 func readArrays(file []byte, store *model.Store, described string) (text []byte, err error) {
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
@@ -105,26 +111,23 @@ func readArrays(file []byte, store *model.Store, described string) (text []byte,
 // allFinite reports whether a tensor of floats has no NaN and no infinity. Other tensors have none.
 func allFinite(value *tensors.Tensor) (all bool) {
 	all = true
-	check := func(x float64) { all = all && finite(x) }
 	switch value.DType() {
 	case dtypes.Float32:
 		tensors.MustConstFlatData(value, func(flat []float32) {
-			for _, x := range flat {
-				check(float64(x))
-			}
+			infinite := func(x float32) bool { return !finite(float64(x)) }
+			all = !slices.ContainsFunc(flat, infinite)
 		})
 	case dtypes.Float16:
 		tensors.MustConstFlatData(value, func(flat []float16.Float16) {
-			for _, x := range flat {
-				check(x.Float64())
-			}
+			infinite := func(x float16.Float16) bool { return !finite(x.Float64()) }
+			all = !slices.ContainsFunc(flat, infinite)
 		})
 	}
 	return all
 }
 
-// readArray sets a variable to an array as GoMLX writes it, and returns its value. (GoMLX's reader takes
-// any shape, for which it allocates, and panics at some.)
+// readArray sets a variable to an array as GoMLX writes it, and returns its value. (GoMLX's reader
+// takes any shape, for which it allocates, and panics at some.)
 func readArray(content []byte, v *model.Variable) (*tensors.Tensor, error) {
 	var expected bytes.Buffer
 	size := int(v.Shape().ByteSize())
@@ -148,4 +151,5 @@ func readArray(content []byte, v *model.Variable) (*tensors.Tensor, error) {
 	return value, v.SetValue(value)
 }
 
+// nameOf returns the name of a variable in files: its path without the root.
 func nameOf(v *model.Variable) string { return strings.TrimPrefix(v.Path(), model.RootScopePath) }

@@ -21,12 +21,13 @@ func Versions() string {
 	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s", o.Commit, o.Go, o.GoMLX, o.System)
 }
 
-// OriginOf names the program and the computer for records, and an XLA plugin by its file and the start
-// of its SHA-256.
+// OriginOf names the program and the computer for records, and an XLA plugin by its file and the
+// start of its SHA-256.
 func OriginOf(choice device.Choice, devices int) record.Origin {
-	o := record.Origin{Commit: record.Commit(), Go: runtime.Version(), GoMLX: "unknown", Backend: choice.Name, Devices: devices,
-		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpuid.CPU.BrandName,
-		Cores: device.Cores(), Threads: choice.Threads(devices), GPU: choice.GPU()}
+	o := record.Origin{Commit: record.Commit(), Go: runtime.Version(), GoMLX: "unknown",
+		Backend: choice.Name, Devices: devices, System: runtime.GOOS + "/" + runtime.GOARCH,
+		CPU: cpuid.CPU.BrandName, Cores: device.Cores(), Threads: choice.Threads(devices),
+		GPU: choice.GPU()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {
 			if dependency.Path == "github.com/gomlx/gomlx" {
@@ -34,14 +35,15 @@ func OriginOf(choice device.Choice, devices int) record.Origin {
 			}
 		}
 	}
-	if choice.Plugin != "" {
-		o.Plugin = filepath.Base(choice.Plugin)
-		if file, err := safefile.Open(choice.Plugin); err == nil {
-			defer file.Close()
-			hash := sha256.New()
-			if _, err := io.Copy(hash, file); err == nil {
-				o.Plugin += fmt.Sprintf(", SHA-256 %.12x", hash.Sum(nil))
-			}
+	if choice.Plugin == "" {
+		return o
+	}
+	o.Plugin = filepath.Base(choice.Plugin)
+	if file, err := safefile.Open(choice.Plugin); err == nil {
+		defer file.Close()
+		hash := sha256.New()
+		if _, err := io.Copy(hash, file); err == nil {
+			o.Plugin += fmt.Sprintf(", SHA-256 %.12x", hash.Sum(nil))
 		}
 	}
 	return o

@@ -1,5 +1,6 @@
-// Package train carries out the runs that package experiments declares: it prepares images and batches (runner.go), trains with GoMLX's
-// Trainer and Loop (train.go), saves a checkpoint every epoch and where it is told to stop, goes on from the last one, measures, and records.
+// Package train carries out the runs that package experiments declares: it prepares images and
+// batches (runner.go), trains with GoMLX's Trainer and Loop (train.go), saves a checkpoint every
+// epoch and where it is told to stop, goes on from the last one, measures, and records.
 package train
 
 import (
@@ -34,14 +35,14 @@ type Runner struct {
 	Origin record.Origin
 	// Checkpoints is the folder of checkpoints, which has to exist.
 	Checkpoints string
-	// Log takes messages about the training's progress, a line an epoch and a line a minute. Terminal says that it is a terminal, which shows a
-	// progress bar in place of these lines.
+	// Log takes messages: a line an epoch, and a line a minute. Terminal says that it is a terminal,
+	// which shows a progress bar in place of these lines.
 	Log      io.Writer
 	Terminal bool
 	// OnProgress, if not nil, gets a run's learning curve after each of its epochs and once a second,
 	// then with the epoch under way, and the run's pace.
 	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
-	// Places of runs in a longer session, by their IDs, for messages.
+	// Places has the places of runs in a longer session, by their IDs, for messages.
 	Places map[string]Place
 }
 
@@ -59,8 +60,11 @@ type labelled struct {
 	labels []uint16
 }
 
-// upload preprocesses the images that a run trains on and those that it tests on, and puts them on the device, where they stay until FinalizeAll.
-func (r *Runner) upload(ctx context.Context, run experiments.Run) (trained, tested labelled, err error) {
+// upload preprocesses the images that a run trains on and those that it tests on, and puts them on
+// the device, where they stay until FinalizeAll.
+func (r *Runner) upload(
+	ctx context.Context, run experiments.Run,
+) (trained, tested labelled, err error) {
 	whitening, err := r.Whitening(ctx, run)
 	if err != nil {
 		return trained, tested, err
@@ -79,7 +83,8 @@ func (r *Runner) upload(ctx context.Context, run experiments.Run) (trained, test
 		for i, label := range images.Labels {
 			labels[i] = int32(label)
 		}
-		set, err := mldataset.InMemoryFromData(r.Backend, name, []any{processed}, []any{tensors.FromFlatDataAndDimensions(labels, len(labels), 1)})
+		column := tensors.FromFlatDataAndDimensions(labels, len(labels), 1)
+		set, err := mldataset.InMemoryFromData(r.Backend, name, []any{processed}, []any{column})
 		return labelled{set, images.Labels}, err
 	}
 	if trained, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
@@ -91,8 +96,8 @@ func (r *Runner) upload(ctx context.Context, run experiments.Run) (trained, test
 	return trained, tested, err
 }
 
-// Whitening returns the run's whitening, fitted on exactly the images that it trains on; nil for a run
-// that is not whitened.
+// Whitening returns the run's whitening, fitted on exactly the images that it trains on; nil for a
+// run that is not whitened.
 func (r *Runner) Whitening(ctx context.Context, run experiments.Run) (*dataset.Whitening, error) {
 	if run.Hyper.Preprocessing != experiments.ZCA {
 		return nil, nil
@@ -106,8 +111,10 @@ func (r *Runner) Whitening(ctx context.Context, run experiments.Run) (*dataset.W
 }
 
 // Preprocess returns images as the network of a run sees them, [N, H, W, C].
-func Preprocess(backend compute.Backend, run experiments.Run, whitening *dataset.Whitening,
-	images dataset.Images) (*tensors.Tensor, error) {
+func Preprocess(
+	backend compute.Backend, run experiments.Run, whitening *dataset.Whitening,
+	images dataset.Images,
+) (*tensors.Tensor, error) {
 	switch run.Hyper.Preprocessing {
 	case experiments.Raw:
 		return images.Tensor(), nil
@@ -120,7 +127,8 @@ func Preprocess(backend compute.Backend, run experiments.Run, whitening *dataset
 // TestImages returns the first test images of a run, up to count, as its network sees them
 // [N, H, W, C], their labels, and the run's whitening, nil without one.
 func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int) (
-	images *tensors.Tensor, labels []uint16, whitening *dataset.Whitening, err error) {
+	images *tensors.Tensor, labels []uint16, whitening *dataset.Whitening, err error,
+) {
 	if run.HeldOut > 0 {
 		return nil, nil, nil, errors.New("a run on held-out images has no test images")
 	}
@@ -135,10 +143,12 @@ func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int)
 // classified is how many pictures are scored at a time, at most.
 const classified = 50
 
-// Classify returns pictures as the network of a run sees them [N, H, W, C], and its class scores. store
-// has its variables.
-func Classify(ctx context.Context, backend compute.Backend, run experiments.Run, store *model.Store,
-	whitening *dataset.Whitening, pictures dataset.Images) (seen *tensors.Tensor, scores ebssc.Scores, err error) {
+// Classify returns pictures as the network of a run sees them [N, H, W, C], and its class scores.
+// store has the network's variables.
+func Classify(
+	ctx context.Context, backend compute.Backend, run experiments.Run, store *model.Store,
+	whitening *dataset.Whitening, pictures dataset.Images,
+) (seen *tensors.Tensor, scores ebssc.Scores, err error) {
 	seen, err = Preprocess(backend, run, whitening, pictures)
 	if err != nil {
 		return nil, nil, err
@@ -155,7 +165,8 @@ func Classify(ctx context.Context, backend compute.Backend, run experiments.Run,
 		// The last batch is filled up, as another size would be compiled for a second time.
 		values := make([]float32, batch*size)
 		copy(values, flat[from*size:])
-		images := tensors.FromFlatDataAndDimensions(values, batch, pictures.Height, pictures.Width, pictures.Channels)
+		images := tensors.FromFlatDataAndDimensions(values,
+			batch, pictures.Height, pictures.Width, pictures.Channels)
 		part, _, err := score(evaluator, images)
 		if err == nil {
 			err = context.Cause(ctx)
@@ -168,9 +179,10 @@ func Classify(ctx context.Context, backend compute.Backend, run experiments.Run,
 	return seen, scores, nil
 }
 
-// batches returns the run's training batches from the present step onwards. Of N devices the first takes the first Nth of a batch's images, and so
-// on. XLA (Shardy) splits the training step. The step itself stays as declared: it sees whole batches, and so the same random numbers. Each device
-// holds all variables.
+// batches returns the run's training batches from the present step onwards. Of N devices the first
+// takes the first Nth of a batch's images, and so on. The step stays as declared: it sees whole
+// batches, and so the same random numbers, and XLA (Shardy) splits it. Each device holds all
+// variables.
 func (s *trainingRun) batches() (train.Dataset, error) {
 	devices := max(1, s.runner.Origin.Devices)
 	parts := &batchParts{images: s.train.InMemoryDataset, run: s.run, from: s.taken(), parts: devices}
@@ -186,29 +198,32 @@ func (s *trainingRun) batches() (train.Dataset, error) {
 		return nil, err
 	}
 	specs := []*distributed.ShardingSpec{split}
-	return mldataset.NewDistributedAccumulator(s.runner.Backend, parts, distributed.AutoSharding, specs, specs, nil)
+	return mldataset.NewDistributedAccumulator(s.runner.Backend, parts, distributed.AutoSharding,
+		specs, specs, nil)
 }
 
-// batchParts are the training batches from a step onwards, without end, each in equal parts. The order of the images depends on the run's seed
-// and the epoch alone, so a run that goes on sees what it would have seen.
+// batchParts yields the training batches from a step onwards, without end, each in equal parts. The
+// order of the images depends on the run's seed and the epoch alone, so a run that goes on sees
+// what it would have seen.
 type batchParts struct {
 	images      *mldataset.InMemoryDataset
 	run         experiments.Run
 	from, parts int
 }
 
-// Name of the data set.
+// Name returns the name of the data set.
 func (e *batchParts) Name() string { return "training" }
 
 // Iter yields parts of batches: images [B/parts, H, W, C] and labels [B/parts, 1].
 func (e *batchParts) Iter() iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
-		steps := e.run.StepsPerEpoch()
+		steps, size := e.run.StepsPerEpoch(), e.run.Hyper.Batch/e.parts
 		skip := e.from % steps * e.parts
 		for epoch := e.from / steps; ; epoch++ {
-			order := rand.New(&stream{*randv2.NewPCG(uint64(e.run.Stream(experiments.Order, epoch)), 0)})
-			images := e.images.Copy().WithRand(order).Shuffle().BatchSize(e.run.Hyper.Batch/e.parts, true).TakeN(steps * e.parts)
-			for part, err := range images.Iter() {
+			order := e.run.Stream(experiments.Order, epoch)
+			random := rand.New(&stream{*randv2.NewPCG(uint64(order), 0)})
+			images := e.images.Copy().WithRand(random).Shuffle()
+			for part, err := range images.BatchSize(size, true).TakeN(steps * e.parts).Iter() {
 				if skip > 0 && err == nil {
 					skip--
 					if err = part.Finalize(); err == nil {
@@ -223,11 +238,11 @@ func (e *batchParts) Iter() iter.Seq2[train.Batch, error] {
 	}
 }
 
-// stream makes a generator of math/rand/v2 a source of math/rand, which GoMLX takes. GoMLX draws one number from it: the
-// seed of its own shuffle.
+// stream makes a generator of math/rand/v2 a source of math/rand, which GoMLX takes. GoMLX draws
+// one number from it: the seed of its own shuffle.
 type stream struct{ randv2.PCG }
 
-// Int63 is a random number of 63 bits.
+// Int63 returns a random number of 63 bits.
 func (s *stream) Int63() int64 { return int64(s.Uint64() >> 1) }
 
 // Seed is part of the interface; nobody calls it.

@@ -28,12 +28,14 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train trains a run and measures it. It returns what the training gave, and the trained model. A run
-// that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx ends,
-// Train finishes the step, saves a checkpoint and returns ctx's cause.
-func (r *Runner) Train(ctx context.Context, run experiments.Run) (
-	finished record.Training, store *model.Store, err error) {
-	s := &trainingRun{runner: r, ctx: ctx, run: run, progress: progress{ID: run.ID(), Origin: r.Origin}}
+// Train trains a run and measures it. It returns the numbers for the record, and the trained model.
+// A run that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx
+// ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
+func (r *Runner) Train(
+	ctx context.Context, run experiments.Run,
+) (finished record.Training, store *model.Store, err error) {
+	s := &trainingRun{runner: r, ctx: ctx, run: run,
+		progress: progress{ID: run.ID(), Origin: r.Origin}}
 	if s.train, s.test, err = r.upload(ctx, run); err != nil {
 		return finished, nil, err
 	}
@@ -55,11 +57,13 @@ func (r *Runner) Train(ctx context.Context, run experiments.Run) (
 		return finished, s.store, nil
 	}
 	if s.store != nil {
-		s.store.Finalize() // now: the garbage collector does not see how much of the device's memory it holds
+		// Now: the garbage collector does not see how much of the device's memory it holds.
+		s.store.Finalize()
 	}
 	return finished, nil, fmt.Errorf("%s: %w", s.ID, err)
 }
 
+// trainingRun is a run that is being trained.
 type trainingRun struct {
 	runner *Runner
 	ctx    context.Context
@@ -72,7 +76,8 @@ type trainingRun struct {
 	began time.Time
 	// evaluator of the model as it stands.
 	evaluator *model.Exec
-	// reported is when the run last wrote how far it is; zero before the first step of this process, which compiles.
+	// reported is when the run last wrote how far it is; zero before the first step of this process,
+	// which compiles.
 	reported time.Time
 	// shown is when OnProgress was last called.
 	shown time.Time
@@ -96,18 +101,18 @@ type epoch struct {
 	Loss, Err, Seconds float64
 }
 
-// taken is the number of steps taken so far, in all epochs.
+// taken returns the number of steps taken so far, in all epochs.
 func (s *trainingRun) taken() int { return len(s.Curve)*s.run.StepsPerEpoch() + s.Steps }
 
-// newStore returns an empty model, seeded for the first epoch of a run, with the parameters that GoMLX's optimizers read.
+// newStore returns an empty model, seeded for the first epoch of a run, with the parameters that
+// GoMLX's optimizers read.
 func newStore(run experiments.Run) *model.Store {
 	store := model.NewStore()
 	store.SetParam(model.ParamInitialSeed, run.Stream(experiments.InitialValues, 0))
 	store.SetParam(optimizer.ParamLearningRate, run.Hyper.LearningRate)
-	steps := run.Epochs * run.StepsPerEpoch()
-	rising := int(run.Hyper.WarmUp * float64(steps))
+	rising := int(run.Hyper.WarmUp * float64(run.Steps()))
 	store.SetParam(cosineschedule.ParamWarmUpSteps, rising)
-	store.SetParam(cosineschedule.ParamPeriodSteps, steps-rising)
+	store.SetParam(cosineschedule.ParamPeriodSteps, run.Steps()-rising)
 	return store
 }
 
@@ -126,8 +131,7 @@ func (s *trainingRun) takeSteps() (err error) {
 			return err
 		}
 	}
-	all := s.run.Epochs * s.run.StepsPerEpoch()
-	if s.taken() >= all {
+	if s.taken() >= s.run.Steps() {
 		return nil
 	}
 	loop := s.loop(trainingGraph(s.run))
@@ -139,7 +143,8 @@ func (s *trainingRun) takeSteps() (err error) {
 	})
 	if s.runner.Terminal {
 		commandline.AttachProgressBar(loop, func() (name, value string) {
-			return fmt.Sprintf("Epoch %d of %d", min(loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs), s.run.Epochs), s.pace(loop, loop.LoopStep)
+			epoch := min(loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs)
+			return fmt.Sprintf("Epoch %d of %d", epoch, s.run.Epochs), s.pace(loop, loop.LoopStep)
 		})
 	}
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
@@ -147,18 +152,22 @@ func (s *trainingRun) takeSteps() (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = loop.RunToGlobalStep(batches, all)
+	_, err = loop.RunToGlobalStep(batches, s.run.Steps())
 	return cmp.Or(stopped, err)
 }
 
+// say writes a line to the log, which begins with the run's place or its ID.
 func (s *trainingRun) say(format string, values ...any) {
-	fmt.Fprintf(s.runner.Log, "%s: %s\n", cmp.Or(s.runner.Places[s.ID].Name, s.ID), fmt.Sprintf(format, values...))
+	name := cmp.Or(s.runner.Places[s.ID].Name, s.ID)
+	fmt.Fprintf(s.runner.Log, "%s: %s\n", name, fmt.Sprintf(format, values...))
 }
 
-// loop takes steps in training a graph.
+// loop returns the loop that takes steps in training a graph.
 func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
-	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph, loss.SparseCategoricalCrossEntropyLogits,
-		newOptimizer(s.run, s.runner.Backend), []metric.Interface{metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil)}, nil))
+	batchError := metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil)
+	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph,
+		loss.SparseCategoricalCrossEntropyLogits, newOptimizer(s.run, s.runner.Backend),
+		[]metric.Interface{batchError}, nil))
 }
 
 // trainingGraph builds the training graph of a run: images [N, H, W, C] to class scores [N, Y].
@@ -169,12 +178,14 @@ func trainingGraph(run experiments.Run) func(scope *model.Scope, images *Node) *
 	}
 }
 
-// errorGraph is the share of a batch's images, in percent, whose highest score is not their label's.
+// errorGraph returns the share of a batch's images, in percent, whose highest score is not their
+// label's.
 func errorGraph(scope *model.Scope, labels, scores []*Node) *Node {
 	return MulScalar(OneMinus(metric.SparseCategoricalAccuracyGraph(scope, labels, scores)), 100)
 }
 
-// onStep adds the step to its epoch. It saves a checkpoint at the end of an epoch, and when the run is to stop.
+// onStep adds the step to its epoch. It saves a checkpoint at the end of an epoch, and when the run
+// is to stop.
 func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err error) {
 	s.Steps++
 	// metrics are the loss and its moving average, which the Trainer adds, and the batch error.
@@ -214,24 +225,28 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 	return stop
 }
 
-// point sums up the epoch under way.
+// point returns the point of the learning curve that the epoch under way has reached.
 func (s *trainingRun) point() record.Epoch {
 	steps := float64(s.Steps)
-	return record.Epoch{Epoch: len(s.Curve) + 1, Step: s.taken(), BatchLoss: s.Loss / steps, BatchErr: s.Err / steps}
+	return record.Epoch{Epoch: len(s.Curve) + 1, Step: s.taken(),
+		BatchLoss: s.Loss / steps, BatchErr: s.Err / steps}
 }
 
+// finite reports whether a number is neither infinite nor NaN.
 func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
 
-// Diverged is the error of a run whose numbers are no longer finite. It says nothing of other runs.
+// Diverged is the error of a run whose numbers are no longer finite. Other runs may well train.
 type Diverged struct{ error }
 
-// diverged is the error of this run. Its checkpoints stay: training again says the same after a few steps.
+// diverged returns the error of this run. Its checkpoints stay: training again says the same after
+// a few steps.
 func (s *trainingRun) diverged(what string) error {
 	rates := fmt.Sprintf("learning_rate=%g", s.run.Hyper.LearningRate)
 	if s.run.Hyper.Optimizer == experiments.Muon {
 		rates += fmt.Sprintf(";muon_rate=%g", s.run.Hyper.MuonRate)
 	}
-	return Diverged{fmt.Errorf("%s diverged: %s after step %d with %s; try smaller rates with --set", s.ID, what, s.taken(), rates)}
+	return Diverged{fmt.Errorf("%s diverged: %s after step %d with %s; try smaller rates with --set",
+		s.ID, what, s.taken(), rates)}
 }
 
 // endEpoch adds the epoch to the curve and saves a checkpoint.
@@ -243,12 +258,12 @@ func (s *trainingRun) endEpoch() error {
 			if failed := s.save(); failed != nil {
 				return failed
 			}
-			return err
 		}
 		if err != nil {
 			return err
 		}
-		point.Trace = &record.Trace{TrainLoss: train.loss, TrainErr: train.errorRate, TestErr: test.errorRate}
+		point.Trace = &record.Trace{TrainLoss: train.loss, TrainErr: train.errorRate,
+			TestErr: test.errorRate}
 	}
 	point.Seconds = time.Since(s.began).Seconds()
 	s.Curve, s.epoch, s.began = append(s.Curve, point), epoch{}, time.Now()
@@ -264,38 +279,45 @@ func (s *trainingRun) endEpoch() error {
 // silence is how long a run trains without a word, at most. Tests shorten it.
 var silence = time.Minute
 
-// sayProgress writes a line about training up to a point: how far the epoch is, if it is under way, and the pace.
+// sayProgress writes a line about training up to a point: how far the epoch is, if it is under way,
+// and the pace.
 func (s *trainingRun) sayProgress(loop *train.Loop, point record.Epoch) {
 	share, steps := "", s.run.StepsPerEpoch()
 	if point.Step%steps > 0 {
 		share = fmt.Sprintf(", %d%% of it", 100*(point.Step%steps)/steps)
 	}
-	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %s", point.Epoch, s.run.Epochs, share, point.BatchLoss, point.BatchErr, s.pace(loop, point.Step))
+	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %s", point.Epoch, s.run.Epochs, share,
+		point.BatchLoss, point.BatchErr, s.pace(loop, point.Step))
 	s.reported = time.Now()
 }
 
-// pace writes what follows from the median time of a step: how fast training is, and the time left after a step, that of this run and that of all runs.
+// pace returns what follows from the median time of a step: how fast training is, and the time left
+// after a step, that of this run and that of all runs.
 func (s *trainingRun) pace(loop *train.Loop, step int) string {
 	if len(loop.TrainStepDurations) == 0 { // during the first step of this process
 		return "time left unknown"
 	}
-	one, steps := loop.MedianTrainStepDuration(), s.run.Epochs*s.run.StepsPerEpoch()
-	left := one * time.Duration(steps-step) // of this run
-	text := fmt.Sprintf("%.0f images/s, time left %s", float64(s.run.Hyper.Batch)/one.Seconds(), left.Round(time.Second))
+	one := loop.MedianTrainStepDuration()
+	left := one * time.Duration(s.run.Steps()-step) // of this run
+	speed := float64(s.run.Hyper.Batch) / one.Seconds()
+	text := fmt.Sprintf("%.0f images/s, time left %s", speed, left.Round(time.Second))
 	if later := s.runner.Places[s.ID].RemainingWork; later > 0 {
-		all := left + time.Duration(later*float64(steps)*float64(one))
-		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix((all+time.Minute).Truncate(time.Minute).String(), "0s"))
+		all := left + time.Duration(later*float64(s.run.Steps())*float64(one))
+		minutes := (all + time.Minute).Truncate(time.Minute).String()
+		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix(minutes, "0s"))
 	}
 	return text
 }
 
-// evaluation is what a model does on images: its error rate in percent, its log-loss and the penalty of its variables in nats, and its scores.
+// evaluation is what a model does on images: its error rate in percent, its log-loss and the
+// penalty of its variables in nats, and its scores.
 type evaluation struct {
 	errorRate, loss, penalty float64
 	scores                   ebssc.Scores
 }
 
-// evaluateBoth measures the model on the first training images, at most so many, and on all test images.
+// evaluateBoth measures the model on the first training images, up to most, and on all test
+// images.
 func (s *trainingRun) evaluateBoth(most int) (train, test evaluation, err error) {
 	if train, err = s.evaluate(s.train, most); err == nil {
 		test, err = s.evaluate(s.test, len(s.test.labels))
@@ -303,7 +325,8 @@ func (s *trainingRun) evaluateBoth(most int) (train, test evaluation, err error)
 	return train, test, err
 }
 
-// evaluate measures the model on the first images in order, at most so many. It stops with the context's cause.
+// evaluate measures the model on the first images in order, up to most. It stops with the
+// context's cause.
 func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err error) {
 	labels := images.labels[:min(most, len(images.labels))]
 	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, len(labels)), false).Iter() {
@@ -329,14 +352,16 @@ func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err err
 
 // measure measures the trained model on all images that the run trains and tests on.
 func (s *trainingRun) measure() (t record.Training, err error) {
-	s.say("measuring errors on %d training images and %d others", len(s.train.labels), len(s.test.labels))
+	s.say("measuring errors on %d training images and %d others", len(s.train.labels),
+		len(s.test.labels))
 	began := time.Now()
 	train, test, err := s.evaluateBoth(len(s.train.labels))
 	if err != nil {
 		return t, err
 	}
 	t = record.Training{Origin: s.Origin, Curve: s.Curve,
-		TrainErr: train.errorRate, TestErr: test.errorRate, TrainLoss: train.loss, TestLoss: test.loss, Penalty: test.penalty,
+		TrainErr: train.errorRate, TrainLoss: train.loss,
+		TestErr: test.errorRate, TestLoss: test.loss, Penalty: test.penalty,
 		Predictions: record.ClassText(test.scores.Predictions(), s.run.Network.Classes),
 		Labels:      record.ClassText(s.test.labels, s.run.Network.Classes),
 		Seconds:     time.Since(began).Seconds(), Finished: time.Now().UTC().Truncate(time.Second)}
@@ -346,7 +371,7 @@ func (s *trainingRun) measure() (t record.Training, err error) {
 	return t, nil
 }
 
-// errorRate is the share of predictions, in percent, that are not the label.
+// errorRate returns the share of predictions, in percent, that are not the label.
 func errorRate(predictions, labels []uint16) float64 {
 	wrong := 0
 	for i, label := range labels {
@@ -360,19 +385,28 @@ func errorRate(predictions, labels []uint16) float64 {
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
 const evaluationBatch = 100
 
-// newEvaluator returns the program of a run's network, without augmentation and dropout, with the variables of a store: images [N, H, W, C] to
-// class scores and the penalty of Eq. (train_obj2). Its first call compiles. It reads the variables at each call, so one serves a whole run.
-func newEvaluator(backend compute.Backend, store *model.Store, run experiments.Run) (*model.Exec, error) {
+// newEvaluator returns the program of a run's network with the variables of a store, without
+// augmentation and dropout: images [N, H, W, C] to class scores and the penalty of Eq.
+// (train_obj2). Its first call compiles. It reads the variables at each call, so one serves a whole
+// run.
+func newEvaluator(
+	backend compute.Backend, store *model.Store, run experiments.Run,
+) (*model.Exec, error) {
 	return model.NewExec(backend, store, func(scope *model.Scope, images *Node) []*Node {
 		pass := run.Network.Forward(scope, run.Hyper.Hyper, images)
 		return []*Node{pass.Scores, pass.Penalty}
 	})
 }
 
-func score(evaluator *model.Exec, images *tensors.Tensor) (scores ebssc.Scores, penalty float64, err error) {
+// score returns the class scores of images, and the network's penalty.
+func score(
+	evaluator *model.Exec, images *tensors.Tensor,
+) (scores ebssc.Scores, penalty float64, err error) {
 	outputs, err := evaluator.Call(images)
 	if err != nil {
 		return nil, 0, fmt.Errorf("computing class scores: %w", err)
 	}
-	return outputs[0].Value().([][]float32), float64(tensors.ToScalar[float32](outputs[1])), errors.Join(outputs[0].FinalizeAll(), outputs[1].FinalizeAll())
+	scores = outputs[0].Value().([][]float32)
+	penalty = float64(tensors.ToScalar[float32](outputs[1]))
+	return scores, penalty, errors.Join(outputs[0].FinalizeAll(), outputs[1].FinalizeAll())
 }

@@ -49,12 +49,13 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// madeSet has images of ten classes, each a coarse pattern of its own under noise.
+// madeSet makes images of ten classes, each a coarse pattern of its own under noise.
 func madeSet(side, channels, trainImages, testImages int) *dataset.Set {
 	draw := func(n int) dataset.Images {
 		images := dataset.Images{Height: side, Width: side, Channels: channels}
 		for i := range n {
-			pattern, noise := rand.New(rand.NewPCG(1, uint64(i%10))).Perm(16*channels), rand.New(rand.NewPCG(2, uint64(i+n)))
+			pattern := rand.New(rand.NewPCG(1, uint64(i%10))).Perm(16 * channels)
+			noise := rand.New(rand.NewPCG(2, uint64(i+n)))
 			for pixel := range side * side * channels {
 				c, x, y := pixel%channels, pixel/channels%side, pixel/channels/side
 				value := 50 + 150*pattern[(y*4/side*4+x*4/side)*channels+c]/(16*channels) + noise.IntN(20)
@@ -64,37 +65,45 @@ func madeSet(side, channels, trainImages, testImages int) *dataset.Set {
 		}
 		return images
 	}
-	return &dataset.Set{Name: "made", SHA256: "made", Train: draw(trainImages), Test: draw(testImages), Classes: strings.Split("0123456789", "")}
+	return &dataset.Set{Name: "made", SHA256: "made", Train: draw(trainImages), Test: draw(testImages),
+		Classes: strings.Split("0123456789", "")}
 }
 
 // plan makes a run of an experiment on a made set, in batches of 20.
-func plan(t testing.TB, e experiments.Experiment, set *dataset.Set, epochs int, o experiments.Overrides) experiments.Run {
+func plan(
+	t testing.TB, e experiments.Experiment, set *dataset.Set, epochs int, o experiments.Overrides,
+) experiments.Run {
 	study := experiments.Study{Name: "test", Experiments: []experiments.Experiment{e}}
-	scale := experiments.Scale{Width: 4, Epochs: epochs, Seeds: 1, Change: func(h *experiments.Hyper) { h.Batch, h.Dropout = 20, 0.1 }}
-	runs, err := experiments.Plan(study, experiments.Profile{Name: "test", Scales: map[string]experiments.Scale{"test": scale}},
-		set.Dataset(), o)
+	scale := experiments.Scale{Width: 4, Epochs: epochs, Seeds: 1,
+		Change: func(h *experiments.Hyper) { h.Batch, h.Dropout = 20, 0.1 }}
+	profile := experiments.Profile{Name: "test", Scales: map[string]experiments.Scale{"test": scale}}
+	runs, err := experiments.Plan(study, profile, set.Dataset(), o)
 	require.NoError(t, err)
 	return runs[0]
 }
 
-// small is a run of SSC+EBC₆₋₇ with its last pool and blocks alone, which compile in seconds. An epoch has five steps, with dropout, flips and
-// crops; Muon trains the dictionary of conv7.
+// small returns a run of SSC+EBC₆₋₇ with its last pool and blocks alone, which compile in seconds.
+// An epoch has five steps, with dropout, flips and crops; Muon trains the dictionary of conv7.
 func small(t testing.TB, epochs int) (experiments.Run, *dataset.Set) {
 	set := madeSet(16, 3, 100, 50)
-	run := plan(t, experiments.Table[4], set, epochs, experiments.Overrides{Set: "preprocessing=gcn;alpha=0.001"})
+	run := plan(t, experiments.Table[4], set, epochs,
+		experiments.Overrides{Set: "preprocessing=gcn;alpha=0.001"})
 	run.Network.Layers, run.Network.Height, run.Network.Width = run.Network.Layers[6:], 16, 16
 	require.Equal(t, 5, run.StepsPerEpoch())
 	return run, set
 }
 
-// newRunner returns a runner on a set, as each process has its own, and its log. Its checkpoints are in a folder.
+// newRunner returns a runner on a set, as each process has its own, and its log. Its checkpoints
+// are in a folder.
 func newRunner(set *dataset.Set, checkpoints string) (*train.Runner, *bytes.Buffer) {
 	log := &bytes.Buffer{}
-	return &train.Runner{Backend: golang, Set: set, Log: log, Checkpoints: checkpoints, Origin: record.Origin{Commit: "test", Devices: 1, Cores: 1}}, log
+	origin := record.Origin{Commit: "test", Devices: 1, Cores: 1}
+	return &train.Runner{Backend: golang, Set: set, Log: log, Checkpoints: checkpoints,
+		Origin: origin}, log
 }
 
-// looks is a context that ends when it is looked at once too often. Training looks once at its start, after each step, and after each batch that it
-// evaluates.
+// looks is a context that ends when it is looked at once too often. Training looks once at its
+// start, after each step, and after each batch that it evaluates.
 type looks struct {
 	context.Context
 	left int
@@ -107,17 +116,19 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// Runs that are stopped and go on in other processes end with the same record, but for its times, and the same network as without a stop: with
-// dropout and augmentation, on one device and on two.
+// Runs that are stopped and go on in other processes end with the same record, but for its times,
+// and the same network as without a stop: with dropout and augmentation, on one device and on two.
 func TestResumeIsBitForBit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		backend compute.Backend
 		devices int
 		traced  bool
-		stops   [][2]int // after how many more looks than the one at the start, and at which step it goes on
+		// after how many more looks than the one at the start, and at which step it goes on
+		stops [][2]int
 	}{
-		// In mid-epoch, with half of what is measured after an epoch, and in mid-epoch with a damaged checkpoint: it goes on from the epoch's end.
+		// In mid-epoch, with half of what is measured after an epoch, and in mid-epoch with a damaged
+		// checkpoint: it goes on from the epoch's end.
 		"one device": {golang, 1, true, [][2]int{{2, 3}, {3, 5}, {4, 8}}},
 		// In mid-epoch, and at an epoch's end.
 		"two devices": {xla, 2, false, [][2]int{{2, 3}, {1, 5}}},
@@ -151,8 +162,12 @@ func TestResumeIsBitForBit(t *testing.T) {
 	}
 }
 
-// trained trains a run to its end, and returns what the training gave without times, and the network's file.
-func trained(t *testing.T, run experiments.Run, set *dataset.Set, checkpoints string, on compute.Backend, devices int) (record.Training, []byte) {
+// trained trains a run to its end, and returns what the training gave without times, and the
+// network's file.
+func trained(
+	t *testing.T, run experiments.Run, set *dataset.Set, checkpoints string,
+	on compute.Backend, devices int,
+) (record.Training, []byte) {
 	runner, _ := newRunner(set, checkpoints)
 	runner.Backend, runner.Origin.Devices = on, devices
 	r, store, err := runner.Train(t.Context(), run)
@@ -168,7 +183,8 @@ func trained(t *testing.T, run experiments.Run, set *dataset.Set, checkpoints st
 	return r, file
 }
 
-// A run trained for real learns far beyond chance (90 % error). Its network gives pictures the scores that were recorded.
+// A run trained for real learns far beyond chance (90 % error). Its network gives pictures the
+// scores that were recorded.
 func TestTrainEndToEnd(t *testing.T) {
 	defer func(before time.Duration) { *train.Silence = before }(*train.Silence)
 	*train.Silence = -1 // a line after each step
@@ -190,13 +206,15 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Less(t, trained.TestErr, 10.0, log.String())
 	require.Less(t, trained.TrainErr, 10.0)
 	for _, epoch := range trained.Curve {
-		require.Equal(t, math.Abs(math.Round(4*epoch.BatchErr)), 4*epoch.BatchErr, "of 400 images a whole number was wrong")
+		require.Equal(t, math.Abs(math.Round(4*epoch.BatchErr)), 4*epoch.BatchErr,
+			"of 400 images a whole number was wrong")
 	}
 	require.Equal(t, trained.Curve, curve)
 	require.Contains(t, paces[len(paces)-1], "images/s, time left 0s")
 	require.Greater(t, len(paces), 4, "also within an epoch, after its first step at least")
 	require.Equal(t, 4, strings.Count(log.String(), "of 4: loss"), "a line an epoch")
-	require.Contains(t, log.String(), "epoch 2 of 4, 50% of it: loss", "and more within one that takes long")
+	require.Contains(t, log.String(), "epoch 2 of 4, 50% of it: loss",
+		"and more within one that takes long")
 	folder := t.TempDir()
 	file, sums, err := train.EncodeNetwork(run, store)
 	require.NoError(t, err)
@@ -236,7 +254,8 @@ func TestTrainEndToEnd(t *testing.T) {
 	}
 }
 
-// Without epochs the record is that of the untrained network. Held-out images are the last training images.
+// Without epochs the record is that of the untrained network. Held-out images are the last training
+// images.
 func TestNoEpochs(t *testing.T) {
 	t.Parallel()
 	run, set := small(t, 0)
@@ -257,7 +276,8 @@ func TestPreprocessing(t *testing.T) {
 	pixels := map[float32]bool{}
 	for i, kind := range []string{experiments.Raw, experiments.GCN, experiments.ZCA, experiments.ZCA} {
 		set.Train = set.Train.Slice(0, 200-i) // more than the run trains on, which does not count
-		run := experiments.Run{TrainImages: 100, TestImages: 30, Hyper: experiments.Hyper{Preprocessing: kind, ZCAEpsilon: 0.1}}
+		run := experiments.Run{TrainImages: 100, TestImages: 30,
+			Hyper: experiments.Hyper{Preprocessing: kind, ZCAEpsilon: 0.1}}
 		images, labels, whitening, err := runner.TestImages(t.Context(), run, 40)
 		require.NoError(t, err)
 		require.Equal(t, set.Test.Labels[:30], labels)
@@ -283,7 +303,8 @@ func TestOrders(t *testing.T) {
 	require.Len(t, seen, 25)
 }
 
-// A run whose numbers grow beyond all bounds stops, and does not save them: training goes on from finite ones.
+// A run whose numbers grow beyond all bounds stops, and does not save them: training goes on from
+// finite ones.
 func TestDivergence(t *testing.T) {
 	t.Parallel()
 	run, set := small(t, 3)
@@ -293,7 +314,10 @@ func TestDivergence(t *testing.T) {
 		traced bool
 		says   string
 		saved  bool
-	}{{1e30, false, "the loss is", true}, {1e39, false, "is not finite", false}, {1e30, true, "the objective is", false}} {
+	}{
+		{1e30, false, "the loss is", true}, {1e39, false, "is not finite", false},
+		{1e30, true, "the objective is", false},
+	} {
 		run.Hyper.LearningRate, run.EvalEachEpoch = c.rate, c.traced
 		folder := t.TempDir()
 		runner, _ := newRunner(set, folder)
@@ -347,8 +371,9 @@ func TestSchedule(t *testing.T) {
 	require.InDeltaSlice(t, dictionaries[18], dictionaries[19], 1e-3, "Muon's rate falls, too")
 }
 
-// An augmented image is the image or its mirror image, shifted by at most `crop` pixels each way, with zeros beyond the border. All of these
-// occur, mirrored ones in half of the cases. Without crop and flip nothing changes.
+// An augmented image is the image or its mirror image, shifted by at most `crop` pixels each way,
+// with zeros beyond the border. All of these occur, mirrored ones in half of the cases. Without
+// crop and flip nothing changes.
 func TestAugment(t *testing.T) {
 	const count, size, crop = 400, 5, 1
 	flat := make([]float32, count*size*size*2)
@@ -389,16 +414,19 @@ func TestAugment(t *testing.T) {
 	require.Equal(t, flat, tensors.MustCopyFlatData[float32](same))
 }
 
-// Several devices take the steps of one, but for rounding, with dropout and augmentation. In float64, because networks this small are chaotic: in
-// float32 runs that round differently in the first step come apart by more than a thousandth in 50 steps.
+// Several devices take the steps of one, but for rounding, with dropout and augmentation. In
+// float64, because networks this small are chaotic: in float32 runs that round differently in the
+// first step come apart by more than a thousandth in 50 steps.
 func TestDevicesTakeTheSameSteps(t *testing.T) {
 	t.Parallel()
 	set := madeSet(16, 3, 80, 10)
 	run := plan(t, experiments.Table[4], set, 10,
-		experiments.Overrides{Set: "preprocessing=raw;batch_size=8;class_spread=1;class_step=10;crop=4;flip=0.5;dropout=0.1"})
+		experiments.Overrides{Set: "preprocessing=raw;batch_size=8;class_spread=1;class_step=10;" +
+			"crop=4;flip=0.5;dropout=0.1"})
 	layers := run.Network.Layers
 	run.Network.Height, run.Network.Width = 16, 16
-	run.Network.Layers = slices.Concat(layers[1:3], layers[7:]) // of like blocks one, which compiles faster
+	// of like blocks one, which compiles faster
+	run.Network.Layers = slices.Concat(layers[1:3], layers[7:])
 	names, err := run.Network.Shapes()
 	require.NoError(t, err)
 	losses, variables := map[int][]float64{}, map[int]map[string][]float64{}
@@ -413,7 +441,8 @@ func TestDevicesTakeTheSameSteps(t *testing.T) {
 			}
 		})
 	}
-	require.Greater(t, floats.Max(losses[1])-floats.Min(losses[1]), 1e-3, "a loss that stays where it is would be equal for any steps")
+	require.Greater(t, floats.Max(losses[1])-floats.Min(losses[1]), 1e-3,
+		"a loss that stays where it is would be equal for any steps")
 	require.InEpsilonSlice(t, losses[1], losses[2], 1e-8)
 	require.Zero(t, slices.Min(variables[1]["conv7/thresholds"]), "some were projected")
 	for name := range names {

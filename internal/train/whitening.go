@@ -23,7 +23,7 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
-// whitened says what a whitening was fitted on: runs that agree in it share one.
+// whitened says what a whitening was fitted on. Runs that agree in it share one.
 type whitened struct {
 	// SHA256 is the fingerprint of the data set, of which the first TrainImages were taken.
 	SHA256      string
@@ -32,19 +32,21 @@ type whitened struct {
 	Epsilon float64
 }
 
+// whitenedOn returns what a run's whitening is fitted on.
 func whitenedOn(run experiments.Run) whitened {
 	return whitened{run.Dataset.SHA256, run.TrainImages, run.Hyper.ZCAEpsilon}
 }
 
-// whiteningFile is the file of a run's whitening, beside the networks in the folder of a profile's
-// results.
+// whiteningFile returns the path of a run's whitening, beside the networks in the folder of a
+// profile's results.
 func whiteningFile(results string, run experiments.Run) string {
 	text, _ := json.Marshal(whitenedOn(run)) // three plain fields
 	name := fmt.Sprintf("whitening-%.12x.npz", sha256.Sum256(text))
 	return filepath.Join(results, record.NetworksFolder, name)
 }
 
-// carriedHead describes a whitening's file: what it was fitted on, and how many directions it keeps.
+// carriedHead describes a whitening's file: what it was fitted on, and how many directions it
+// keeps.
 type carriedHead struct {
 	whitened
 	Directions int
@@ -53,12 +55,13 @@ type carriedHead struct {
 // whiteningName is the array of a whitening's file that holds the description.
 const whiteningName = "whitening"
 
-// SaveWhitening writes the whitening of a run beside its network, so that the network sees pictures as
-// it was trained to, without the training images. A run that is not whitened needs none, and a file
-// that is there stays: all runs on the same images share it. results is the folder of the profile's.
+// SaveWhitening writes the whitening of a run beside its network in the folder of a profile's
+// results, so that the network sees pictures as it was trained to, without the training images. It
+// writes nothing for a run that is not whitened, and keeps a file that is there: all runs on the
+// same images share it.
 //
-// The file is an .npz: "mean" [D], "factor" [K, D] in half precision and "variances" [K], from which
-// [dataset.Carried] makes the whitening.
+// The file is an .npz: "mean" [D], "factor" [K, D] in half precision and "variances" [K], from
+// which [dataset.Carried] makes the whitening.
 func (r *Runner) SaveWhitening(ctx context.Context, results string, run experiments.Run) error {
 	path := whiteningFile(results, run)
 	if _, err := os.Stat(path); err == nil || run.Hyper.Preprocessing != experiments.ZCA {
@@ -72,7 +75,8 @@ func (r *Runner) SaveWhitening(ctx context.Context, results string, run experime
 	d, k := len(carried.Mean), len(carried.Variances)
 	factor := tensors.FromFlatDataAndDimensions(carried.Factor, k, d)
 	file, err := writeArrays(map[string]*tensors.Tensor{
-		"mean": tensors.FromFlatDataAndDimensions(carried.Mean, d), "factor": converted(factor, halved),
+		"mean":      tensors.FromFlatDataAndDimensions(carried.Mean, d),
+		"factor":    converted(factor, halved),
 		"variances": tensors.FromFlatDataAndDimensions(carried.Variances, k),
 	}, whiteningName, carriedHead{whitenedOn(run), k})
 	if err != nil {
@@ -81,18 +85,22 @@ func (r *Runner) SaveWhitening(ctx context.Context, results string, run experime
 	return safefile.Write(path, file)
 }
 
-// LoadWhitening reads the whitening of a run from the folder of its results, or of another profile's
-// beside it, whose runs may share it; nil for a run that is not whitened. The error is fs.ErrNotExist
-// where none has it.
-func LoadWhitening(backend compute.Backend, results string, run experiments.Run) (*dataset.Whitening, error) {
+// LoadWhitening reads the whitening of a run from the folder of its results, or of another
+// profile's beside it, whose runs may share it. It returns nil for a run that is not whitened. The
+// error is fs.ErrNotExist where no folder has it.
+func LoadWhitening(
+	backend compute.Backend, results string, run experiments.Run,
+) (*dataset.Whitening, error) {
 	if run.Hyper.Preprocessing != experiments.ZCA {
 		return nil, nil
 	}
 	path := whiteningFile(results, run)
-	others, err := fs.Glob(os.DirFS(filepath.Dir(results)),
-		"*/"+record.NetworksFolder+"/"+filepath.Base(path))
-	if _, missing := os.Stat(path); missing != nil && err == nil && len(others) > 0 {
-		path = filepath.Join(filepath.Dir(results), others[0])
+	if _, err := os.Stat(path); err != nil {
+		beside := "*/" + record.NetworksFolder + "/" + filepath.Base(path)
+		others, err := fs.Glob(os.DirFS(filepath.Dir(results)), beside)
+		if err == nil && len(others) > 0 {
+			path = filepath.Join(filepath.Dir(results), others[0])
+		}
 	}
 	file, err := safefile.Read(path, maxNetworkSize)
 	if err != nil {
@@ -105,6 +113,7 @@ func LoadWhitening(backend compute.Backend, results string, run experiments.Run)
 	return carried.Whitening(backend)
 }
 
+// decodeWhitening decodes and checks the whitening of a run.
 func decodeWhitening(file []byte, run experiments.Run) (carried dataset.Carried, err error) {
 	text, err := readDescription(file, whiteningName) // which says how large the arrays are
 	if err != nil {
@@ -120,24 +129,19 @@ func decodeWhitening(file []byte, run experiments.Run) (carried dataset.Carried,
 	case head.Directions < 1 || head.Directions > d:
 		return carried, fmt.Errorf("%d directions of %d", head.Directions, d)
 	}
-	store := model.NewStore()
-	for name, shape := range map[string]shapes.Shape{"mean": shapes.Make(dtypes.Float32, d),
-		"factor": shapes.Make(dtypes.Float16, head.Directions, d), "variances": shapes.Make(dtypes.Float32, head.Directions)} {
-		store.VariableWithShape(name, shape, nil)
-	}
+	store, k := model.NewStore(), head.Directions
+	mean := store.VariableWithShape("mean", shapes.Make(dtypes.Float32, d), nil)
+	factor := store.VariableWithShape("factor", shapes.Make(dtypes.Float16, k, d), nil)
+	variances := store.VariableWithShape("variances", shapes.Make(dtypes.Float32, k), nil)
 	if _, err := readArrays(file, store, whiteningName); err != nil {
 		return carried, err
 	}
-	carried.Epsilon = head.Epsilon
-	for v := range store.IterVariables() {
-		switch value := v.MustValue(); nameOf(v) {
-		case "mean":
-			carried.Mean = tensors.MustCopyFlatData[float32](value)
-		case "variances":
-			carried.Variances = tensors.MustCopyFlatData[float32](value)
-		case "factor":
-			carried.Factor = tensors.MustCopyFlatData[float32](converted(value, float16.Float16.Float32))
-		}
+	factors := converted(factor.MustValue(), float16.Float16.Float32)
+	carried = dataset.Carried{
+		Mean:      tensors.MustCopyFlatData[float32](mean.MustValue()),
+		Factor:    tensors.MustCopyFlatData[float32](factors),
+		Variances: tensors.MustCopyFlatData[float32](variances.MustValue()),
+		Epsilon:   head.Epsilon,
 	}
 	for i, variance := range carried.Variances {
 		if variance < 0 || i > 0 && variance > carried.Variances[i-1] {

@@ -7,9 +7,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// The convolutions of the CReLU network on CIFAR-10, at a quarter of the paper's width with large batches and at the
-// full width with small ones. Like all timings on a machine that does other things too, compare minima:
-// go test ./ebssc/internal/ops -run '^$' -bench . -count 5
+// The convolutions of the CReLU network on CIFAR-10, at a quarter of the paper's width with large
+// batches and at the full width with small ones. Like all timings on a machine that does other
+// things too, compare minima: go test ./ebssc/internal/ops -run '^$' -bench . -count 5
 var networkConvolutions = []convolution{
 	{128, 32, 32, 3, 24, 3, 1, 1},
 	{128, 32, 32, 48, 24, 3, 1, 1},
@@ -22,8 +22,8 @@ var networkConvolutions = []convolution{
 	{32, 16, 16, 384, 192, 3, 1, 1},
 }
 
-// BenchmarkStepConvolution times a convolution with its gradients, by both kernels; that in x is left out for images, as in a network. The first call
-// compiles it.
+// BenchmarkStepConvolution times a convolution with its gradients, by both kernels; that in x is
+// left out for images, as in a network. The first call compiles it.
 func BenchmarkStepConvolution(b *testing.B) {
 	for _, c := range networkConvolutions {
 		for _, k := range []Impl{{Plain: true}, {}} {

@@ -13,8 +13,9 @@ import (
 	"ebsscgo/internal/device"
 )
 
-// In bfloat16 oneDNN computes the convolution and its gradients, and values are near float32's. The gradient in d is three products, no convolution:
-// oneDNN would take a minute for it. XLA reads its flags once, so another process compiles. Without instructions for bfloat16 it is refused.
+// In bfloat16 oneDNN computes the convolution and its gradients, and values are near float32's. The
+// gradient in d is three products, no convolution: oneDNN would take a minute for it. XLA reads its
+// flags once, so another process compiles. Without instructions for bfloat16 it is refused.
 func TestBFloat16(t *testing.T) {
 	const dumpVar, dumpFlags = "TEST_DUMP", " --xla_dump_hlo_as_text --xla_dump_to="
 	if dump := os.Getenv(dumpVar); dump != "" {
@@ -32,7 +33,8 @@ func TestBFloat16(t *testing.T) {
 		return
 	}
 	if !cpu.X86.HasAVX512BF16 && !cpu.X86.HasAMXBF16 {
-		require.ErrorContains(t, device.UseBFloat16(t.Context(), "cpu"), "this CPU has neither avx512_bf16 nor amx_bf16")
+		require.ErrorContains(t, device.UseBFloat16(t.Context(), "cpu"),
+			"this CPU has neither avx512_bf16 nor amx_bf16")
 		return
 	}
 	dump := t.TempDir()
@@ -47,9 +49,11 @@ func TestBFloat16(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(program), " convolution(")
 	var results []string
-	for _, call := range regexp.MustCompile(`= \(?(\S+?)\{.* custom-call\(.*"__onednn\$convolution"`).FindAllSubmatch(program, -1) {
+	calls := regexp.MustCompile(`= \(?(\S+?)\{.* custom-call\(.*"__onednn\$convolution"`)
+	for _, call := range calls.FindAllSubmatch(program, -1) {
 		results = append(results, string(call[1]))
 	}
 	require.ElementsMatch(t, []string{"bf16[8,32,32,8]", "bf16[8,32,32,128]"}, results)
-	require.Len(t, regexp.MustCompile(`= \(?bf16\[128,24\]\{.* custom-call\(.*"__onednn\$matmul"`).FindAll(program, -1), 3)
+	products := regexp.MustCompile(`= \(?bf16\[128,24\]\{.* custom-call\(.*"__onednn\$matmul"`)
+	require.Len(t, products.FindAll(program, -1), 3)
 }

@@ -15,14 +15,16 @@ import (
 // kept returns which entries of a tensor of these dimensions Dropout keeps, as 1 and 0.
 func kept(on compute.Backend, key []uint32, rate float64, dims ...int) (mask []float64) {
 	ones := tensors.FromScalarAndDimensions(float32(1), dims...)
-	for _, value := range values(MustExecOnce(on, func(x, key *Node) *Node { return Dropout(x, key, rate) }, ones, key)) {
+	dropped := func(x, key *Node) *Node { return Dropout(x, key, rate) }
+	for _, value := range values(MustExecOnce(on, dropped, ones, key)) {
 		mask = append(mask, float64(value)*(1-rate))
 	}
 	return mask
 }
 
-// The right share is kept, and entries are independent of their neighbours along each axis, of other entries at the
-// distance of a power of two, and of the same entry under another key, near or far: all within five standard errors.
+// The right share is kept, and entries are independent of their neighbours along each axis, of
+// other entries at the distance of a power of two, and of the same entry under another key, near or
+// far: all within five standard errors.
 func TestDropoutStatistics(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		const rate = 0.3
@@ -40,7 +42,8 @@ func TestDropoutStatistics(t *testing.T) {
 			for i := range a {
 				covariance += (a[i] - (1 - rate)) * (b[i] - (1 - rate))
 			}
-			require.InDelta(t, 0, covariance/float64(len(a)), 5*deviation*deviation/math.Sqrt(float64(len(a))), about)
+			require.InDelta(t, 0, covariance/float64(len(a)),
+				5*deviation*deviation/math.Sqrt(float64(len(a))), about)
 		}
 		for _, distance := range []int{1, 2, 3, 4, 8, 16, 24, 32, 24 * 16, 1024, 24 * 16 * 16, 1 << 16} {
 			requireIndependent(mask[distance:], mask[:size-distance], distance)
@@ -73,7 +76,8 @@ func TestDropoutShared(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		const images, hypotheses, size = 5, 3, 40
 		x := tensors.FromScalarAndDimensions(float32(1), images, hypotheses, size)
-		mask := values(MustExecOnce(on, func(x, key *Node) *Node { return Dropout(x, key, 0.5, 1) }, x, []uint32{1, 2}))
+		mask := values(MustExecOnce(on, func(x, key *Node) *Node { return Dropout(x, key, 0.5, 1) }, x,
+			[]uint32{1, 2}))
 		rows := map[string]bool{}
 		for image := range images {
 			first := mask[image*hypotheses*size:][:size]

@@ -27,8 +27,10 @@ var opened = map[string]func() (compute.Backend, error){
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if flag.Lookup("test.bench").Value.String() == "" {
-		// Tests mostly compile, and the code's optimization does not change what a graph computes. Benchmarks keep it.
-		if err := os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 "+os.Getenv("XLA_FLAGS")); err != nil {
+		// Tests mostly compile, and the code's optimization does not change what a graph computes.
+		// Benchmarks keep it.
+		if err := os.Setenv("XLA_FLAGS",
+			"--xla_backend_optimization_level=0 "+os.Getenv("XLA_FLAGS")); err != nil {
 			panic(err)
 		}
 	}
@@ -73,7 +75,8 @@ func values(t *tensors.Tensor) []float32 {
 	return tensors.MustCopyFlatData[float32](t)
 }
 
-// requireClose requires that no number differs by more than tolerance times the largest of those wanted.
+// requireClose requires that no number differs by more than tolerance times the largest of those
+// wanted.
 func requireClose(t require.TestingT, want, got []float32, tolerance float64, about ...any) {
 	require.Len(t, got, len(want), about...)
 	var largest, difference float64
@@ -102,7 +105,8 @@ func (c convolution) outputs(size int) int {
 
 // operands are random x and d, and a random gradient v with respect to d ⋆ x.
 func (c convolution) operands() (x, d, v *tensors.Tensor) {
-	return random(c.batch, c.height, c.width, c.channels), random(c.kernel, c.kernel, c.channels, c.filters),
+	return random(c.batch, c.height, c.width, c.channels),
+		random(c.kernel, c.kernel, c.channels, c.filters),
 		random(c.batch, c.outputs(c.height), c.outputs(c.width), c.filters)
 }
 
@@ -118,7 +122,8 @@ func (c convolution) run(on compute.Backend, k Impl) (y, dx, dd []float32) {
 
 // requireLikePlain requires the fast cross-correlation to agree with GoMLX's own.
 func (c convolution) requireLikePlain(t require.TestingT, on compute.Backend) {
-	// F(4×4, 3×3) loses about a digit and a half: 1e-5 of the largest output, a few times that where sums are long.
+	// F(4×4, 3×3) loses about a digit and a half: 1e-5 of the largest output, a few times that where
+	// sums are long.
 	const tolerance = 5e-5
 	wantY, wantDX, wantDD := c.run(on, Impl{Plain: true})
 	y, dx, dd := c.run(on, Impl{})
@@ -152,14 +157,16 @@ func TestWinogradAnySize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := convolution{
 			batch: rapid.IntRange(1, 3).Draw(t, "batch"), height: rapid.IntRange(1, 10).Draw(t, "height"),
-			width: rapid.IntRange(1, 10).Draw(t, "width"), channels: rapid.IntRange(8, 10).Draw(t, "channels"),
-			filters: rapid.IntRange(1, 9).Draw(t, "filters"), kernel: 3, stride: 1, pad: 1,
+			width:    rapid.IntRange(1, 10).Draw(t, "width"),
+			channels: rapid.IntRange(8, 10).Draw(t, "channels"),
+			filters:  rapid.IntRange(1, 9).Draw(t, "filters"), kernel: 3, stride: 1, pad: 1,
 		}
 		c.requireLikePlain(t, started)
 	})
 }
 
-// A convolution in several chunks of the batch is like the plain one. Chunks divide the batch, whatever its size.
+// A convolution in several chunks of the batch is like the plain one. Chunks divide the batch,
+// whatever its size.
 func TestChunks(t *testing.T) {
 	convolution{16, 32, 32, 128, 8, 3, 1, 1}.requireLikePlain(t, on(t, "cpu"))
 	MustExecOnce(on(t, "cpu"), func(x *Node) *Node {
@@ -189,8 +196,10 @@ func TestTransposeIsAdjoint(t *testing.T) {
 		}
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		for _, c := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0}, {3, 6, 9, 4, 6, 3, 3, 0}, {2, 10, 13, 1, 4, 5, 3, 1},
-			{2, 7, 8, 3, 4, 3, 2, 1}, {2, 8, 9, 3, 4, 5, 2, 2}, {2, 7, 8, 3, 4, 1, 2, 1}} { // the first three have fast paths
+		for _, c := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0},
+			{3, 6, 9, 4, 6, 3, 3, 0}, {2, 10, 13, 1, 4, 5, 3, 1},
+			// the first three have fast paths
+			{2, 7, 8, 3, 4, 3, 2, 1}, {2, 8, 9, 3, 4, 5, 2, 2}, {2, 7, 8, 3, 4, 1, 2, 1}} {
 			c.requireAdjoint(t, on)
 		}
 	})
@@ -204,20 +213,27 @@ func (c convolution) requireAdjoint(t *testing.T, on compute.Backend) {
 		y := plain.CrossCorrelate(x, d, c.stride, c.pad)
 		back := k.Transpose(z, d, c.stride, c.pad, c.height, c.width)
 		there, here := ReduceAllSum(Mul(y, z)), ReduceAllSum(Mul(x, back))
-		return append(append([]*Node{there, here, y, back}, Gradient(there, x, d)...), Gradient(here, z, d)...)
+		return append(append([]*Node{there, here, y, back}, Gradient(there, x, d)...),
+			Gradient(here, z, d)...)
 	}, x, d, z)
-	there, here, y, back := values(results[0]), values(results[1]), values(results[2]), values(results[3])
+	there, here, y, back := values(results[0]), values(results[1]), values(results[2]),
+		values(results[3])
 	require.InEpsilon(t, there[0], here[0], 1e-4, c)
-	requireClose(t, values(results[4]), back, tolerance, "%s: the gradient of ⟨d ⋆ x, z⟩ in x is d * z", c)
-	requireClose(t, y, values(results[6]), tolerance, "%s: the gradient of ⟨x, d * z⟩ in z is d ⋆ x", c)
+	requireClose(t, values(results[4]), back, tolerance,
+		"%s: the gradient of ⟨d ⋆ x, z⟩ in x is d * z", c)
+	requireClose(t, y, values(results[6]), tolerance, "%s: the gradient of ⟨x, d * z⟩ in z is d ⋆ x",
+		c)
 	requireClose(t, values(results[5]), values(results[7]), tolerance, "%s: gradients in d", c)
 }
 
-// Gradients of kernels of even size and of wide paddings, for which GoMLX's are wrong or panic, with and without fast paths.
+// Gradients of kernels of even size and of wide paddings, for which GoMLX's are wrong or panic,
+// with and without fast paths.
 func TestOwnConvolutionGradients(t *testing.T) {
 	for _, c := range []convolution{
-		{2, 6, 5, 4, 3, 2, 1, 0}, {2, 6, 5, 4, 3, 2, 2, 0}, {2, 7, 5, 4, 3, 2, 2, 1}, {2, 6, 7, 4, 3, 4, 1, 1}, {2, 8, 8, 4, 3, 4, 2, 1},
-		{2, 9, 8, 4, 3, 4, 3, 0}, {2, 5, 5, 4, 3, 2, 1, 2}, {2, 6, 6, 4, 3, 5, 1, 3}, {2, 6, 6, 4, 3, 5, 2, 4},
+		{2, 6, 5, 4, 3, 2, 1, 0}, {2, 6, 5, 4, 3, 2, 2, 0}, {2, 7, 5, 4, 3, 2, 2, 1},
+		{2, 6, 7, 4, 3, 4, 1, 1}, {2, 8, 8, 4, 3, 4, 2, 1},
+		{2, 9, 8, 4, 3, 4, 3, 0}, {2, 5, 5, 4, 3, 2, 1, 2}, {2, 6, 6, 4, 3, 5, 1, 3},
+		{2, 6, 6, 4, 3, 5, 2, 4},
 		{2, 10, 13, 1, 4, 5, 3, 1}, // the lower block of the unroll study
 	} {
 		wantDX, wantDD := c.differences(on(t, "go"))
@@ -229,27 +245,32 @@ func TestOwnConvolutionGradients(t *testing.T) {
 	}
 }
 
-// differences are the gradients of run by differences: the value is linear in x and in d, so any step does.
+// differences are the gradients of run by differences: the value is linear in x and in d, so any
+// step does.
 func (c convolution) differences(on compute.Backend) (dx, dd []float32) {
 	x, d, v := c.operands()
 	value := MustNewExec(on, func(x, d, v *Node) *Node {
 		return ReduceAllSum(Mul(Impl{Plain: true}.CrossCorrelate(x, d, c.stride, c.pad), v))
 	})
 	defer value.Finalize()
-	slopes := func(operand *tensors.Tensor, at func(unit *tensors.Tensor) *tensors.Tensor) (slopes []float32) {
+	slopes := func(operand *tensors.Tensor,
+		at func(unit *tensors.Tensor) *tensors.Tensor) (slopes []float32) {
 		for i := range operand.Shape().Size() {
 			unit := make([]float32, operand.Shape().Size())
 			unit[i] = 1
-			slopes = append(slopes, tensors.ToScalar[float32](at(tensors.FromFlatDataAndDimensions(unit, operand.Shape().Dimensions...))))
+			moved := at(tensors.FromFlatDataAndDimensions(unit, operand.Shape().Dimensions...))
+			slopes = append(slopes, tensors.ToScalar[float32](moved))
 		}
 		return slopes
 	}
-	return slopes(x, func(unit *tensors.Tensor) *tensors.Tensor { return value.MustCall1(unit, d, v) }),
+	return slopes(x, func(unit *tensors.Tensor) *tensors.Tensor {
+			return value.MustCall1(unit, d, v)
+		}),
 		slopes(d, func(unit *tensors.Tensor) *tensors.Tensor { return value.MustCall1(x, unit, v) })
 }
 
-// Custom gradients replace those of the operation's graph, add to other gradients of an operand, and are computed only if
-// needed.
+// Custom gradients replace those of the operation's graph, add to other gradients of an operand,
+// and are computed only if needed.
 func TestWithGradients(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		asked := map[string]int{}
@@ -265,8 +286,10 @@ func TestWithGradients(t *testing.T) {
 	})
 }
 
-// likePlain requires an operation's value, and its gradients in all inputs, to be those of the plain one.
-func likePlain(t *testing.T, on compute.Backend, operation func(k Impl, inputs []*Node) *Node, inputs ...any) {
+// likePlain requires an operation's value, and its gradients in all inputs, to be those of the
+// plain one.
+func likePlain(t *testing.T, on compute.Backend, operation func(k Impl, inputs []*Node) *Node,
+	inputs ...any) {
 	compute := func(k Impl) []*tensors.Tensor {
 		return MustExecOnceN(on, func(inputs []*Node) []*Node {
 			y := operation(k, inputs)

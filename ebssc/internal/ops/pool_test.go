@@ -17,7 +17,8 @@ type pooled struct {
 	x                    []float32
 }
 
-// windows calls visit for each output with the positions of its window that lie in the image, in reading order.
+// windows calls visit for each output with the positions of its window that lie in the image, in
+// reading order.
 func (p pooled) windows(visit func(output int, positions []int)) {
 	rows, columns := (p.height+2*p.pad-p.window)/p.stride+1, (p.width+2*p.pad-p.window)/p.stride+1
 	for output := range p.batch * rows * columns {
@@ -34,8 +35,8 @@ func (p pooled) windows(visit func(output int, positions []int)) {
 	}
 }
 
-// want computes the largest values, and the gradient for the gradient 1, 2, 3, ... with respect to them, which goes to
-// the first position in reading order that holds the largest value.
+// want computes the largest values, and the gradient for the gradient 1, 2, 3, ... with respect to
+// them, which goes to the first position in reading order that holds the largest value.
 func (p pooled) want() (y, dx []float32) {
 	dx = make([]float32, len(p.x))
 	p.windows(func(output int, positions []int) {
@@ -62,7 +63,8 @@ func (p pooled) got(on compute.Backend, k Impl) (y, dx []float32) {
 	return values(results[1]), values(results[0])
 }
 
-// pooledInput draws a pooling of any size in which ties are common, and each window reaches into the image.
+// pooledInput draws a pooling of any size in which ties are common, and each window reaches into
+// the image.
 func pooledInput(t *rapid.T) pooled {
 	p := pooled{
 		batch: rapid.IntRange(1, 2).Draw(t, "batch"), window: rapid.IntRange(1, 4).Draw(t, "window"),
@@ -89,11 +91,13 @@ func TestMaxPool(t *testing.T) {
 	})
 }
 
-// The networks' pooling, with XLA, and against GoMLX's own where there are no ties; and of all zeros, as behind a threshold that nothing passes.
+// The networks' pooling, with XLA, and against GoMLX's own where there are no ties; and of all
+// zeros, as behind a threshold that nothing passes.
 func TestMaxPoolLikePlain(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, size := range []int{8, 9} {
-			p := pooled{batch: 2, height: size, width: size + 1, window: 3, stride: 2, pad: 1, x: values(random(2, size, size+1, 1))}
+			p := pooled{batch: 2, height: size, width: size + 1, window: 3, stride: 2, pad: 1,
+				x: values(random(2, size, size+1, 1))}
 			y, dx := p.got(on, Impl{})
 			plainY, plainDX := p.got(on, Impl{Plain: true})
 			require.Equal(t, [][]float32{plainY, plainDX}, [][]float32{y, dx})
@@ -110,7 +114,8 @@ func TestMaxPoolLikePlain(t *testing.T) {
 // The mean runs over the positions in the image alone: the mean of ones is one, at the border too.
 func TestAvgPool(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		p := pooled{batch: 2, height: 7, width: 8, window: 3, stride: 2, pad: 1, x: values(random(2, 7, 8, 1))}
+		p := pooled{batch: 2, height: 7, width: 8, window: 3, stride: 2, pad: 1,
+			x: values(random(2, 7, 8, 1))}
 		results := MustExecOnceN(on, func(x *Node) []*Node {
 			y := Impl{}.AvgPool(x, p.window, p.stride, p.pad)
 			return append(Gradient(ReduceAllSum(y), x), y)

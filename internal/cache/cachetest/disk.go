@@ -12,11 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Disk mounts a disk of that many kilobytes, in memory, until the test ends. It skips the test if this user cannot mount one.
+// Disk mounts a disk of that many kilobytes, in memory, until the test ends. It skips the test if
+// this user cannot mount one.
 func Disk(t testing.TB, kilobytes int) string {
 	t.Helper()
 	folder := t.TempDir()
-	out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("mode=755,size=%dk", kilobytes), "tmpfs", folder).CombinedOutput()
+	options := fmt.Sprintf("mode=755,size=%dk", kilobytes)
+	mount := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", folder)
+	out, err := mount.CombinedOutput()
 	if err != nil {
 		t.Skipf("no disk can be mounted here: %s", out)
 	}

@@ -18,16 +18,18 @@ import (
 // sha is the made SHA-256 of data sets and networks.
 var sha = strings.Repeat("0123456789abcdef", 4)
 
-// Dataset is the data set of made records: 1000 training and 200 test images.
+// Dataset returns the data set of made records: 1000 training and 200 test images.
 func Dataset(images experiments.DataKind) experiments.Dataset {
 	copies := images.Images().Copies
-	of := copies[slices.IndexFunc(copies, func(c experiments.Copy) bool { return c.Committed })]
-	return experiments.Dataset{Name: of.Name, SHA256: sha, Train: 1000, Test: 200}
+	at := slices.IndexFunc(copies, func(c experiments.Copy) bool { return c.Committed })
+	return experiments.Dataset{Name: copies[at].Name, SHA256: sha, Train: 1000, Test: 200}
 }
 
-// New makes a record of an experiment's run at a profile. A quarter of the training images and a third of the test images are wrong. It is not
-// saved yet, and can be changed before.
-func New(t testing.TB, experiment, profile string, seed int, o experiments.Overrides) record.Record {
+// New makes a record of an experiment's run at a profile. A quarter of the training images and a
+// third of the test images are wrong. It is not saved yet, and can be changed before.
+func New(
+	t testing.TB, experiment, profile string, seed int, o experiments.Overrides,
+) record.Record {
 	study, _, err := catalogue.All.Experiment(experiment)
 	require.NoError(t, err)
 	scale, err := experiments.FindProfile(profile)
@@ -36,7 +38,8 @@ func New(t testing.TB, experiment, profile string, seed int, o experiments.Overr
 	planned.Seeds = seed
 	runs, err := experiments.Plan(study, scale, Dataset(study.Images), planned)
 	require.NoError(t, err)
-	at := slices.IndexFunc(runs, func(run experiments.Run) bool { // seeds of runs on held-out images begin above 10,000
+	// seeds of runs on held-out images begin above 10,000
+	at := slices.IndexFunc(runs, func(run experiments.Run) bool {
 		return run.Experiment == experiment && run.Seed%10_000 == seed
 	})
 	r := Made(t, runs[at], 25, 100.0/3)
@@ -44,8 +47,8 @@ func New(t testing.TB, experiment, profile string, seed int, o experiments.Overr
 	return r
 }
 
-// Made makes a record of a run with these errors in percent, of the test images the nearest that their number allows. Which of them are wrong
-// depends on the seed.
+// Made makes a record of a run with these errors in percent, of the test images the nearest that
+// their number allows. Which of them are wrong depends on the seed.
 func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.Record {
 	wrong := int(math.Round(testErr / 100 * float64(run.TestImages)))
 	var labels, predictions []uint16
@@ -62,34 +65,41 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 		Seconds: 12, Finished: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Predictions: record.ClassText(predictions, run.Network.Classes),
 		Labels:      record.ClassText(labels, run.Network.Classes),
-		Origin: record.Origin{Commit: "0123456789abcdef", Go: "go1.26", GoMLX: "v0.28.3", Backend: "xla-cpu", Plugin: "made", Devices: 1,
+		Origin: record.Origin{Commit: "0123456789abcdef", Go: "go1.26", GoMLX: "v0.28.3",
+			Backend: "xla-cpu", Plugin: "made", Devices: 1,
 			System: "linux/amd64", CPU: "made 8480+", Cores: 2},
 	}
 	sums := record.NetworkSums{SHA256: sha, HalfSHA256: sha}
-	r, err := record.New(run, experiments.Overrides{}, "ebssc run "+run.Experiment, training, sums, nil)
+	command := "ebssc run " + run.Experiment
+	r, err := record.New(run, experiments.Overrides{}, command, training, sums, nil)
 	require.NoError(t, err)
 	r.TestErr = r.ErrorRate()
 	for epoch := 1; epoch <= run.Epochs; epoch++ {
-		point := record.Epoch{Epoch: epoch, Step: epoch * run.StepsPerEpoch(), BatchLoss: 2 / float64(epoch), BatchErr: 80 / float64(epoch), Seconds: 3}
+		point := record.Epoch{Epoch: epoch, Step: epoch * run.StepsPerEpoch(),
+			BatchLoss: 2 / float64(epoch), BatchErr: 80 / float64(epoch), Seconds: 3}
 		if run.EvalEachEpoch {
-			point.Trace = &record.Trace{TrainLoss: 1 / float64(epoch), TrainErr: 40 / float64(epoch), TestErr: r.TestErr}
+			point.Trace = &record.Trace{TrainLoss: 1 / float64(epoch), TrainErr: 40 / float64(epoch),
+				TestErr: r.TestErr}
 		}
 		r.Curve = append(r.Curve, point)
 	}
 	if run.Decoded {
-		r.Decodings = &record.Decodings{Trained: levels(run, 0.9), Untrained: levels(run, 0.5), Images: min(100, run.TestImages), Seconds: 4}
+		r.Decodings = &record.Decodings{Trained: levels(run, 0.9), Untrained: levels(run, 0.5),
+			Images: min(100, run.TestImages), Seconds: 4}
 	}
 	return r
 }
 
-// levels are made measurements of a network's blocks. Cosines fall from a block to the next; differences between hypotheses grow.
+// levels makes measurements of a network's blocks. Cosines fall from a block to the next;
+// differences between hypotheses grow.
 func levels(run experiments.Run, cosine float64) (all []record.BlockMeasures) {
 	for i, block := range run.Network.Blocks() {
 		depth := 0.05 * float64(i)
 		all = append(all, record.BlockMeasures{
-			Block:      block.Name,
-			Linear:     record.Similarity{Cosine: cosine - depth, Control: 0.1},
-			Rectified:  record.Similarity{Cosine: cosine - depth/2, Control: 0.3, ImageCosine: new(cosine), ImageControl: new(0.2)},
+			Block:  block.Name,
+			Linear: record.Similarity{Cosine: cosine - depth, Control: 0.1},
+			Rectified: record.Similarity{Cosine: cosine - depth/2, Control: 0.3,
+				ImageCosine: new(cosine), ImageControl: new(0.2)},
 			Difference: new(0.01 * float64(i+1)), BiasSpread: new(0.8 - depth),
 		})
 	}
