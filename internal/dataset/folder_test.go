@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // drawn returns a PNG of one colour, which number decides.
@@ -224,4 +226,59 @@ func TestFolderRefuses(t *testing.T) {
 	}
 	_, err = readFolder(t, many, io.Discard)
 	requireOneLine(t, err, many, "folders of classes: 1001, and 2 to 1000")
+}
+
+// Whatever lies in a folder, it is read, or refused in one line; and each file below a class is an
+// image or is named.
+func TestAnyFolder(t *testing.T) {
+	var contents [][]byte // all are read more than once: what shows the same counts once
+	for number := range 6 {
+		contents = append(contents, drawn(t, number, 16, 16))
+	}
+	contents = append(contents, nil, []byte("no picture"), contents[0][:40])
+	names := []string{"a", "b", "train", "test", ".hidden", "1.png", "2.png", "ŵ.jpg", "notes.txt"}
+	good := map[string][]byte{} // a folder that is read
+	for number := range 40 {
+		good[fmt.Sprintf("%s/%d.png", names[number%2], 10+number)] = drawn(t, 10+number, 16, 16)
+	}
+	count, read, home := 0, 0, t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		count++
+		folder := filepath.Join(home, strconv.Itoa(count))
+		if rapid.Bool().Draw(t, "good") {
+			for name, content := range good {
+				path := filepath.Join(folder, name)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, content, 0o644))
+			}
+		}
+		for range rapid.IntRange(0, 12).Draw(t, "files") {
+			name := filepath.Join(folder,
+				filepath.Join(rapid.SliceOfN(rapid.SampledFrom(names), 1, 3).Draw(t, "path")...))
+			content := rapid.SampledFrom(contents).Draw(t, "content")
+			_ = os.MkdirAll(filepath.Dir(name), 0o755) // fails where a file is in the place of a folder
+			_ = os.WriteFile(name, content, 0o644)
+		}
+		_ = os.MkdirAll(folder, 0o755)
+		var log bytes.Buffer
+		p, err := Pictures{Folder: folder, Side: 16}.List()
+		var set *Set
+		if err == nil {
+			set, err = p.Read(context.Background(), &log)
+		}
+		if err != nil {
+			require.NotContains(t, strings.TrimSpace(err.Error()), "\n")
+			return
+		}
+		read++
+		require.GreaterOrEqual(t, len(set.Classes), 2)
+		require.NotZero(t, set.Train.Len())
+		require.NotZero(t, set.Test.Len())
+		images := set.Train.Len() + set.Test.Len()
+		require.LessOrEqual(t, images, p.Len())
+		if images < p.Len() {
+			require.NotEmpty(t, log.String())
+		}
+	})
+	require.Greater(t, read, 5)
 }

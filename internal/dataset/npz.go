@@ -88,7 +88,9 @@ func readNPY(arrays *zip.Reader, name string, size int) ([]byte, error) {
 		header = npyHeader.FindSubmatch(content)
 	}
 	if header == nil || (len(header[2]) > 0) != (size > 1) {
-		return nil, fmt.Errorf("%s is not an array of bytes of MNIST's shape", name)
+		line, _, _ := bytes.Cut(content[:min(longest, len(content))], []byte("\n"))
+		return nil, fmt.Errorf("%s is not an array of bytes of MNIST's shape, row by row: %.80q; "+
+			"write it as np.ascontiguousarray(x, np.uint8)", name, bytes.TrimSpace(line))
 	}
 	count, err := strconv.Atoi(string(header[1]))
 	if err != nil {
