@@ -3,7 +3,7 @@
 # - a virtual environment with JupyterLab in the user's cache folder, named by its requirements;
 # - in bin/ of this checkout, the kernel (GoNB, a tool of this module) and its Jupyter folder, in which the kernel is
 #   registered with this checkout in its workspace, so that cells import its packages.
-# The user's own Python packages, kernels and Jupyter settings are neither used nor changed.
+# The user's own Python packages, kernels and Jupyter settings are neither used nor changed, unless start.sh --register is asked to.
 
 die() {
   echo "${0##*/}: $*" >&2
@@ -87,18 +87,34 @@ status=0
 "$root/bin/ebssc" data fetch || status=$?
 ((status < 128)) || exit "$status" # interrupted
 ((status == 0)) || echo "going on with what is here; MNIST replaces CIFAR-10 if that is missing"
-# Without --force_deps it would not do without gopls, which only completes names as you type.
-"$root/bin/gonb" --install --force_deps --go_work="$root" --logtostderr=false --stderrthreshold=FATAL --log_file=/dev/null ||
-  die "the kernel could not be registered in $JUPYTER_DATA_DIR"
+# The kernel takes a name of its own, so that it does not take the place of another GoNB. Errors are
+# text, which all editors show alike. Without --force_deps it would not do without gopls, which only
+# completes names as you type.
+kernel=ebsscgo spec=$root/bin/kernel/kernels/gonb
+JUPYTER_DATA_DIR=$root/bin/kernel "$root/bin/gonb" --install --force_deps --go_work="$root" --raw_error \
+  --logtostderr=false --stderrthreshold=FATAL --log_file=/dev/null ||
+  die "the kernel could not be made in $root/bin"
 # What the kernel says on standard error is none of it about the notebook: its sockets (zmq4 0.17, with no flag to silence them)
 # complain of each program that connects and leaves without a greeting, as editors do that look for open ports, and it panics if
-# Jupyter stops it twice. It goes to bin/kernel.log.
+# Jupyter stops it twice. It goes to bin/kernel.log. An editor that was not started in a terminal may not know where go is.
 : >"$root/bin/kernel.log"
-"$python" - "$JUPYTER_DATA_DIR/kernels/gonb/kernel.json" "$root/bin/kernel.log" <<'PYTHON'
+"$python" - "$spec/kernel.json" "$root/bin:$(dirname "$(command -v go)")" "$root/bin/kernel.log" <<'PYTHON'
 import json, pathlib, sys
-path, log = pathlib.Path(sys.argv[1]), sys.argv[2]
+path, programs, log = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 kernel = json.loads(path.read_text())
-kernel["argv"] = ["sh", "-c", 'log=$1; shift; exec "$@" 2>>"$log"', "sh", log, *kernel["argv"]]
+kernel["display_name"] = "Go (ebsscgo)"
+# Cells are linked in half the time without tables for debuggers. The user's own flags come last.
+script = """export PATH="$1:$PATH" CGO_ENABLED=1 GOWORK=auto
+GOFLAGS="-ldflags=-w $(go env GOFLAGS)" && export GOFLAGS
+log=$2; shift 2; exec "$@" 2>>"$log"
+"""
+kernel["argv"] = ["sh", "-c", script, "sh", programs, log, *kernel["argv"]]
 path.write_text(json.dumps(kernel))
 PYTHON
+# register makes the kernel known to Jupyter, in the folder that $JUPYTER_DATA_DIR names or the user's.
+register() {
+  "$python" -m jupyter kernelspec install --log-level=ERROR --user --name "$kernel" "$spec" ||
+    die "the kernel could not be registered"
+}
+register
 exec 9>&-

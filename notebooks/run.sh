@@ -10,5 +10,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
 [[ $* == *.ipynb* ]] || set -- "$@" "$folder"/*.ipynb
 exec "$python" -m nbconvert --execute --to=notebook --NbConvertApp.use_output_suffix=False --log-level=WARN \
-  --Exporter.preprocessors=nbconvert.preprocessors.CoalesceStreamsPreprocessor --ExecutePreprocessor.record_timing=False \
-  --ExecutePreprocessor.extra_arguments=--raw_error=true "$@"
+  --Exporter.preprocessors=nbconvert.preprocessors.CoalesceStreamsPreprocessor --ExecutePreprocessor.record_timing=False "$@"

@@ -50,10 +50,10 @@ type Options struct {
 	Jobs  int
 	Shard Shard
 	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a
-	// terminal. OnEpoch is that of [train.Runner].
-	Out      io.Writer
-	Terminal bool
-	OnEpoch  func(run experiments.Run, curve []record.Epoch)
+	// terminal. OnProgress is that of [train.Runner].
+	Out        io.Writer
+	Terminal   bool
+	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
 	// BFloat16 lets the CPU's fast instructions for this precision compute. [Run] sets it where a
 	// run has the precision.
 	BFloat16 bool
@@ -123,7 +123,7 @@ func Start(
 		}
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin,
 			Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
-			Log:         o.Out, Terminal: o.Terminal && o.Jobs == 1, OnEpoch: o.OnEpoch,
+			Log:         o.Out, Terminal: o.Terminal && o.Jobs == 1, OnProgress: o.OnProgress,
 			Places: map[string]train.Place{}}
 	}
 	return s, nil

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,13 +17,8 @@ import (
 // scale, as classifier.svg and classifier.csv in the folder of results, and the tables of the
 // README.md beside that folder, between its marks. A README without marks stays as it is.
 func WriteAnswer(results string, folders map[string]*Results) error {
-	var profiles []*Results // of the paper's images, the largest first
-	for _, profile := range slices.Backward(experiments.Profiles) {
-		if p, ok := folders[profile.Name]; ok && !p.Demo && len(p.Records) > 0 {
-			profiles = append(profiles, p)
-		}
-	}
-	if t, chart := classifierSteps(profiles); len(t.Rows) > 1 {
+	profiles := largestFirst(slices.Collect(maps.Values(folders)))
+	if t, chart := ClassifierSteps(profiles); len(t.Rows) > 1 {
 		picture, err := chart.Draw().SVG()
 		if err != nil {
 			return err
@@ -36,14 +32,29 @@ func WriteAnswer(results string, folders map[string]*Results) error {
 	return writeReadme(filepath.Join(results, "..", File), profiles)
 }
 
-// classifierSteps returns the classifier's step in test error, beside the training error of its
+// largestFirst returns the results on the paper's images that say something, of the largest profile
+// first.
+func largestFirst(all []*Results) (profiles []*Results) {
+	for _, profile := range slices.Backward(experiments.Profiles) {
+		for _, p := range all {
+			if filepath.Base(p.Folder) == profile.Name && !p.Demo && len(p.Records) > 0 {
+				profiles = append(profiles, p)
+			}
+		}
+	}
+	return profiles
+}
+
+// ClassifierSteps returns the classifier's step in test error, beside the training error of its
 // base, at each scale at which both rows were trained, and a chart of it. The paper's own is the
 // last.
-func classifierSteps(profiles []*Results) (Table, plot.Scatter) {
-	t := Table{Name: "classifier", Columns: []Column{{Name: "scale"}, {Name: "experiment"},
-		{Name: "base"},
-		{Name: "base_train_err", Kind: Number}, {Name: "step", Kind: Interval},
-		{Name: "seeds", Kind: Number}, {Name: "planned_seeds", Kind: Number}}}
+func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
+	profiles := largestFirst(all)
+	t := Table{Name: "classifier", Columns: []Column{{Title: "scale", Name: "scale"},
+		{Name: "experiment"}, {Name: "base"},
+		{Title: "training error of the base %", Name: "base_train_err", Kind: Number},
+		{Title: "step in test error, points", Name: "step", Kind: Interval},
+		{Title: "seeds", Name: "seeds", Kind: Number}, {Name: "planned_seeds", Kind: Number}}}
 	chart := plot.Scatter{Title: "When the energy-based classifier helps",
 		X:     "training error of its base, SSC+LC₇ (%)",
 		Y:     "its step in test error (points, with 95 % intervals)",

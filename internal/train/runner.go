@@ -39,8 +39,9 @@ type Runner struct {
 	// which shows a progress bar in place of these lines.
 	Log      io.Writer
 	Terminal bool
-	// OnEpoch, if not nil, gets a run's learning curve after each of its epochs.
-	OnEpoch func(run experiments.Run, curve []record.Epoch)
+	// OnProgress, if not nil, gets a run's learning curve after each of its epochs and once a second,
+	// then with the epoch under way, and the run's pace.
+	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
 	// Places has the places of runs in a longer session, by their IDs, for messages.
 	Places map[string]Place
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,8 @@ type trainingRun struct {
 	// reported is when the run last wrote how far it is; zero before the first step of this process,
 	// which compiles.
 	reported time.Time
+	// shown is when OnProgress was last called.
+	shown time.Time
 }
 
 // progress is the state of a run beside its variables.
@@ -211,6 +214,14 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 	if !s.runner.Terminal && (ended || time.Since(s.reported) > silence) {
 		s.sayProgress(loop, point)
 	}
+	if s.runner.OnProgress != nil && (ended || time.Since(s.shown) > time.Second) {
+		curve := s.Curve
+		if !ended {
+			curve = append(slices.Clone(curve), point)
+		}
+		s.runner.OnProgress(s.run, curve, s.pace(loop, point.Step))
+		s.shown = time.Now()
+	}
 	return stop
 }
 
@@ -261,9 +272,6 @@ func (s *trainingRun) endEpoch() error {
 	}
 	if err := s.save(); err != nil {
 		return err
-	}
-	if s.runner.OnEpoch != nil {
-		s.runner.OnEpoch(s.run, s.Curve)
 	}
 	return nil
 }

@@ -195,9 +195,10 @@ func TestTrainEndToEnd(t *testing.T) {
 	runner, log := newRunner(set, t.TempDir())
 	runner.Backend = xla
 	var curve []record.Epoch
-	runner.OnEpoch = func(of experiments.Run, soFar []record.Epoch) {
+	var paces []string
+	runner.OnProgress = func(of experiments.Run, soFar []record.Epoch, pace string) {
 		require.Equal(t, run, of)
-		curve = append(curve, soFar[len(soFar)-1])
+		curve, paces = slices.Clone(soFar), append(paces, pace)
 	}
 	trained, store, err := runner.Train(t.Context(), run)
 	require.NoError(t, err)
@@ -209,6 +210,8 @@ func TestTrainEndToEnd(t *testing.T) {
 			"of 400 images a whole number was wrong")
 	}
 	require.Equal(t, trained.Curve, curve)
+	require.Contains(t, paces[len(paces)-1], "images/s, time left 0s")
+	require.Greater(t, len(paces), 4, "also within an epoch, after its first step at least")
 	require.Equal(t, 4, strings.Count(log.String(), "of 4: loss"), "a line an epoch")
 	require.Contains(t, log.String(), "epoch 2 of 4, 50% of it: loss",
 		"and more within one that takes long")

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -21,12 +22,29 @@ import (
 	"ebsscgo/internal/plot"
 )
 
-// Check ends the cell if err is not nil, with one line on standard error.
+// Check ends the cell if err is not nil, with one line on standard error. The kernel writes the
+// cell's number and line before it.
 func Check(err error) {
 	if err != nil {
-		fmt.Fprintln(os.Stderr, device.OneLine(err))
+		fmt.Fprintln(os.Stderr, place()+device.OneLine(err))
 		gonbui.Sync()
 		os.Exit(1)
+	}
+}
+
+// place returns the line of the cell's program that called this package, as Go writes it before an
+// error. GoNB 0.11.4 ends with a panic of its own where a text with colons stands before the line.
+func place() string {
+	callers := make([]uintptr, 32)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasPrefix(frame.Function, "main.") && gonbui.IsNotebook {
+			return fmt.Sprintf("%s:%d: ", frame.File, frame.Line)
+		}
+		if !more {
+			return ""
+		}
 	}
 }
 
@@ -37,11 +55,18 @@ func Must[T any](value T, err error) T {
 }
 
 // Markdown shows text in the cell's output, written in Markdown.
-func Markdown(text string) {
-	send(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text}})
+func Markdown(text string) { markdown(text, "") }
+
+// markdown shows text in the place with an ID, as show does.
+func markdown(text, id string) {
+	send(&protocol.DisplayData{
+		Data:      map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text},
+		DisplayID: id,
+	})
 }
 
-// Table shows a table. Headings and rows have "|" between their columns. All columns but the first are aligned to the right.
+// Table shows a table. Headings and rows have "|" between their columns. All columns but the first
+// are aligned to the right.
 func Table(headings string, rows ...string) {
 	rule := "---" + strings.Repeat(" | ---:", strings.Count(headings, "|"))
 	Markdown("| " + strings.Join(slices.Insert(rows, 0, headings, rule), " |\n| ") + " |\n")
@@ -52,9 +77,12 @@ func ShowTiles(title string, columns int, side vg.Length, tiles ...plot.Tile) {
 	Show(plot.Grid{Title: title, Columns: columns, Side: side, Tiles: tiles}.Draw())
 }
 
-// Around is a tile of numbers [height, width, channels] around 0, which is grey; limit is white and −limit black.
-func Around(caption string, numbers []float64, height, width, channels int, limit float64) plot.Tile {
-	return plot.Tile{Caption: caption, Picture: plot.Photo(numbers, height, width, channels, -limit, limit)}
+// Around returns a tile of numbers [height, width, channels] around 0, which is grey; limit is
+// white and −limit black.
+func Around(caption string, numbers []float64, height, width, channels int,
+	limit float64) plot.Tile {
+	picture := plot.Photo(numbers, height, width, channels, -limit, limit)
+	return plot.Tile{Caption: caption, Picture: picture}
 }
 
 // ShowCharts shows line charts, one below the other.
@@ -63,10 +91,12 @@ func ShowCharts(charts ...plot.Chart) { Show(Must(plot.Charts(charts...))) }
 // Show shows a figure in the cell's output.
 func Show(figure plot.Figure) { show(figure, "") }
 
-// show shows a figure in the place with an ID, where each figure replaces the one before; with none, in a place of its own.
+// show shows a figure in the place with an ID, where each figure replaces the one before; with
+// none, in a place of its own.
 func show(figure plot.Figure, id string) {
 	picture := small(Must(png.Decode(bytes.NewReader(Must(figure.PNG())))))
-	size := map[string]int{"width": int(figure.Width * 4 / 3), "height": int(figure.Height * 4 / 3)} // it has more pixels, for sharp screens
+	// It has more pixels, for sharp screens.
+	size := map[string]int{"width": int(figure.Width * 4 / 3), "height": int(figure.Height * 4 / 3)}
 	send(&protocol.DisplayData{
 		Data:      map[protocol.MIMEType]any{protocol.MIMEImagePNG: picture},
 		Metadata:  map[string]any{string(protocol.MIMEImagePNG): size},
@@ -74,8 +104,9 @@ func show(figure plot.Figure, id string) {
 	})
 }
 
-// small is a PNG file of a picture in 32 levels each of red, green and blue, and if it has few colours, in its 256 most frequent ones. It takes a
-// third of the bytes: notebooks are committed with their pictures.
+// small encodes a PNG file of a picture in 32 levels each of red, green and blue, and if it has few
+// colours, in its 256 most frequent ones. It takes a third of the bytes: notebooks are committed
+// with their pictures.
 func small(picture image.Image) []byte {
 	bounds, counts := picture.Bounds(), map[color.Color]int{}
 	var rounded draw.Image = image.NewNRGBA(bounds)

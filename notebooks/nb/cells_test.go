@@ -28,12 +28,14 @@ type notebook struct {
 	}
 }
 
-// The cells of a committed notebook can be read at a glance, and it has been executed: where it draws, there are small pictures. No output is an
-// error or shows what differs between machines and executions.
+// The cells of a committed notebook can be read at a glance, and it has been executed: where it
+// draws, there are small pictures. No output is an error or shows what differs between machines and
+// executions.
 func TestCommittedNotebooks(t *testing.T) {
 	const maxLines, maxColumns, maxPicture, maxNotebook = 40, 110, 96 << 10, 400_000
 	pictures := regexp.MustCompile(`"image/png": "([^"]*)"`)
-	elsewhere := regexp.MustCompile(`/root|/home/|/tmp/\w+/|/work|\\u001b|"execution"|"stderr"|"error"|widget`)
+	elsewhere := regexp.MustCompile(
+		`/root|/home/|/tmp/\w+/|/work|\\u001b|"execution"|"stderr"|"error"|widget`)
 	paths, err := filepath.Glob("../*.ipynb")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
@@ -48,6 +50,7 @@ func TestCommittedNotebooks(t *testing.T) {
 		var n notebook
 		require.NoError(t, json.Unmarshal(content, &n), path)
 		require.NotEmpty(t, n.Cells, path)
+		require.Contains(t, strings.Join(n.Cells[0].Source, ""), "(in_cells.md)", path)
 		for i, cell := range n.Cells {
 			at := fmt.Sprintf("%s, cell %d", path, i+1)
 			if fmt.Sprint(cell.Metadata["tags"]) == "[draws]" {
@@ -58,10 +61,21 @@ func TestCommittedNotebooks(t *testing.T) {
 			}
 			require.LessOrEqual(t, len(cell.Source), maxLines, at)
 			for _, line := range cell.Source {
-				require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), maxColumns, "%s: %s", at, line)
+				columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
+				require.LessOrEqual(t, columns, maxColumns, "%s: %s", at, line)
 			}
 		}
 	}
+}
+
+// What the page about cells says was tried with the kernel that is built.
+func TestInCellsNamesTheKernel(t *testing.T) {
+	page, err := os.ReadFile("../in_cells.md")
+	require.NoError(t, err)
+	module, err := os.ReadFile("../../go.mod")
+	require.NoError(t, err)
+	kernel := regexp.MustCompile(`janpfeifer/gonb v(\S+)`).FindSubmatch(module)
+	require.Contains(t, string(page), "GoNB "+string(kernel[1])+".")
 }
 
 // Patches have mean 0 and unit norm.

@@ -3,7 +3,6 @@ package nb
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/pipeline"
-	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/train"
@@ -30,25 +28,28 @@ import (
 // runs that notebooks train, which enter no report of it.
 const results, ownResults = "../results", "../results/notebooks"
 
-// Profile is the profile that $EBSSC_PROFILE names, at which the notebooks compute; quick if it is empty.
+// Profile returns the profile that $EBSSC_PROFILE names, at which the notebooks compute; quick if
+// it is empty.
 func Profile() experiments.Profile {
 	return Must(experiments.FindProfile(cmp.Or(os.Getenv("EBSSC_PROFILE"), "quick")))
 }
 
-// Backend starts the best backend, or the one that $GOMLX_BACKEND names. It is freed when the cell ends.
+// Backend starts the best backend, or the one that $GOMLX_BACKEND names. It is freed when the cell
+// ends.
 func Backend() compute.Backend {
 	backend, _, err := device.Open(context.Background(), "", 1)
 	return Must(backend, err)
 }
 
-// Data returns the data set of a kind: from the folder that $EBSSC_DATA names, the cache or a download. If CIFAR-10 cannot be
-// had, MNIST padded to its size replaces it.
+// Data returns the data set of a kind: from the folder that $EBSSC_DATA names, the cache or a
+// download. If CIFAR-10 cannot be had, MNIST padded to its size replaces it.
 func Data(which experiments.DataKind) *dataset.Set {
 	return Must(dataset.FindOrStandIn(context.Background(), which, "", os.Stdout))
 }
 
-// Reports returns the verified records of a profile, sorted into what its reports show, and one of its studies. They are of the images that are
-// here, or else of those of the committed results. Where the study has no record, it ends the cell with a line that says how to train it.
+// Reports returns the verified records of a profile, sorted into what its reports show, and one of
+// its studies. They are of the images that are here, or else of those of the committed results.
+// Where the study has no record, it ends the cell with a line that says how to train it.
 func Reports(profile, name string) (*report.Results, experiments.Study) {
 	named, s := Must(experiments.FindProfile(profile)), Must(catalogue.All.Study(name))
 	// Where it could not be downloaded when the notebooks were started.
@@ -58,16 +59,20 @@ func Reports(profile, name string) (*report.Results, experiments.Study) {
 	}
 	folders := reports(named, s, images)
 	if len(folders) == 0 {
-		fmt.Printf("profile %s has no records of study %s yet; to train it: bin/ebssc run %[2]s --profile %[1]s\n", profile, name)
+		fmt.Printf("profile %s has no records of study %s yet; to train it: "+
+			"bin/ebssc run %[2]s --profile %[1]s\n", profile, name)
 		gonbui.Sync()
 		os.Exit(0)
 	}
 	return folders[0], s
 }
 
-// reports are the folders of a profile that have records of a study: that of the images of a name, then that of the committed results.
-func reports(profile experiments.Profile, s experiments.Study, images string) (folders []*report.Results) {
-	for _, folder := range slices.Compact([]string{dataset.Folder(profile.Name, images), profile.Name}) {
+// reports returns the folders of a profile that have records of a study: that of the images of a
+// name, then that of the committed results.
+func reports(profile experiments.Profile, s experiments.Study, images string) (
+	folders []*report.Results) {
+	both := []string{dataset.Folder(profile.Name, images), profile.Name}
+	for _, folder := range slices.Compact(both) {
 		if p := Must(report.Load(results, folder, profile)); len(p.Rows(s)) > 0 {
 			folders = append(folders, p)
 		}
@@ -75,60 +80,16 @@ func reports(profile experiments.Profile, s experiments.Study, images string) (f
 	return folders
 }
 
-// Train trains experiments at a profile one after another, one seed each, in a chart of their learning curves that grows with every
-// epoch. set changes their hyperparameters, as --set does. Runs that notebooks have already trained are not trained again.
-func Train(profile experiments.Profile, set string, all ...experiments.Experiment) (records []record.Record) {
-	place := gonbui.UniqueId()
-	chart := plot.Chart{X: "epoch", Y: "error on training batches, %"}
-	for i, e := range all {
-		chart.Curves = append(chart.Curves, plot.Curve{})
-		grow := func(run experiments.Run, epochs []record.Epoch) {
-			chart.Title = fmt.Sprintf("%s, profile %s", dataset.Title(run.Dataset.Name), profile.Name)
-			chart.Curves[i] = plot.Curve{Name: e.Title}
-			for _, epoch := range epochs {
-				chart.Curves[i].Points = append(chart.Curves[i].Points, plot.At(float64(epoch.Epoch), epoch.BatchErr))
-			}
-			show(Must(plot.Charts(chart)), place)
-		}
-		s := alone(e)
-		r := trained(Data(s.Images), pipeline.Options{Profile: profile.Name, Overrides: experiments.Overrides{Set: set}, OnEpoch: grow}, s)
-		grow(r.Run, r.Curve)
-		records = append(records, r)
-	}
-	return records
-}
-
-// alone is the study of an experiment with no other. One's own experiment is of the scale of the first study on images like its own.
-func alone(e experiments.Experiment) experiments.Study {
-	s, _, err := catalogue.All.Experiment(e.Name)
-	if err != nil {
-		at := slices.IndexFunc(catalogue.All, func(s experiments.Study) bool {
-			return s.Images.Images().Channels == e.Network(1).Channels
-		})
-		s = catalogue.All[max(0, at)] // planning says what is wrong with other images
-	}
-	e.Decoded = false // cells decode
-	s.Experiments = []experiments.Experiment{e}
-	return s
-}
-
-// trained is the record of a study's only run, with one seed, which it trains unless that is done.
-func trained(set *dataset.Set, o pipeline.Options, s experiments.Study) record.Record {
-	o.Results, o.Devices, o.Jobs, o.Seeds, o.Out = ownResults, 1, 1, 1, io.Discard // a chart shows progress
-	run := Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)), set.Dataset(), o.Overrides))[0]
-	reports, diverged, err := pipeline.Run(context.Background(), o, experiments.Suite{s})
-	Check(errors.Join(diverged, err))
-	return reports[dataset.Folder(o.Profile, set.Name)].Records[run.ID()]
-}
-
-// Trained returns the trained network of a declared experiment with its record, and a runner on its images: of the first recorded run whose network
-// is here, at the profile that $EBSSC_PROFILE names, or at the largest that has one. Otherwise it trains a small network at profile smoke, once.
+// Trained returns the trained network of a declared experiment with its record, and a runner on its
+// images: of the first recorded run whose network is here, at the profile that $EBSSC_PROFILE
+// names, or at the largest that has one. Otherwise it trains a small network at profile smoke,
+// once.
 func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 	_, e, err := catalogue.All.Experiment(name)
 	Check(err)
 	s := alone(e)
-	session := Must(pipeline.Start(context.Background(), pipeline.Options{Profile: "smoke", Results: ownResults, Devices: 1, Out: os.Stdout},
-		dataset.FindOrStandIn, s.Images))
+	o := pipeline.Options{Profile: "smoke", Results: ownResults, Devices: 1, Out: os.Stdout}
+	session := Must(pipeline.Start(context.Background(), o, dataset.FindOrStandIn, s.Images))
 	runner := session.Runners[s.Images]
 	runner.Log = io.Discard
 	profiles := experiments.Profiles
@@ -151,23 +112,27 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 			}
 		}
 	}
-	r := trained(runner.Set, pipeline.Options{Profile: "smoke"}, s)
-	return runner, r, Must(train.LoadNetwork(r, filepath.Join(ownResults, dataset.Folder("smoke", runner.Set.Name))))
+	r := trained(pipeline.Options{Profile: "smoke"}, nil, e)[0][0]
+	folder := filepath.Join(ownResults, dataset.Folder("smoke", runner.Set.Name))
+	return runner, r, Must(train.LoadNetwork(r, folder))
 }
 
 // Describe says in a line which network a record is of, and how good it is.
 func Describe(r record.Record) string {
-	text := fmt.Sprintf("%s on %s, profile %s, %d images, %d epochs: train error %.2f %%, test error %.2f %%, %d parameters", r.Run.Experiment,
-		dataset.Title(r.Run.Dataset.Name), r.Run.Profile, r.Run.TrainImages, r.Run.Epochs, r.TrainErr, r.TestErr, r.Parameters)
+	text := fmt.Sprintf("%s on %s, profile %s, %d images, %d epochs: train error %.2f %%, "+
+		"test error %.2f %%, %d parameters",
+		r.Run.Experiment, dataset.Title(r.Run.Dataset.Name), r.Run.Profile, r.Run.TrainImages,
+		r.Run.Epochs, r.TrainErr, r.TestErr, r.Parameters)
 	if wanted := Profile().Name; r.Run.Profile == "smoke" && wanted != "smoke" {
 		text += "; it stands in for the one of profile " + wanted + ", whose network is not here"
 	}
 	return text
 }
 
-// FirstImages returns the first test images as the network of a record sees them [N, H, W, C], and their labels: as many as count,
-// or more if that takes image number along.
-func FirstImages(runner *train.Runner, r record.Record, count, number int) (*tensors.Tensor, []uint16) {
+// FirstImages returns the first test images as the network of a record sees them [N, H, W, C], and
+// their labels: as many as count, or more if that takes image number along.
+func FirstImages(runner *train.Runner, r record.Record, count, number int) (
+	*tensors.Tensor, []uint16) {
 	images, labels, _, err := runner.TestImages(context.Background(), r.Run, max(count, number+1))
 	Check(err)
 	checkNumber(number, len(labels))

@@ -2,6 +2,7 @@ package nb
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +17,12 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
 	"ebsscgo/internal/cache/cachetest"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/pipeline"
+	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 )
 
@@ -32,13 +36,14 @@ func TestKeep(t *testing.T) {
 type tiny struct{}
 
 func (tiny) Network(width int) ebssc.Network {
-	return ebssc.Network{Height: 28, Width: 28, Channels: 1, Classes: 10, Classifier: ebssc.EnergySum, Layers: []ebssc.Layer{
-		{Name: "conv1", Block: &ebssc.Block{Filters: width, Kernel: 3, Stride: 4, Padding: 1, Coding: ebssc.EBC}},
-	}}
+	return ebssc.Network{Height: 28, Width: 28, Channels: 1, Classes: 10, Classifier: ebssc.EnergySum,
+		Layers: []ebssc.Layer{{Name: "conv1", Block: &ebssc.Block{
+			Filters: width, Kernel: 3, Stride: 4, Padding: 1, Coding: ebssc.EBC}}}}
 }
 
-// Notebooks train an experiment of one's own once; other hyperparameters make another run. Of a declared experiment they find the profile's recorded
-// network, if that is here; else they train a small one, apart from the profile's runs.
+// Notebooks train an experiment of one's own once; other hyperparameters make another run. Of a
+// declared experiment they find the profile's recorded network, if that is here; else they train a
+// small one, apart from the profile's runs.
 func TestNetworks(t *testing.T) {
 	data, notebooks := t.TempDir(), filepath.Join(t.TempDir(), "notebooks")
 	datasettest.MNIST(t, data, 1000)
@@ -48,10 +53,23 @@ func TestNetworks(t *testing.T) {
 	t.Chdir(notebooks)
 	e := experiments.Experiment{Name: "tiny", Title: "tiny", Architecture: tiny{},
 		Change: func(h *experiments.Hyper) { h.Preprocessing, h.Flip, h.Crop = experiments.Raw, 0, 0 }}
-	first := Train(Profile(), "", e)[0]
+	o := pipeline.Options{Profile: "smoke"}
+	first := Train(o, e)[0][0]
 	require.Len(t, first.Curve, first.Run.Epochs)
-	require.Equal(t, first, Train(Profile(), "", e)[0], "it is not trained again")
-	require.NotEqual(t, first.ID, Train(Profile(), "beta=0.01", e)[0].ID)
+	o.Seeds = 2
+	both := Train(o, e)[0]
+	require.Equal(t, first, both[0], "it is not trained again")
+	require.Equal(t, 2, both[1].Run.Seed)
+	o.Set = "beta=0.01"
+	other := Train(o, e)[0]
+	require.NotEqual(t, first.ID, other[0].ID)
+	estimates := Differences(both, other)
+	difference := (both[0].TestErr + both[1].TestErr - other[0].TestErr - other[1].TestErr) / 2
+	require.InDelta(t, difference, estimates[0].Value, 1e-9)
+	step := Step(both, other)
+	require.InDelta(t, difference, step.Mean, 1e-9)
+	require.InDelta(t, (other[0].TrainErr+other[1].TrainErr)/2, step.X, 1e-9)
+	require.Less(t, step.Low, step.High)
 	runner, small, store := Trained("unroll-0")
 	require.Contains(t, small.Run.Network.Variables(store), "conv2/thresholds")
 	folder := dataset.Folder("smoke", runner.Set.Name)
@@ -69,7 +87,30 @@ func TestNetworks(t *testing.T) {
 	require.Contains(t, Describe(recorded), "stands in for the one of profile quick")
 }
 
-// Where CIFAR-10 cannot be had, notebooks read the records of the stand-in, and the committed ones if it has none.
+// The curves of a hundred runs stay readable: without a legend.
+func TestManyRuns(t *testing.T) {
+	_, e, err := catalogue.All.Experiment("relu-lc7")
+	require.NoError(t, err)
+	set := experiments.CIFAR10.Declared()
+	for seeds, named := range map[int]bool{mostNamed: true, 100: false} {
+		runs, err := experiments.Plan(alone(e), Must(experiments.FindProfile("smoke")), set,
+			experiments.Overrides{Seeds: seeds})
+		require.NoError(t, err)
+		p := &progress{all: []experiments.Experiment{e}}
+		p.begin(runs)
+		for i, run := range runs {
+			epoch := record.Epoch{Step: run.StepsPerEpoch() / 2, BatchErr: float64(i)}
+			require.Equal(t, i, p.curve(run, []record.Epoch{epoch}))
+			require.Equal(t, named, p.drawing.Curves[i].Name != "")
+			require.Equal(t, 0.5, math.Round(20*p.drawing.Curves[i].Points[0].X)/20)
+		}
+		_, err = Must(plot.Charts(p.drawing)).PNG()
+		require.NoError(t, err)
+	}
+}
+
+// Where CIFAR-10 cannot be had, notebooks read the records of the stand-in, and the committed ones
+// if it has none.
 func TestReportsOfStandIn(t *testing.T) {
 	committed, err := filepath.Abs("../../results/quick/runs")
 	require.NoError(t, err)
@@ -79,7 +120,8 @@ func TestReportsOfStandIn(t *testing.T) {
 	t.Setenv(dataset.EnvVar, "")
 	t.Setenv(cache.EnvVar, t.TempDir()) // without data sets
 	for _, folder := range []string{"quick", "quick-mnist32"} {
-		require.NoError(t, os.CopyFS(filepath.Join(results, folder, record.Folder), os.DirFS(committed)))
+		records := filepath.Join(results, folder, record.Folder)
+		require.NoError(t, os.CopyFS(records, os.DirFS(committed)))
 		p, table := Reports("quick", "table")
 		require.Equal(t, filepath.Join(results, folder), p.Folder)
 		require.Len(t, p.Table(table).Rows, 5)
@@ -113,13 +155,14 @@ func scripts(t *testing.T) (
 	require.NoError(t, err)
 	installed := filepath.Join(cache, "notebooks-"+strings.Fields(string(out))[0])
 	stub := func(script string) string { return "#!/bin/sh\n" + script + "\n" }
+	python := stub(`[ "$1" = - ] || echo "$JUPYTER_DATA_DIR: $@"`)
 	files := map[string]string{
 		filepath.Join(project, "notebooks", "requirements.txt"): string(requirements),
 		filepath.Join(project, "build.sh"):                      stub("exit ${BUILD:-0}"),
 		filepath.Join(project, "bin", "ebssc"):                  stub("exit 0"),
 		filepath.Join(project, "bin", "gonb"):                   stub("exit 0"),
 		filepath.Join(tools, "go"):                              stub("exit ${CELLS:-0}"),
-		filepath.Join(installed, "bin", "python"):               stub(`[ "$1" = - ] || echo "$@"`),
+		filepath.Join(installed, "bin", "python"):               python,
 		filepath.Join(installed, "complete"):                    "",
 	}
 	for _, name := range []string{"environment.sh", "start.sh", "run.sh"} {
@@ -149,6 +192,12 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err, said)
 	require.Contains(t, said, "-m jupyterlab --notebook-dir="+project)
 	require.Equal(t, os.Geteuid() == 0, strings.Contains(said, "--allow-root --no-browser"), said)
+	said, err = call("start.sh --register", "JUPYTER_DATA_DIR=/own")
+	require.NoError(t, err, said)
+	require.Contains(t, said, "/own: -m jupyter kernelspec install")
+	said, err = call("start.sh --unregister", "JUPYTER_DATA_DIR=")
+	require.NoError(t, err, said)
+	require.Contains(t, said, "\n: -m jupyter kernelspec remove -f ebsscgo")
 	for _, failing := range []string{"BUILD=1", "CELLS=1"} {
 		said, err := call("start.sh", failing)
 		require.Error(t, err, failing)

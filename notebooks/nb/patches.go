@@ -32,7 +32,8 @@ func Unit(v []float64) (unit []float64, norm float64) {
 	return unit, norm
 }
 
-// Patches returns filters [side, side, 1, count] of mean 0 and unit norm, cut out of random images: of ten times as many, those of most contrast.
+// Patches returns filters [side, side, 1, count] of mean 0 and unit norm, cut out of random images:
+// of ten times as many, those of most contrast.
 func Patches(images dataset.Images, side, count int) *tensors.Tensor {
 	type patch struct {
 		unit []float64

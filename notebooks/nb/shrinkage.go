@@ -13,8 +13,9 @@ import (
 	"ebsscgo/internal/tensor"
 )
 
-// Shrinkage draws the paper's Fig. 2: asymmetric shrinkage, Eq. (asym_shrink), for four settings of its thresholds β⁺ and β⁻. In the last,
-// −β⁻ > β⁺: where both cases of the equation hold it has two values, so it is not a proper function.
+// Shrinkage draws the paper's Fig. 2: asymmetric shrinkage, Eq. (asym_shrink), for four settings of
+// its thresholds β⁺ and β⁻. In the last, −β⁻ > β⁺: where both cases of the equation hold it has two
+// values, so it is not a proper function.
 func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 	var panels []*gonumplot.Plot
 	for _, c := range []struct {
@@ -32,7 +33,8 @@ func Shrinkage(backend compute.Backend) (plot.Figure, error) {
 			return plot.Figure{}, fmt.Errorf("computing the shrinkage: %w", err)
 		}
 		below, above := tensor.Values(outputs[0]), tensor.Values(outputs[1])
-		curve := plotter.XYs{{X: -3, Y: below[0]}, {X: -c.minus, Y: below[1]}, {X: c.plus, Y: above[2]}, {X: 3, Y: above[3]}}
+		curve := plotter.XYs{{X: -3, Y: below[0]}, {X: -c.minus, Y: below[1]},
+			{X: c.plus, Y: above[2]}, {X: 3, Y: above[3]}}
 		branches := []plotter.XYs{curve}
 		if -c.minus > c.plus {
 			branches = []plotter.XYs{curve[:2], curve[2:]}

@@ -43,8 +43,9 @@ func Cosine(a, b []float64) float64 {
 	return floats.Dot(a, b) / math.Max(floats.Norm(a, 2)*floats.Norm(b, 2), 1e-30)
 }
 
-// Keep saves a tensor under a name for later cells, until the kernel ends. Every cell is a program of its own: it inherits
-// functions, types and the expressions of variables, but not what they computed.
+// Keep saves a tensor under a name for later cells, until the kernel ends. Every cell is a program
+// of its own: it inherits functions, types and the expressions of variables, but not what they
+// computed.
 func Keep(name string, t *tensors.Tensor) {
 	Check(t.Save(kept(name)))
 }
@@ -58,7 +59,7 @@ func Kept(name string) *tensors.Tensor {
 	return Must(t, err)
 }
 
-// kept is the file of a tensor in the kernel's own folder.
+// kept returns the file of a tensor in the kernel's own folder.
 func kept(name string) string {
 	return filepath.Join(os.Getenv(protocol.GONB_TMP_DIR_ENV), name+".tensor")
 }
