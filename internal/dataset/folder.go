@@ -60,6 +60,7 @@ func (p Pictures) List() (Pictures, error) {
 		return p, err
 	}
 	defer root.Close()
+	p.parts = nil // of an earlier list
 	places, err := p.findClasses(root)
 	if err != nil {
 		return p, err
