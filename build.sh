@@ -42,5 +42,6 @@ if ! commit=$(commit); then
   commit=unknown
 fi
 
+[[ -e bin/ebssc ]] || echo "build.sh: building; the first time takes minutes" >&2
 (($#)) || set -- -o bin/ebssc ./cmd/ebssc
 exec go build -buildvcs=false -ldflags "-X ebsscgo/internal/record.built=$commit" "$@"
