@@ -54,9 +54,9 @@ func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) 
 }
 
 // Reconstruct infers the codes of images [N, H, W, C] with all thresholds zero, so that they do not
-// depend on a hypothesis, and decodes each to the image as Decode does, and with rectification. It
-// returns an element for each block, bottom first. It panics if the graph cannot be built, as
-// Forward does.
+// depend on a hypothesis, and decodes each to the image as Decode does, and with rectification.
+// Each comes with a control, decoded from the code of the next image. Reconstruct returns an
+// element for each block, bottom first. It panics if the graph cannot be built, as Forward does.
 func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []Reconstruction) {
 	s := n.withoutThresholds().infer(scope, h, images)
 	for i, l := range s.levels {

@@ -177,7 +177,8 @@ func (l *level) encode(drive *Node) {
 }
 
 // backProject maps a signal shaped as this block's code to the space of the code below, [N, (Y,) H,
-// W, C]: d * (z⁺ − z⁻), then the adjoint of the path.
+// W, C]: d * (z⁺ − z⁻), of a rectified block d * z, then the adjoint of the path. below is the code
+// whose maxima the max pools pass values to.
 func (l *level) backProject(from, below signal) signal {
 	spatial := l.input.values.Shape().Dimensions[l.input.batchAxes():]
 	if !l.block.Coding.Rectified {

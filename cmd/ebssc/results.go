@@ -178,8 +178,8 @@ func reportCommand() *cobra.Command {
 	var results string
 	cmd := &cobra.Command{
 		Use: "report", Short: "Write tables, claims and figures from the records", Args: cobra.NoArgs,
-		Long: "Write <results>/<profile>/README.md with its tables and figures from the records. " +
-			"report trains nothing and needs no data.\n\n" +
+		Long: "Write <results>/<profile>/README.md with its tables and figures from the records, and " +
+			"the tables of the README beside the folder of results. report trains nothing and needs no data.\n\n" +
 			"To merge the results of several machines, copy their records " +
 			"(results/<profile>/runs/*.json, and of decodings the figures beside them) into one folder " +
 			"first. A record that does not fit its own content is refused.",

@@ -52,12 +52,12 @@ type Whitening struct {
 	factor, variances []float32
 }
 
-// Fit fits the whitening on training images. For CIFAR-10 it takes most of a minute, which it logs
-// in a line. The cache keeps the result until something changes that decides it.
+// Fit fits the whitening on training images. For CIFAR-10 it takes most of a minute, and a line of
+// the log says so. The cache keeps the result under a hash of all that decides it.
 //
 // epsilon > 0 is added to every eigenvalue of the covariance of contrast-normalised images. The
 // mean of those eigenvalues is nearly 55²/3072 ≈ 0.98 for CIFAR-10, so the 0.1 of Goodfellow 2013
-// is a tenth of the mean variance of a value.
+// is a tenth of the mean variance of a value. The recipe has 3.
 func Fit(
 	ctx context.Context, backend compute.Backend, train Images, epsilon float64, log io.Writer,
 ) (*Whitening, error) {
@@ -139,8 +139,8 @@ func (w *Whitening) Carry(epsilon float64) Carried {
 	return Carried{Mean: w.mean, Factor: w.factor, Variances: w.variances, Epsilon: epsilon}
 }
 
-// Whitening returns the whitening that [Whitening.Carry] was called on. In the directions that
-// Carry leaves out, its matrix is a multiple of the identity.
+// Whitening rebuilds a whitening from what [Whitening.Carry] returned. In the directions that
+// Factor lacks its matrix is a multiple of the identity, so it equals the original only nearly.
 func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
 	d, k := len(c.Mean), len(c.Variances)
 	err = exceptions.TryCatch[error](func() {

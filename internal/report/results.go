@@ -70,7 +70,7 @@ func Load(results, folder string, profile experiments.Profile) (*Results, error)
 		return nil, err
 	}
 	for _, study := range catalogue.All.ForProfile(profile) {
-		p.plan(study, p.Datasets[study.Images])
+		p.attach(study, p.Datasets[study.Images])
 	}
 	return p, nil
 }
@@ -127,11 +127,11 @@ func (p *Results) datasets() (map[experiments.DataKind]experiments.Dataset, erro
 	return sets, nil
 }
 
-// plan makes a row for each experiment of a study and attaches the records whose IDs the profile
+// attach makes a row for each experiment of a study and attaches the records whose IDs the profile
 // plans on this data set. Without records there is no data set, and all rows are empty. A row that
 // cannot be planned is empty, too: `ebssc run` reports the reason. On images that are not the
 // paper's, the paper's numbers do not stand beside ours.
-func (p *Results) plan(study experiments.Study, set experiments.Dataset) {
+func (p *Results) attach(study experiments.Study, set experiments.Dataset) {
 	recorded := false
 	if own, ok := p.own[study.Images]; ok {
 		study = study.On(own)
@@ -208,7 +208,7 @@ func (r Row) values(of func(record.Record) float64) (values []float64) {
 	return values
 }
 
-// scale says at what size the rows of a study are run, and how many seeds of it are recorded.
+// scaleOf says at what size the rows of a study are run, and how many seeds of it are recorded.
 func (p *Results) scaleOf(study experiments.Study) string {
 	rows := p.shown(study)
 	widths, epochs := []int{p.Scales[study.Name].Width}, []int{p.Scales[study.Name].Epochs}

@@ -89,7 +89,7 @@ func estimated(e stats.Estimate, format string) Cell {
 	return cell
 }
 
-// marked is the cell in bold where 0 lies outside its interval.
+// boldIfClear returns the cell in bold where 0 lies outside its interval.
 func (c Cell) boldIfClear() Cell {
 	c.bold = c.low > 0 || c.high < 0
 	return c
@@ -124,7 +124,7 @@ func (c Cell) human() string {
 	}
 }
 
-// clean is a text in one line, without characters that a terminal takes for commands.
+// printable returns a text in one line, without characters that a terminal takes for commands.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -138,7 +138,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// shown are the lines that readers see, the titles first, and the kinds of their columns.
+// readerColumns returns the lines that readers see, the titles first, and the kinds of their
+// columns.
 func (t Table) readerColumns(title func(string) string,
 	cell func(Cell, Kind) string) (lines [][]string, kinds []Kind) {
 	lines = make([][]string, 1+len(t.Rows))
@@ -228,7 +229,7 @@ func (k Kind) parts() []string {
 	}
 }
 
-// plain prints the parts of the cell for programs.
+// csvFields returns the parts of the cell for programs.
 func (c Cell) csvFields(kind Kind) []string {
 	all := []string{sixDigits(c.value), sixDigits(c.low), sixDigits(c.high)}
 	if kind == Mean {
@@ -243,8 +244,8 @@ func (c Cell) csvFields(kind Kind) []string {
 	return all[:len(kind.parts())]
 }
 
-// exact prints a number with six digits, or all digits of a whole one, so that rounding on other
-// processors does not show; nothing for NaN and ∞.
+// sixDigits prints a number with six digits, or all digits of a whole one, so that rounding on
+// other processors does not show; nothing for NaN and ∞.
 func sixDigits(value float64) string {
 	switch {
 	case math.IsNaN(value), math.IsInf(value, 0):

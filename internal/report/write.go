@@ -29,7 +29,7 @@ const maxSize = 16 << 20
 // and the pictures of decodings alone: the same give the same bytes. Everything is made in memory
 // first, so that a damaged record leaves all files as they are. Files of an earlier manifest that
 // no record supports any more are removed, and no others. It waits while another process writes the
-// same reports, until ctx ends.
+// same reports, until ctx ends. [WriteAnswer] writes the project's own README.
 func WriteAll(ctx context.Context, results string, folders map[string]experiments.Profile) (
 	written map[string]*Results, err error) {
 	written, files := map[string]*Results{}, map[string]map[string][]byte{}

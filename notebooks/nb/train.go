@@ -155,7 +155,7 @@ func (p *progress) title(run experiments.Run) string {
 // mostNamed is the largest number of curves that a legend names.
 const mostNamed = 10
 
-// curve makes the curve of a run that of its epochs, and returns the run's place among all.
+// curve sets the curve of a run to its epochs so far, and returns the run's place among all.
 func (p *progress) curve(run experiments.Run, epochs []record.Epoch) int {
 	at := slices.IndexFunc(p.runs, func(other experiments.Run) bool { return other.ID() == run.ID() })
 	curve := plot.Curve{}
@@ -193,7 +193,7 @@ func Differences(row []record.Record, others ...[]record.Record) (all []stats.Es
 	for i, other := range others {
 		for seed, r := range row {
 			values[i] = append(values[i], r.TestErr-other[seed].TestErr)
-			images[i] = append(images[i], moreWrong(r, other[seed]))
+			images[i] = append(images[i], errorDifference(r, other[seed]))
 		}
 		pool.Add(values[i], 2)
 	}
@@ -215,8 +215,9 @@ func Step(row, base []record.Record) plot.Point {
 	return plot.Point{X: stats.SampleOf(fits).Mean, Mean: step.Value, Low: low, High: high}
 }
 
-// moreWrong returns the difference in error between two records on each test image, in points.
-func moreWrong(a, b record.Record) []float64 {
+// errorDifference returns the error of a less that of b on each test image, in points: 100, 0 or
+// −100.
+func errorDifference(a, b record.Record) []float64 {
 	points, other := make([]float64, a.Run.TestImages), b.Wrong()
 	for i, wrong := range a.Wrong() {
 		switch {
