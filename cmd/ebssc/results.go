@@ -78,7 +78,7 @@ func list(out io.Writer, profile experiments.Profile, folders []*report.Results)
 			images = append(images, run.TrainImages)
 		}
 		fmt.Fprintf(out, study, s.Name, fmt.Sprint(len(runs)), took,
-			span(widths), span(images), span(epochs))
+			report.Span(widths, "-"), report.Span(images, "-"), report.Span(epochs, "-"))
 		fmt.Fprintf(out, "%*s%s\n", about, "", fold(s.About, about))
 		for i, e := range s.Experiments {
 			count, err := runs[i*len(runs)/len(s.Experiments)].Network.Count()
@@ -92,15 +92,6 @@ func list(out io.Writer, profile experiments.Profile, folders []*report.Results)
 	}
 	_, err := fmt.Fprintf(out, "\n%s", lines)
 	return err
-}
-
-// span writes numbers by the least and the largest: "5", or "1-64".
-func span(numbers []int) string {
-	least, most := slices.Min(numbers), slices.Max(numbers)
-	if least == most {
-		return fmt.Sprint(least)
-	}
-	return fmt.Sprintf("%d-%d", least, most)
 }
 
 func runsCommand() *cobra.Command {

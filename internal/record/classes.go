@@ -39,3 +39,13 @@ func (r Record) ErrorRate() float64 {
 	}
 	return 100 * float64(wrong) / float64(len(all))
 }
+
+// AddErrors adds the weighted error of each test image to a sum, in points: 100 times the weight
+// where the network is wrong.
+func (r Record) AddErrors(sum []float64, weight float64) {
+	for i, wrong := range r.Wrong() {
+		if wrong {
+			sum[i] += 100 * weight
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
 )
 
@@ -69,43 +70,47 @@ func (p *Results) contrastBySeed(quantity experiments.Quantity, terms []experime
 	for _, term := range mergeTerms(terms) {
 		squaredWeights += term.Weight * term.Weight
 	}
-	for _, first := range p.rows[terms[0].Experiment].Records {
-		sum, measured := 0.0, true
-		for _, term := range terms {
-			r, ok := p.rows[term.Experiment].seed(first.Run.Seed)
-			if !ok || r.Value(quantity, term) == nil {
-				measured = false
-				break
+seeds:
+	for _, records := range p.bySeed(terms) {
+		sum := 0.0
+		for i, term := range terms {
+			value := records[i].Value(quantity, term)
+			if value == nil {
+				continue seeds
 			}
-			sum += term.Weight * *r.Value(quantity, term)
+			sum += term.Weight * *value
 		}
-		if measured {
-			values = append(values, sum)
-		}
+		values = append(values, sum)
 	}
 	return values, squaredWeights
+}
+
+// bySeed returns the records of the rows of terms, in their order, in each seed in which all of
+// them are recorded.
+func (p *Results) bySeed(terms []experiments.Term) (all [][]record.Record) {
+	for _, first := range p.rows[terms[0].Experiment].Records {
+		var records []record.Record
+		for _, term := range terms {
+			if r, ok := p.rows[term.Experiment].seed(first.Run.Seed); ok {
+				records = append(records, r)
+			}
+		}
+		if len(records) == len(terms) {
+			all = append(all, records)
+		}
+	}
+	return all
 }
 
 // images returns a weighted sum of errors on each test image, in points, in each seed in which all
 // rows were measured; nil where there is none.
 func (p *Results) images(terms []experiments.Term) (all stats.Images) {
-	for _, first := range p.rows[terms[0].Experiment].Records {
-		sum := make([]float64, first.Run.TestImages)
-		for _, term := range terms {
-			r, ok := p.rows[term.Experiment].seed(first.Run.Seed)
-			if !ok {
-				sum = nil
-				break
-			}
-			for i, wrong := range r.Wrong() {
-				if wrong {
-					sum[i] += 100 * term.Weight
-				}
-			}
+	for _, records := range p.bySeed(terms) {
+		sum := make([]float64, records[0].Run.TestImages)
+		for i, term := range terms {
+			records[i].AddErrors(sum, term.Weight)
 		}
-		if sum != nil {
-			all = append(all, sum)
-		}
+		all = append(all, sum)
 	}
 	return all
 }

@@ -220,17 +220,18 @@ func (p *Results) scaleOf(study experiments.Study) string {
 	if len(rows) == 0 {
 		rows = []Row{{Planned: p.Scales[study.Name].Seeds}}
 	}
-	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name, span(widths), span(epochs),
+	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name,
+		Span(widths, " to "), Span(epochs, " to "),
 		seeds(rows...))
 }
 
-// span writes numbers by the least and the largest: "5", or "1 to 64".
-func span(numbers []int) string {
+// Span writes numbers by the least and the largest, with a text between them: "5", or "1 to 64".
+func Span(numbers []int, between string) string {
 	least, most := slices.Min(numbers), slices.Max(numbers)
 	if least == most {
 		return fmt.Sprint(least)
 	}
-	return fmt.Sprintf("%d to %d", least, most)
+	return fmt.Sprintf("%d%s%d", least, between, most)
 }
 
 // describe says what figures and tables of a study are of: its scale, and in a second line the
@@ -248,7 +249,7 @@ func (p *Results) describe(study experiments.Study) string {
 		}
 	}
 	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scaleOf(study),
-		span(images),
+		Span(images, " to "),
 		min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
 }
 

@@ -193,7 +193,10 @@ func Differences(row []record.Record, others ...[]record.Record) (all []stats.Es
 	for i, other := range others {
 		for seed, r := range row {
 			values[i] = append(values[i], r.TestErr-other[seed].TestErr)
-			images[i] = append(images[i], errorDifference(r, other[seed]))
+			points := make([]float64, r.Run.TestImages)
+			r.AddErrors(points, 1)
+			other[seed].AddErrors(points, -1)
+			images[i] = append(images[i], points)
 		}
 		pool.Add(values[i], 2)
 	}
@@ -213,19 +216,4 @@ func Step(row, base []record.Record) plot.Point {
 	step := Differences(row, base)[0]
 	low, high := step.Interval()
 	return plot.Point{X: stats.SampleOf(fits).Mean, Mean: step.Value, Low: low, High: high}
-}
-
-// errorDifference returns the error of a less that of b on each test image, in points: 100, 0 or
-// −100.
-func errorDifference(a, b record.Record) []float64 {
-	points, other := make([]float64, a.Run.TestImages), b.Wrong()
-	for i, wrong := range a.Wrong() {
-		switch {
-		case wrong && !other[i]:
-			points[i] = 100
-		case !wrong && other[i]:
-			points[i] = -100
-		}
-	}
-	return points
 }
