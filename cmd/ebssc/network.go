@@ -55,7 +55,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 	if err != nil {
 		return best, "", err
 	}
-	first := math.Inf(1)
+	var first []float64 // the rank of the best
 	for _, p := range profiles {
 		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
 			r := p.Records[id]
@@ -71,17 +71,17 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 			case undeclared != nil, r.Run.HeldOut > 0, !meant:
 				continue
 			}
-			rank := r.TestErr // below 100, in percent
-			if p.Trial(r) {
-				rank += 100
+			rank := []float64{0, 0, 0, r.TestErr}    // what stands first decides
+			if experiments.Own(r.Run.Dataset.Name) { // of other classes than those of all others
+				rank[0] = 1
 			}
 			if _, missing := os.Stat(record.NetworkFile(p.Folder, id)); missing != nil {
-				rank += 1000
+				rank[1] = 1
 			}
-			if experiments.Own(r.Run.Dataset.Name) { // of other classes than those of all others
-				rank += 10_000
+			if p.Trial(r) {
+				rank[2] = 1
 			}
-			if rank < first {
+			if first == nil || slices.Compare(rank, first) < 0 {
 				first, best, folder = rank, r, p.Folder
 			}
 		}

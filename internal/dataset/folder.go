@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/safefile"
 )
 
 // Pictures are a person's own: a folder with a subfolder for each class, or with such folders in
@@ -315,7 +316,7 @@ func (p Pictures) decode(ctx context.Context, root *os.Root, files []listed) ([]
 // decodeOne reads a picture of the folder, which must be a regular file in it.
 func (p Pictures) decodeOne(root *os.Root, f listed) (one decoded) {
 	one.listed = f
-	content, err := readIn(root, f.path)
+	content, err := safefile.ReadIn(root, f.path, maxPictureBytes)
 	if err != nil {
 		one.err = cmp.Or(errors.Unwrap(err), err) // without the path, which is said
 		return one
@@ -329,21 +330,6 @@ func (p Pictures) decodeOne(root *os.Root, f listed) (one decoded) {
 	one.pixels = pixelValues(scaled, p.Images().Channels)
 	one.content, one.shows = sha256.Sum256(content), sha256.Sum256(one.pixels)
 	return one
-}
-
-// readIn reads a regular file of a folder, of bounded size. No link leaves the folder.
-func readIn(root *os.Root, name string) ([]byte, error) {
-	info, err := root.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	if info.Size() > maxPictureBytes {
-		return nil, fmt.Errorf("it has more than %d bytes", maxPictureBytes)
-	}
-	return root.ReadFile(name)
 }
 
 // divide divides pictures, which are in the order of their hashes: about one in six of a class

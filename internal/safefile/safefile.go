@@ -27,7 +27,14 @@ var (
 // Open opens a regular file for reading. A pipe, a device, a folder or a file of the kernel's is an
 // error, and none makes it wait.
 func Open(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return regular(path, func() (*os.File, error) {
+		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	})
+}
+
+// regular opens a file and returns it if it is regular and of a disk.
+func regular(path string, open func() (*os.File, error)) (*os.File, error) {
+	file, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +89,22 @@ func Read(path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readAll(file, path, most)
+}
+
+// ReadIn reads a file in an open folder as [Read] does. No path and no link leads out of the folder.
+func ReadIn(root *os.Root, path string, most int64) ([]byte, error) {
+	file, err := regular(path, func() (*os.File, error) {
+		return root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return readAll(file, path, most)
+}
+
+// readAll reads a file of up to most bytes and closes it.
+func readAll(file *os.File, path string, most int64) ([]byte, error) {
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(content)) > most {
