@@ -92,7 +92,8 @@ func Read(path string, most int64) ([]byte, error) {
 	return readAll(file, path, most)
 }
 
-// ReadIn reads a file in an open folder as [Read] does. No path and no link leads out of the folder.
+// ReadIn reads a file in an open folder as [Read] does. No path and no link leads out of the
+// folder.
 func ReadIn(root *os.Root, path string, most int64) ([]byte, error) {
 	file, err := regular(path, func() (*os.File, error) {
 		return root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
