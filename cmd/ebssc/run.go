@@ -160,7 +160,8 @@ func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []strin
 		for _, s := range studies {
 			tables := []report.Table{p.TrialsOf(s, o.Overrides)}
 			if o.Overrides == (experiments.Overrides{Seeds: o.Seeds}) {
-				tables = []report.Table{p.Table(s), p.Measured(s)}
+				errors, differences := p.Brief(s)
+				tables = []report.Table{errors, differences}
 			}
 			for _, table := range tables {
 				if len(table.Rows) > 0 {

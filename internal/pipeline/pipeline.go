@@ -279,13 +279,13 @@ func (s *Session) plan(
 		if experiments.NamedImages(runner.Set.Name).StandsIn {
 			images += " as a stand-in for " + string(study.Images)
 		}
-		fmt.Fprintf(s.Out, "%s: on %s, by %s (%s), profile %s, runs: %d, of which %d are recorded "+
-			"and not trained again, results in %s\n", study.Name, images, s.Choice.Name,
-			s.Choice.Why, s.Profile, count, count-(missing-before), s.folder(runner.Set))
+		fmt.Fprintf(s.Out, "%s: profile %s, on %s, by %s (%s)\n%[1]s: %[6]d of %d runs are "+
+			"recorded and not trained again\n", study.Name, s.Profile, images, s.Choice.Name,
+			s.Choice.Why, count-(missing-before), count)
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
-			Name: fmt.Sprintf("run %d of %d, %s, seed %d", i+1, len(planned),
+			Name: fmt.Sprintf("%d/%d %s seed %d", i+1, len(planned),
 				catalogue.All.Title(run.Experiment), run.Seed),
 			RemainingWork: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
 		}

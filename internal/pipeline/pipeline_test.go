@@ -146,7 +146,7 @@ func TestRun(t *testing.T) {
 	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
 	require.Regexp(t,
-		`^unroll: .* runs: 1, of which 1 are recorded and not trained again, results in \S+\n$`,
+		`^unroll: profile .*\nunroll: 1 of 1 runs are recorded and not trained again\n$`,
 		log.String(), "one line for a study")
 	require.Equal(t, written, files(t, o.Results))
 	// Other images of the same name are seen before they are trained on.
@@ -239,7 +239,7 @@ func TestShards(t *testing.T) {
 			only(t, "ssc-ebc17-mnist"))
 		for i, run := range runs {
 			seen[run.ID()]++
-			require.Contains(t, places[run.ID()].Name, fmt.Sprintf("run %d of %d", i+1, len(runs)))
+			require.Contains(t, places[run.ID()].Name, fmt.Sprintf("%d/%d ", i+1, len(runs)))
 		}
 		sizes = append(sizes, len(runs))
 	}
@@ -448,7 +448,7 @@ func TestOwnPictures(t *testing.T) {
 	log.Reset()
 	_, _, err = Run(t.Context(), o, studies)
 	require.NoError(t, err)
-	require.Contains(t, log.String(), "of which 1 are recorded")
+	require.Contains(t, log.String(), "1 of 1 runs are recorded")
 	add(3)
 	_, _, err = Run(t.Context(), o, studies)
 	require.ErrorContains(t, err, "has runs on other images")

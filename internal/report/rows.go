@@ -79,13 +79,29 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 	return t
 }
 
-// Measured returns the differences of a study that were measured here, for a terminal.
-func (p *Results) Measured(study experiments.Study) Table {
-	t := p.Differences(study)
-	t.Title, t.Notes = "", nil
-	seeds := len(t.Columns) - 1
-	t.Rows = slices.DeleteFunc(t.Rows, func(row []Cell) bool { return row[seeds].value == 0 })
-	return t
+// Brief returns what a terminal of 80 columns shows of a study: errors beside the paper's, and the
+// differences that were measured here, by the names of their steps.
+func (p *Results) Brief(study experiments.Study) (errors, differences Table) {
+	errors = p.Table(study)
+	for i, column := range errors.Columns {
+		if strings.Contains(column.Name, "parameters") || column.Name == "train_loss" {
+			errors.Columns[i].Title = ""
+		}
+	}
+	differences = p.Differences(study)
+	differences.Title, differences.Notes = "", nil
+	differences.Columns[0].Title = differences.Columns[1].Title
+	differences.Columns[1].Title = ""
+	for _, row := range differences.Rows {
+		if row[0].empty() {
+			row[0] = row[1]
+		}
+	}
+	seeds := len(differences.Columns) - 1
+	differences.Rows = slices.DeleteFunc(differences.Rows, func(row []Cell) bool {
+		return row[seeds].value == 0
+	})
+	return errors, differences
 }
 
 // paper returns the difference of the paper's test errors, with its interval over the test images;

@@ -261,7 +261,7 @@ func sixDigits(value float64) string {
 func (t Table) Text() string {
 	var all strings.Builder
 	if t.Title != "" {
-		all.WriteString(printable(t.Title) + "\n")
+		all.WriteString(strings.Join(Fold(printable(t.Title), 80), "\n") + "\n")
 	}
 	heading := func(title string) string { return strings.ToUpper(printable(title)) }
 	lines, kinds := t.readerColumns(heading, func(c Cell, _ Kind) string { return c.human() })

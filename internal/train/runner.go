@@ -48,7 +48,7 @@ type Runner struct {
 
 // Place is a run's place among the runs of a session.
 type Place struct {
-	// Name in messages, such as "run 2 of 5, CReLU+LC₇, seed 1".
+	// Name in messages, such as "2/5 CReLU+LC₇ seed 1".
 	Name string
 	// RemainingWork is the work of the runs after it, in units of the run's own work.
 	RemainingWork float64

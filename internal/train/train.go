@@ -280,33 +280,45 @@ func (s *trainingRun) endEpoch() error {
 var silence = time.Minute
 
 // sayProgress writes a line about training up to a point: how far the epoch is, if it is under way,
-// and the pace.
+// and the time left.
 func (s *trainingRun) sayProgress(loop *train.Loop, point record.Epoch) {
 	share, steps := "", s.run.StepsPerEpoch()
 	if point.Step%steps > 0 {
-		share = fmt.Sprintf(", %d%% of it", 100*(point.Step%steps)/steps)
+		share = fmt.Sprintf(", %d%%", 100*(point.Step%steps)/steps)
 	}
-	s.say("epoch %d of %d%s: loss %.4f, error %.2f%%, %s", point.Epoch, s.run.Epochs, share,
-		point.BatchLoss, point.BatchErr, s.pace(loop, point.Step))
+	s.say("epoch %d of %d%s: error %.1f%%, %s", point.Epoch, s.run.Epochs, share, point.BatchErr,
+		s.timeLeft(loop, point.Step))
 	s.reported = time.Now()
 }
 
-// pace returns what follows from the median time of a step: how fast training is, and the time left
-// after a step, that of this run and that of all runs.
+// pace returns how fast training is, and the time left after a step.
 func (s *trainingRun) pace(loop *train.Loop, step int) string {
 	if len(loop.TrainStepDurations) == 0 { // during the first step of this process
 		return "time left unknown"
 	}
+	speed := float64(s.run.Hyper.Batch) / loop.MedianTrainStepDuration().Seconds()
+	return fmt.Sprintf("%.0f images/s, %s", speed, s.timeLeft(loop, step))
+}
+
+// timeLeft returns the time left after a step, that of this run and that of all runs. It follows
+// from the median time of a step.
+func (s *trainingRun) timeLeft(loop *train.Loop, step int) string {
 	one := loop.MedianTrainStepDuration()
 	left := one * time.Duration(s.run.Steps()-step) // of this run
-	speed := float64(s.run.Hyper.Batch) / one.Seconds()
-	text := fmt.Sprintf("%.0f images/s, time left %s", speed, left.Round(time.Second))
+	text := rounded(left) + " left"
 	if later := s.runner.Places[s.ID].RemainingWork; later > 0 {
 		all := left + time.Duration(later*float64(s.run.Steps())*float64(one))
-		minutes := (all + time.Minute).Truncate(time.Minute).String()
-		text += fmt.Sprintf(" (all runs %s)", strings.TrimSuffix(minutes, "0s"))
+		text += ", all " + rounded(all)
 	}
 	return text
+}
+
+// rounded returns a duration in minutes, or in seconds below two minutes.
+func rounded(d time.Duration) string {
+	if d < 2*time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 // evaluation is what a model does on images: its error rate in percent, its log-loss and the

@@ -210,10 +210,10 @@ func TestTrainEndToEnd(t *testing.T) {
 			"of 400 images a whole number was wrong")
 	}
 	require.Equal(t, trained.Curve, curve)
-	require.Contains(t, paces[len(paces)-1], "images/s, time left 0s")
+	require.Contains(t, paces[len(paces)-1], "images/s, 0s left")
 	require.Greater(t, len(paces), 4, "also within an epoch, after its first step at least")
-	require.Equal(t, 4, strings.Count(log.String(), "of 4: loss"), "a line an epoch")
-	require.Contains(t, log.String(), "epoch 2 of 4, 50% of it: loss",
+	require.Equal(t, 4, strings.Count(log.String(), "of 4: error"), "a line an epoch")
+	require.Contains(t, log.String(), "epoch 2 of 4, 50%: error",
 		"and more within one that takes long")
 	folder := t.TempDir()
 	file, sums, err := train.EncodeNetwork(run, store)
