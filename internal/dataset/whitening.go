@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -61,6 +62,12 @@ type Whitening struct {
 func Fit(
 	ctx context.Context, backend compute.Backend, train Images, epsilon float64, log io.Writer,
 ) (*Whitening, error) {
+	asked := fitted{&train.Pixels[0], train.Len(), train.Size(), epsilon, backend.Description()}
+	latest.Lock()
+	defer latest.Unlock()
+	if latest.fitted == asked {
+		return latest.whitening, nil
+	}
 	load := func(file string) *Whitening { return loadWhitening(file, train.Size()) }
 	create := func(file string) error {
 		fmt.Fprintf(log, "fitting the whitening on %d images (about a minute, once)\n", train.Len())
@@ -71,7 +78,27 @@ func Fit(
 		return w.save(file)
 	}
 	key := whiteningKey(backend, train, epsilon)
-	return cache.LoadOrMake(ctx, "whitening", key, load, create)
+	w, err := cache.LoadOrMake(ctx, "whitening", key, load, create)
+	if err == nil {
+		latest.fitted, latest.whitening = asked, w
+	}
+	return w, err
+}
+
+// fitted says what a whitening was fitted on in this process: the images by their place in memory.
+type fitted struct {
+	pixels      *byte
+	count, size int
+	epsilon     float64
+	backend     string
+}
+
+// latest is the whitening that [Fit] returned last. All runs of a command share it: to hash the
+// images and to read the file takes a second.
+var latest struct {
+	sync.Mutex
+	fitted
+	whitening *Whitening
 }
 
 // whiteningKey returns the hash of what decides a whitening, the processor too: with a pinned

@@ -206,8 +206,12 @@ func TestWhiteningIsCached(t *testing.T) {
 	require.NoError(t, err)
 	fits := func() (w *Whitening, log string) {
 		var lines bytes.Buffer
+		latest.fitted = fitted{} // as in another process
 		w, err := Fit(t.Context(), engine, images, epsilon, &lines)
 		require.NoError(t, err)
+		again, err := Fit(t.Context(), engine, images, epsilon, &lines)
+		require.NoError(t, err)
+		require.Same(t, w, again)
 		return w, lines.String()
 	}
 	fresh, log := fits()

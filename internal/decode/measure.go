@@ -98,12 +98,17 @@ func (m *Model) graph(scope *model.Scope, inputs []*Node) (nodes []*Node) {
 	images := inputs[0]
 	decoded := m.Network.Decode(scope, m.Hyper, images)
 	reconstructed := m.Network.Reconstruct(scope.Store().RootScope().ResetVisited(), m.Hyper, images)
+	var pictures []*Node
+	for _, r := range reconstructed {
+		pictures = append(pictures, r.Linear, r.LinearControl, r.Rectified, r.RectifiedControl)
+	}
+	cosines := compare(inputs, pictures)
 	m.nodes = nil
 	for i, r := range reconstructed {
 		o := outputs[*Node]{linear: r.Linear, rectified: r.Rectified,
 			features: decoded.Features[i], biases: decoded.Biases[i]}
-		o.linearSimilarity = compare(inputs, r.Linear, r.LinearControl)
-		o.rectifiedSimilarity = compare(inputs, r.Rectified, r.RectifiedControl)
+		o.linearSimilarity = similarities(cosines[4*i], cosines[4*i+1])
+		o.rectifiedSimilarity = similarities(cosines[4*i+2], cosines[4*i+3])
 		if f := o.features; f.Rank() > images.Rank() { // one for each hypothesis
 			deviations := Square(Sub(f, ReduceAndKeep(f, ReduceMean, 1)))
 			o.difference = ratio(sumOfImage(deviations), sumOfImage(Square(f)))
@@ -126,18 +131,33 @@ func (m *Model) graph(scope *model.Scope, inputs []*Node) (nodes []*Node) {
 	return nodes
 }
 
-// compare compares images, the first of a program's inputs, with pictures decoded from their codes,
-// and with pictures of the control. With a second input, which unwhitens, it does so in the space
-// of images, too.
-func compare(inputs []*Node, decoded, control *Node) (s similarity[*Node]) {
-	images := vectors(inputs[0])
-	s.cosine, s.control = cosine(images, vectors(decoded)), cosine(images, vectors(control))
-	if len(inputs) > 1 {
-		unwhiten := func(vectors *Node) *Node { return MatMul(vectors, inputs[1]) }
-		s.imageCosine = cosine(unwhiten(images), unwhiten(vectors(decoded)))
-		s.imageControl = cosine(unwhiten(images), unwhiten(vectors(control)))
+// compare compares images, the first of a program's inputs, with pictures that were decoded for
+// them, each [N, H, W, C], and returns a pair of cosines [N] for each. The second of a pair is in
+// the space of images, if there is a second input, which unwhitens.
+//
+// All pictures are compared in one stack: XLA compiles dozens of kernels for a sum over an image.
+func compare(inputs, pictures []*Node) [][2]*Node {
+	images, stack := inputs[0], Concatenate(pictures, 0)
+	count, pairs := images.Shape().Dim(0), make([][2]*Node, len(pictures))
+	for space := range inputs {
+		vectors := func(x *Node) *Node {
+			x = Reshape(x, x.Shape().Dim(0), -1)
+			if space == 1 {
+				x = MatMul(x, inputs[1])
+			}
+			return Reshape(x, -1, count, x.Shape().Dim(1))
+		}
+		all := cosine(vectors(images), vectors(stack))
+		for i := range pairs {
+			pairs[i][space] = Squeeze(SliceAxis(all, 0, AxisElem(i)), 0)
+		}
 	}
-	return s
+	return pairs
+}
+
+// similarities returns the measures of a pair of cosines, and of the control's.
+func similarities(own, control [2]*Node) similarity[*Node] {
+	return similarity[*Node]{own[0], own[1], control[0], control[1]}
 }
 
 // spread returns the spread of class biases [N, Y, H, W, C] over the image, see
@@ -150,12 +170,10 @@ func spread(biases *Node) *Node {
 	return ReduceMean(ratio(Square(ReduceMean(p, 2, 3)), ReduceMean(Square(p), 2, 3)), 1)
 }
 
-// vectors returns images [N, H, W, C] as vectors [N, D].
-func vectors(images *Node) *Node { return Reshape(images, images.Shape().Dim(0), -1) }
-
-// cosine returns the cosines of the angles between vectors [N, D]; 0 if one of the two is zero.
+// cosine returns the cosines of the angles between vectors [1, N, D] and [M, N, D], as [M, N]; 0 if
+// one of the two is zero.
 func cosine(a, b *Node) *Node {
-	inner := func(a, b *Node) *Node { return ReduceSum(Mul(a, b), 1) }
+	inner := func(a, b *Node) *Node { return ReduceSum(Mul(a, b), -1) }
 	return ratio(inner(a, b), Sqrt(Mul(inner(a, a), inner(b, b))))
 }
 
