@@ -140,6 +140,9 @@ func find[T any](kind, name string, all []T, nameOf func(T) string) (found T, er
 	if distance(nearest) <= 3 {
 		hint = fmt.Sprintf("did you mean %s? ", nearest)
 	}
-	return found, fmt.Errorf("unknown %s %q: %schoose from %s", kind, name, hint,
-		strings.Join(names, ", "))
+	from := strings.Join(names, ", ")
+	if len(names) > 20 {
+		from = fmt.Sprintf("the %d that ebssc list names", len(names))
+	}
+	return found, fmt.Errorf("unknown %s %q: %schoose from %s", kind, name, hint, from)
 }

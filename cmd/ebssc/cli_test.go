@@ -83,6 +83,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --only unroll-1", "ebssc run unroll --only unroll-1"},
 		{"run table --only=", "--only names no experiment"},
 		{"run table --profile huge", "choose from smoke"},
+		{"data fetch cifar", "choose from CIFAR-10, MNIST"},
+		{"classify x.png --run nonesuch", "that ebssc list names"},
 		{"run unroll --profile weekend", "profile weekend has no study unroll"},
 		{"run table --set dropuot=1", "did you mean dropout?"},
 		{"run table --set beta=-1", "out of range"},

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 
 func dataCommand() *cobra.Command {
 	fetch := &cobra.Command{
-		Use: "fetch [DATA…]", Args: cobra.OnlyValidArgs, ValidArgs: kindNames(),
+		Use: "fetch [DATA…]", Args: onlyKinds, ValidArgs: kindNames(),
 		Short:   "Download the XLA plugin, CIFAR-10 and MNIST, or the data named",
 		Example: "  ebssc data fetch\n  ebssc data fetch MNIST",
 		RunE: func(cmd *cobra.Command, named []string) error {
@@ -43,6 +44,14 @@ func dataCommand() *cobra.Command {
 		},
 	}
 	return group(&cobra.Command{Use: "data", Short: "Fetch the data sets; doctor checks them"}, fetch)
+}
+
+// onlyKinds returns an error with the names of all data sets if an argument is none of them.
+func onlyKinds(cmd *cobra.Command, args []string) error {
+	if err := cobra.OnlyValidArgs(cmd, args); err != nil {
+		return fmt.Errorf("%w: choose from %s", err, strings.Join(cmd.ValidArgs, ", "))
+	}
+	return nil
 }
 
 // kindNames returns the names of all declared data sets.

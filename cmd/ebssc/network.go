@@ -178,7 +178,8 @@ func classifyCommand() *cobra.Command {
 			"kind: white ink on black, scaled and centred, which is said. With --out, networks with " +
 			"class-specific codes also write <out>/<picture>_hypotheses.png: the picture decoded from " +
 			"each level under each class hypothesis. Pictures that cannot be read are named, with exit " +
-			"status 1.",
+			"status 1.\n\nSCORE is what the softmax takes: that of a class with class-specific codes is its " +
+			"energy times a factor. ENERGY − MEAN compares the energies of the classes.",
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			r, folder, err := flags.find(cmd)
@@ -302,14 +303,17 @@ func printScores(w io.Writer, run experiments.Run, classes []string, scores []fl
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer table.Flush()
-	fmt.Fprintln(table, "CLASS\tPROBABILITY\tSCORE\tENERGY − MEAN\t")
+	heading, energies := "CLASS\tPROBABILITY\tSCORE\t", run.Network.Classifier != ebssc.Linear
+	if energies {
+		heading += "ENERGY − MEAN\t"
+	}
+	fmt.Fprintln(table, heading)
 	const most = 20 // rows
 	for _, i := range order[:min(most, len(order))] {
-		energy := "–"
-		if run.Network.Classifier != ebssc.Linear {
-			energy = fmt.Sprintf("%+.4f", scores[i]/float32(run.Hyper.EnergyScale))
+		fmt.Fprintf(table, "%s\t%.1f%%\t%.2f\t", classes[i], 100*math.Exp(logs[i]), scores[i])
+		if energies {
+			fmt.Fprintf(table, "%+.4f\t", scores[i]/float32(run.Hyper.EnergyScale))
 		}
-		fmt.Fprintf(table, "%s\t%.1f%%\t%.2f\t%s\t\n",
-			classes[i], 100*math.Exp(logs[i]), scores[i], energy)
+		fmt.Fprintln(table)
 	}
 }

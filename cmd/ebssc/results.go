@@ -90,7 +90,7 @@ func list(out io.Writer, profile experiments.Profile, folders []*report.Results)
 				fold(e.Title, model))
 		}
 	}
-	_, err := fmt.Fprintf(out, "\n%s", lines)
+	_, err := fmt.Fprintf(out, "\n%s\nTRAIN %% and TEST %% are errors.\n", lines)
 	return err
 }
 

@@ -47,7 +47,8 @@ func Locate() (dir string, err error) {
 	}
 	real, err := trust(dir)
 	if _, missing := os.Stat(dir); err != nil && errors.Is(missing, fs.ErrNotExist) {
-		err = fmt.Errorf("make %s first: %w", dir, err)
+		err = elsewhere(fmt.Errorf("%s is not there, and another user could make it first: "+
+			"mkdir %[1]s, if that is where it is to be", dir))
 	}
 	return real, err
 }
@@ -151,6 +152,7 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w, which its disk refuses, as some network disks do; "+
 			"set %s to a folder on another disk", ErrUnusable, err, EnvVar)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist),
+		errors.Is(err, fs.ErrNotExist), // where no folder can be made, as in /proc
 		errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return elsewhere(err)
 	}

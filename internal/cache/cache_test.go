@@ -145,7 +145,7 @@ func TestOthersFiles(t *testing.T) {
 	}
 	require.NoError(t, os.Chmod(above, 0o777|os.ModeSticky))
 	t.Setenv(EnvVar, filepath.Join(above, "new"))
-	requireOneLine(t, load(), "make "+filepath.Join(above, "new")+" first", "set "+EnvVar)
+	requireOneLine(t, load(), "mkdir "+filepath.Join(above, "new"), "set "+EnvVar)
 }
 
 // locateEnv makes this test's program print what Locate returns, and end.

@@ -153,9 +153,12 @@ func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
 	// pip warns before each time that it tries a connection again, and says the same in the end.
 	found := stderr.String()
 	if strings.Contains(found, "No matching distribution") && !strings.Contains(found, "Retrying") {
-		advice = "the index has none for this system: the wheel takes glibc, which Alpine Linux " +
-			"has not (musl), and pip 20.3 or newer (python3 -m pip install --upgrade pip), and " +
-			"must be in the index that pip is configured for"
+		advice = "check the network and pip's index (PIP_INDEX_URL, PIP_NO_INDEX); else it has none " +
+			"for this system: the wheel takes glibc, which Alpine Linux has not (musl), and pip 20.3 " +
+			"or newer (python3 -m pip install --upgrade pip)"
+	}
+	if errors.Is(err, exec.ErrNotFound) || strings.Contains(found, "No module named pip") {
+		advice = "install Python 3 with pip, such as by apt-get install python3-pip"
 	}
 	return fmt.Errorf("pip: %s; %s", cmp.Or(lastError(found), err.Error()), advice)
 }

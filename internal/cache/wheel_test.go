@@ -217,7 +217,7 @@ func TestFetchErrors(t *testing.T) {
 			f.MemberSHA256 = strings.Repeat("0", 64)
 		},
 		"has no ebssctest/other.so": func(_ *testing.T, f *WheelFile) { f.Member = "ebssctest/other.so" },
-		"found for ebssctest==2.0; the index has none for this system": func(_ *testing.T, f *WheelFile) {
+		"found for ebssctest==2.0; check the network and pip's index": func(_ *testing.T, f *WheelFile) {
 			f.Requirement = "ebssctest==2.0"
 		},
 		"distribution found for ebssctest; check the network": func(t *testing.T, _ *WheelFile) {
@@ -227,10 +227,10 @@ func TestFetchErrors(t *testing.T) {
 		"DO NOT MATCH THE HASHES": func(_ *testing.T, f *WheelFile) {
 			f.WheelSHA256 = strings.Repeat("0", 64)
 		},
-		`"python3": executable file not found`: func(t *testing.T, _ *WheelFile) {
+		`"python3": executable file not found in $PATH; install Python 3`: func(t *testing.T, _ *WheelFile) {
 			t.Setenv("PATH", t.TempDir())
 		},
-		"pip: ImportError: No module named pip; check": func(t *testing.T, _ *WheelFile) {
+		"pip: ImportError: No module named pip; install Python 3": func(t *testing.T, _ *WheelFile) {
 			fakePython(t, "echo 'ImportError: No module named pip' >&2\nexit 1\n")
 		},
 		"exit status 3": func(t *testing.T, _ *WheelFile) { fakePython(t, "exit 3\n") },

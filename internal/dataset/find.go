@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ebsscgo/experiments"
@@ -78,7 +80,7 @@ func FindOrStandIn(
 	if standIn == "" || !errors.Is(err, ErrUnavailable) {
 		return set, err
 	}
-	fmt.Fprintf(log, "%s stands in for %s, padded to 32×32×3: %v\n", standIn, which, err)
+	fmt.Fprintf(log, "%v\n%s stands in for %s, padded to 32×32×3\n", err, standIn, which)
 	if set, err = Find(ctx, standIn, folder, log); err != nil {
 		return nil, err
 	}
@@ -93,7 +95,7 @@ func Local(which experiments.DataKind, folder string) (*Set, error) {
 	if folder = cmp.Or(folder, os.Getenv(EnvVar)); folder != "" {
 		if _, err := os.Stat(folder + "/."); err != nil { // of a file, too
 			return nil, fmt.Errorf("%s is not a folder that can be read (%w); "+
-				"name one with data with --data or $%s", folder, err, EnvVar)
+				"name one with data, not a file in it, with --data or $%s", folder, err, EnvVar)
 		}
 		set, err := s.open(folder)
 		if set == nil && err == nil {
@@ -209,9 +211,15 @@ func (s source) missing(folder string) error {
 	if more := len(entries) - most; more > 0 {
 		there = append(there, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Errorf("%s: found no %s, looked for %s; there: %s; name the folder that has it "+
+	unpack := ""
+	if slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
+		return slices.Contains([]string{".zip", ".rar", ".7z"}, filepath.Ext(entry.Name()))
+	}) {
+		unpack = "unpack the archive, "
+	}
+	return fmt.Errorf("%s: found no %s, looked for %s; there: %s; %sname the folder that has it "+
 		"with --data or $%s, or get it from %s", folder, s.Kind, strings.Join(looked, ", "),
-		cmp.Or(strings.Join(there, ", "), "nothing"), EnvVar, s.From)
+		cmp.Or(strings.Join(there, ", "), "nothing"), unpack, EnvVar, s.From)
 }
 
 // open reads the data set from a folder, and names it by its fingerprint. It returns nil without an

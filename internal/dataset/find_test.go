@@ -135,7 +135,7 @@ func TestStandIn(t *testing.T) {
 	set, err := FindOrStandIn(t.Context(), experiments.CIFAR10, "", &log)
 	require.NoError(t, err)
 	require.Equal(t, MNIST32Name, set.Name)
-	require.Regexp(t, `^downloading .*\nMNIST stands in for CIFAR-10, .* 404 .*\n$`, log.String())
+	require.Regexp(t, `^downloading .*\n.* 404 .*\nMNIST stands in for CIFAR-10, .*\n$`, log.String())
 }
 
 var content = bytes.Repeat([]byte("0123456789abcde\n"), 1<<14)

@@ -138,8 +138,11 @@ func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 	return []string{"train", "test"}, nil
 }
 
-// hidden reports whether a file or folder is one of those that programs leave.
-func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
+// hidden reports whether a file or folder is one of those that programs leave. A Mac's zip has
+// __MACOSX.
+func hidden(entry fs.DirEntry) bool {
+	return strings.HasPrefix(entry.Name(), ".") || entry.Name() == "__MACOSX"
+}
 
 // folders returns the names of folders in another one, in their order, without hidden ones.
 func folders(root *os.Root, in string) (names []string, err error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/bep/imagemeta"
 	_ "golang.org/x/image/bmp"
 	"golang.org/x/image/draw"
+	"golang.org/x/image/riff"
 	_ "golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp"
 
@@ -247,9 +248,12 @@ func progressive(content []byte) bool {
 // none, or none that can be read.
 func tag(content []byte, format, name string) (value uint16) {
 	formats := map[string]imagemeta.ImageFormat{"jpeg": imagemeta.JPEG, "png": imagemeta.PNG,
-		"webp": imagemeta.WebP, "tiff": imagemeta.TIFF}
+		"webp": imagemeta.TIFF, "tiff": imagemeta.TIFF}
 	imageFormat, ok := formats[format]
-	if !ok {
+	if format == "webp" {
+		content = webpTags(content)
+	}
+	if !ok || len(content) == 0 {
 		return 0
 	}
 	isIt := func(tag imagemeta.TagInfo) bool { return tag.Tag == name && tag.Namespace == "IFD0" }
@@ -263,6 +267,21 @@ func tag(content []byte, format, name string) (value uint16) {
 	_ = imagemeta.Decode(imagemeta.Options{R: bytes.NewReader(content), ImageFormat: imageFormat,
 		Sources: imagemeta.EXIF, ShouldHandleTag: isIt, HandleTag: note})
 	return value
+}
+
+// webpTags returns the tags of a WebP, which are laid out as a TIFF; nothing if it has none.
+// imagemeta v0.12 does not find them behind a chunk of odd length.
+func webpTags(content []byte) []byte {
+	_, chunks, err := riff.NewReader(bytes.NewReader(content))
+	for err == nil {
+		var name riff.FourCC
+		var chunk io.Reader
+		if name, _, chunk, err = chunks.Next(); err == nil && name == (riff.FourCC{'E', 'X', 'I', 'F'}) {
+			tags, _ := io.ReadAll(chunk) // of a cut file, what is there
+			return bytes.TrimPrefix(tags, []byte("Exif\x00\x00"))
+		}
+	}
+	return nil
 }
 
 // isFax reports whether a TIFF is compressed as faxes are (compression 2 to 4). x/image v0.30 shows

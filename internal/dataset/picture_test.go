@@ -224,6 +224,20 @@ func TestOrientation(t *testing.T) {
 	}
 }
 
+// The tags of a WebP are found behind chunks of any length.
+func TestOrientationOfWebP(t *testing.T) {
+	chunk := func(name string, content []byte) []byte {
+		padded := slices.Concat(content, make([]byte, len(content)%2))
+		return append(binary.LittleEndian.AppendUint32([]byte(name), uint32(len(content))), padded...)
+	}
+	for length := range 4 {
+		chunks := slices.Concat([]byte("WEBP"), chunk("VP8X", make([]byte, 10)),
+			chunk("VP8L", make([]byte, length)), chunk("EXIF", exif(6)))
+		require.EqualValues(t, 6, tag(chunk("RIFF", chunks), "webp", "Orientation"))
+		require.Zero(t, tag(chunk("RIFF", chunks[:40]), "webp", "Orientation"))
+	}
+}
+
 // WebP, BMP and TIFF are read, too.
 func TestFormats(t *testing.T) {
 	// As that of the file that Pillow 12.0.0 wrote.

@@ -70,7 +70,8 @@ func Fit(
 	}
 	load := func(file string) *Whitening { return loadWhitening(file, train.Size()) }
 	create := func(file string) error {
-		fmt.Fprintf(log, "fitting the whitening on %d images (about a minute, once)\n", train.Len())
+		fmt.Fprintf(log, "fitting the whitening on %d images (a minute for CIFAR-10, once)\n",
+			train.Len())
 		w, err := fit(ctx, backend, train, epsilon)
 		if err != nil {
 			return err

@@ -216,7 +216,7 @@ func TestWhiteningIsCached(t *testing.T) {
 	}
 	fresh, log := fits()
 	require.Equal(t, direct, fresh)
-	require.Equal(t, "fitting the whitening on 60 images (about a minute, once)\n", log)
+	require.Equal(t, "fitting the whitening on 60 images (a minute for CIFAR-10, once)\n", log)
 	file := filepath.Join(os.Getenv("EBSSC_CACHE"), "whitening", whiteningKey(engine, images, epsilon))
 	stored, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -279,9 +279,9 @@ func (s *Session) plan(
 		if experiments.NamedImages(runner.Set.Name).StandsIn {
 			images += " as a stand-in for " + string(study.Images)
 		}
-		fmt.Fprintf(s.Out, "%s: profile %s, on %s, by %s (%s)\n%[1]s: %[6]d of %d runs are "+
-			"recorded and not trained again\n", study.Name, s.Profile, images, s.Choice.Name,
-			s.Choice.Why, count-(missing-before), count)
+		fmt.Fprintf(s.Out, "%s: profile %s, by %s (%s)\n%[1]s: on %[5]s\n%[1]s: %[6]d of %d runs are "+
+			"recorded and not trained again\n", study.Name, s.Profile, s.Choice.Name,
+			s.Choice.Why, images, count-(missing-before), count)
 	}
 	for i, run := range planned {
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{

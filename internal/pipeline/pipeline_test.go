@@ -449,6 +449,7 @@ func TestOwnPictures(t *testing.T) {
 	_, _, err = Run(t.Context(), o, studies)
 	require.NoError(t, err)
 	require.Contains(t, log.String(), "1 of 1 runs are recorded")
+	require.NotEmpty(t, p.TrialsOf(studies[0], experiments.Overrides{Seeds: 1}).Rows)
 	add(3)
 	_, _, err = Run(t.Context(), o, studies)
 	require.ErrorContains(t, err, "has runs on other images")

@@ -502,8 +502,8 @@ func TestRuns(t *testing.T) {
 	require.NoError(t, os.WriteFile(network, nil, 0o644))
 	tables := load(t, results).Runs()
 	require.Len(t, tables, 2)
-	require.Equal(t, 2+3*13, strings.Count(tables[0].Text(), "\n"),
-		"titles in two lines, a line a run")
+	require.Equal(t, 3+3*13, strings.Count(tables[0].Text(), "\n"),
+		"titles in three lines, a line a run")
 	require.NotContains(t, tables[0].Text(), "here")
 	trials := tables[1].Text()
 	require.Contains(t, trials, `trials: --epochs 2 --held-out 100 --set "muon_rate=0.02;crop=0"`)

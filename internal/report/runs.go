@@ -28,9 +28,9 @@ func (p *Results) differs(r record.Record) string {
 }
 
 func (p *Results) list(records []record.Record) Table {
-	t := Table{Columns: []Column{{Title: "ID", Kind: Code}, {Title: "train %", Kind: Number},
-		{Title: "test %", Kind: Number},
-		{Title: "held-out %", Kind: Number}, {Title: "seconds", Kind: Number},
+	t := Table{Columns: []Column{{Title: "ID", Kind: Code}, {Title: "training error %", Kind: Number},
+		{Title: "test error %", Kind: Number},
+		{Title: "held-out error %", Kind: Number}, {Title: "seconds", Kind: Number},
 		{Title: "differs", Kind: Code}}}
 	for _, r := range records {
 		test, heldOut := number(r.TestErr, 2), Cell{}
@@ -119,13 +119,16 @@ func (p *Results) trials() Table {
 // seed. Where that is not recorded no difference is given.
 func (p *Results) TrialsOf(study experiments.Study, o experiments.Overrides) Table {
 	set := p.Datasets[study.Images]
-	test := "test %"
+	if own, ok := p.own[study.Images]; ok {
+		study = study.On(own)
+	}
+	test := "test error %"
 	if o.HeldOut > 0 {
-		test = "held-out %"
+		test = "held-out error %"
 	}
 	t := Table{Title: "trials: " + strings.TrimSpace(o.Flags()),
 		Columns: []Column{{Title: "ID", Kind: Code},
-			{Title: "train %", Kind: Number}, {Title: test, Kind: Number},
+			{Title: "training error %", Kind: Number}, {Title: test, Kind: Number},
 			{Title: "points more than without --set", Kind: Number}}}
 	unchanged := o
 	unchanged.Set = ""

@@ -21,6 +21,7 @@ import (
 
 var (
 	errNotRegular = errors.New("it is no regular file")
+	errFolder     = errors.New("it is a folder, no regular file")
 	errKernel     = errors.New("it is of no disk, but the kernel's, as /proc and /sys are")
 )
 
@@ -40,6 +41,8 @@ func regular(path string, open func() (*os.File, error)) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	switch {
+	case err == nil && info.IsDir():
+		err = errFolder
 	case err != nil || !info.Mode().IsRegular():
 		err = errNotRegular
 	case ofKernel(file):

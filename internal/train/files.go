@@ -303,8 +303,8 @@ func LoadNetwork(r record.Record, folder string) (*model.Store, error) {
 	store, err := loadNetwork(r, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("the trained network of %s is not here (%s): train it with "+
-			"%s --results FOLDER, another one", r.ID, path, r.Command)
+		return nil, fmt.Errorf("the trained network of %s is not here (%s): to train it "+
+			"again: %s --results FOLDER, a new one", r.ID, path, r.Command)
 	case errors.As(err, new(syscall.Errno)): // the network may well be good
 		return nil, fmt.Errorf("reading network %s: %w", path, err)
 	case err != nil:

@@ -364,7 +364,7 @@ func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err err
 
 // measure measures the trained model on all images that the run trains and tests on.
 func (s *trainingRun) measure() (t record.Training, err error) {
-	s.say("measuring errors on %d training images and %d others", len(s.train.labels),
+	s.say("measuring errors on %d and %d images", len(s.train.labels),
 		len(s.test.labels))
 	began := time.Now()
 	train, test, err := s.evaluateBoth(len(s.train.labels))
