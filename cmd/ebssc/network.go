@@ -178,8 +178,8 @@ func classifyCommand() *cobra.Command {
 			"kind: white ink on black, scaled and centred, which is said. With --out, networks with " +
 			"class-specific codes also write <out>/<picture>_hypotheses.png: the picture decoded from " +
 			"each level under each class hypothesis. Pictures that cannot be read are named, with exit " +
-			"status 1.\n\nSCORE is what the softmax takes: that of a class with class-specific codes is its " +
-			"energy times a factor. ENERGY − MEAN compares the energies of the classes.",
+			"status 1.\n\nSCORE is what the softmax takes: that of a class with class-specific codes is " +
+			"its energy times a factor. ENERGY − MEAN compares the energies of the classes.",
 		Example: "  ebssc classify cat.jpg --out /tmp",
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			r, folder, err := flags.find(cmd)

@@ -169,7 +169,8 @@ func TestFolderSkips(t *testing.T) {
 	require.Equal(t, 6, set.Train.Len()+set.Test.Len())
 	for _, name := range []string{"a/notes.txt: not a PNG", "a/empty.png: not a PNG",
 		"b/half.png: ", "a/link.png: path escapes", "a/zero.png: path escapes",
-		"a/below: it is a folder, no regular file", "b/pipe.png: it is no regular file", "shows the same as",
+		"a/below: it is a folder, no regular file", "b/pipe.png: it is no regular file",
+		"shows the same as",
 	} {
 		require.Contains(t, log.String(), name)
 	}
