@@ -72,7 +72,7 @@ func (s *Shard) Set(text string) error {
 	return nil
 }
 
-// Session trains on data sets with a backend, which its owner finalizes.
+// Session trains on data sets with a backend, until its owner closes it.
 type Session struct {
 	Options
 	// Backend that computes, and Choice, how it was chosen.
@@ -80,6 +80,14 @@ type Session struct {
 	Choice  device.Choice
 	// Runners on the images of each kind that the session was started with.
 	Runners map[experiments.DataKind]*train.Runner
+
+	programs *train.Programs // of the backend
+}
+
+// Close frees the backend and what it has compiled.
+func (s *Session) Close() {
+	s.programs.Close()
+	s.Backend.Finalize()
 }
 
 // finder finds the data set of a kind.
@@ -105,7 +113,8 @@ func Start(
 			return nil, err
 		}
 	}
-	s = &Session{Options: o, Runners: map[experiments.DataKind]*train.Runner{}}
+	s = &Session{Options: o, Runners: map[experiments.DataKind]*train.Runner{},
+		programs: &train.Programs{}}
 	if s.Backend, s.Choice, err = device.Open(ctx, o.Backend, o.Devices); err != nil {
 		return nil, err
 	}
@@ -124,7 +133,7 @@ func Start(
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin,
 			Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
 			Log:         o.Out, Terminal: o.Terminal && o.Jobs == 1, OnProgress: o.OnProgress,
-			Places: map[string]train.Place{}}
+			Places: map[string]train.Place{}, Programs: s.programs}
 	}
 	return s, nil
 }
@@ -177,7 +186,7 @@ func Run(
 	if err != nil {
 		return nil, nil, err
 	}
-	defer s.Backend.Finalize()
+	defer s.Close()
 	recorded, folders := map[string]record.Record{}, map[string]experiments.Profile{}
 	for kind, runner := range s.Runners {
 		folder := s.folder(runner.Set)
@@ -288,6 +297,10 @@ func (s *Session) plan(
 			Name: fmt.Sprintf("%d/%d %s seed %d", i+1, len(planned),
 				catalogue.All.Title(run.Experiment), run.Seed),
 			RemainingWork: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
+			SeedsFollow: slices.ContainsFunc(planned[i+1:], func(later task) bool {
+				_, done := recorded[later.ID()]
+				return !done && later.Experiment == run.Experiment
+			}),
 		}
 		if _, ok := recorded[run.ID()]; !ok {
 			left -= work(run.Run)
@@ -310,7 +323,7 @@ func (s *Session) train(ctx context.Context, runs []task, missing int) (divergin
 				return err
 			}
 			if session != s {
-				defer session.Backend.Finalize()
+				defer session.Close()
 			}
 			for i := next.Add(1); i <= int64(len(runs)); i = next.Add(1) {
 				if running.Err() != nil {
@@ -352,11 +365,12 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 		return nil, err
 	}
 	session := &Session{Options: s.Options, Choice: s.Choice,
-		Runners: map[experiments.DataKind]*train.Runner{}}
+		Runners: map[experiments.DataKind]*train.Runner{}, programs: &train.Programs{}}
 	session.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
 	for kind, r := range s.Runners {
 		jobRunner := *r
 		jobRunner.Backend, jobRunner.Origin.Cores = session.Backend, cores
+		jobRunner.Programs = session.programs
 		session.Runners[kind] = &jobRunner
 	}
 	return session, err

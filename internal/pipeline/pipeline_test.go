@@ -146,8 +146,8 @@ func TestRun(t *testing.T) {
 	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
 	require.Regexp(t,
-		`^unroll: profile .*\nunroll: 1 of 1 runs are recorded and not trained again\n$`,
-		log.String(), "one line for a study")
+		`^unroll: profile .*\nunroll: on .*\nunroll: 1 of 1 runs are recorded and not trained again\n$`,
+		log.String(), "three lines for a study")
 	require.Equal(t, written, files(t, o.Results))
 	// Other images of the same name are seen before they are trained on.
 	other := o
@@ -219,7 +219,7 @@ func planned(
 ) (runs []task, missing int, places map[string]train.Place) {
 	s, err := Start(t.Context(), o, dataset.Find, experiments.MNIST)
 	require.NoError(t, err)
-	defer s.Backend.Finalize()
+	defer s.Close()
 	profile, err := experiments.FindProfile(o.Profile)
 	require.NoError(t, err)
 	runs, missing, err = s.plan(profile, studies, recorded)

@@ -127,9 +127,9 @@ func TakeSteps[T float32 | float64](
 	batches, err := s.batches()
 	require.NoError(t, err)
 	dtype := dtypes.FromGenericsType[T]()
-	loop := s.loop(func(scope *model.Scope, images *Node) *Node {
+	loop := train.NewLoop(s.newTrainer(func(scope *model.Scope, images *Node) *Node {
 		return trainingGraph(run)(scope, ConvertDType(images, dtype))
-	})
+	}))
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("after", 0, func(_ *train.Loop, metrics []*tensors.Tensor) error {
 		rate := optimizer.LearningRateVar(s.store.RootScope(), dtype, 0).MustValue()

@@ -62,8 +62,8 @@ func (s *trainingRun) save() error {
 	s.Seconds = time.Since(s.began).Seconds()
 	variables := map[string]*tensors.Tensor{}
 	for v := range s.store.IterVariables() {
-		if strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope)) {
-			continue // a moving average, which has a new random name in each process
+		if isMetric(v) {
+			continue
 		}
 		variables[nameOf(v)] = v.MustValue()
 		if !allFinite(v.MustValue()) {
@@ -82,6 +82,12 @@ func (s *trainingRun) save() error {
 		return fmt.Errorf("saving a checkpoint: %w", err)
 	}
 	return nil
+}
+
+// isMetric reports whether a variable is a moving average of GoMLX's, which has a new random name in
+// each process.
+func isMetric(v *model.Variable) bool {
+	return strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope))
 }
 
 // RemoveCheckpoints removes the checkpoints of a recorded run from their folder, also those that

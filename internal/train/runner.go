@@ -42,8 +42,10 @@ type Runner struct {
 	// OnProgress, if not nil, gets a run's learning curve after each of its epochs and once a second,
 	// then with the epoch under way, and the run's pace.
 	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
-	// Places has the places of runs in a longer session, by their IDs, for messages.
+	// Places has the places of runs in a longer session, by their IDs.
 	Places map[string]Place
+	// Programs, if not nil, keeps compiled programs of the Backend for later runs.
+	Programs *Programs
 }
 
 // Place is a run's place among the runs of a session.
@@ -52,6 +54,8 @@ type Place struct {
 	Name string
 	// RemainingWork is the work of the runs after it, in units of the run's own work.
 	RemainingWork float64
+	// SeedsFollow says that a later run differs from it in the seed alone.
+	SeedsFollow bool
 }
 
 // labelled holds preprocessed images on the device, and their labels.

@@ -50,17 +50,14 @@ func (r *Runner) Train(
 			finished, err = s.measure()
 		}
 	})
-	if s.evaluator != nil {
-		s.evaluator.Finalize()
-	}
 	if err = errors.Join(panicked, err); err == nil {
-		return finished, s.store, nil
+		store, err = s.release()
 	}
-	if s.store != nil {
-		// Now: the garbage collector does not see how much of the device's memory it holds.
-		s.store.Finalize()
+	if err != nil {
+		s.program.finalize()
+		return finished, nil, fmt.Errorf("%s: %w", s.ID, err)
 	}
-	return finished, nil, fmt.Errorf("%s: %w", s.ID, err)
+	return finished, store, nil
 }
 
 // trainingRun is a run that is being trained.
@@ -70,12 +67,10 @@ type trainingRun struct {
 	run    experiments.Run
 	// train and test have the images to train on and to test on.
 	train, test labelled
-	store       *model.Store
+	program
 	// progress so far, but for the seconds of the epoch under way: these count from began.
 	progress
 	began time.Time
-	// evaluator of the model as it stands.
-	evaluator *model.Exec
 	// reported is when the run last wrote how far it is; zero before the first step of this process,
 	// which compiles.
 	reported time.Time
@@ -121,10 +116,9 @@ func (s *trainingRun) takeSteps() (err error) {
 	if err := s.restore(); err != nil {
 		return err
 	}
-	if s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run); err != nil {
+	if err := s.compile(); err != nil {
 		return err
 	}
-	s.say("compiling %s", s.ID)
 	s.began = time.Now().Add(-time.Duration(s.Seconds * float64(time.Second)))
 	if s.Steps == s.run.StepsPerEpoch() { // stopped while the epoch was being measured
 		if err := s.endEpoch(); err != nil {
@@ -134,8 +128,10 @@ func (s *trainingRun) takeSteps() (err error) {
 	if s.taken() >= s.run.Steps() {
 		return nil
 	}
-	loop := s.loop(trainingGraph(s.run))
-	defer loop.Trainer.ResetComputationGraphs()
+	if s.trainer == nil { // after what saves a checkpoint: GoMLX takes the rate out of the store
+		s.trainer = s.newTrainer(trainingGraph(s.run))
+	}
+	loop := train.NewLoop(s.trainer)
 	var stopped error // what GoMLX wraps in words of its own
 	loop.OnStep("epoch", 0, func(loop *train.Loop, metrics []*tensors.Tensor) error {
 		stopped = s.onStep(loop, metrics)
@@ -162,12 +158,14 @@ func (s *trainingRun) say(format string, values ...any) {
 	fmt.Fprintf(s.runner.Log, "%s: %s\n", name, fmt.Sprintf(format, values...))
 }
 
-// loop returns the loop that takes steps in training a graph.
-func (s *trainingRun) loop(graph func(scope *model.Scope, images *Node) *Node) *train.Loop {
+// newTrainer returns what takes steps in training a graph.
+func (s *trainingRun) newTrainer(
+	graph func(scope *model.Scope, images *Node) *Node,
+) *train.Trainer {
 	batchError := metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil)
-	return train.NewLoop(train.NewTrainer(s.runner.Backend, s.store, graph,
+	return train.NewTrainer(s.runner.Backend, s.store, graph,
 		loss.SparseCategoricalCrossEntropyLogits, newOptimizer(s.run, s.runner.Backend),
-		[]metric.Interface{batchError}, nil))
+		[]metric.Interface{batchError}, nil)
 }
 
 // trainingGraph builds the training graph of a run: images [N, H, W, C] to class scores [N, Y].

@@ -162,6 +162,41 @@ func TestResumeIsBitForBit(t *testing.T) {
 	}
 }
 
+// Runs that share programs end with the networks and numbers that they have alone, also one that
+// goes on from a checkpoint.
+func TestProgramsAreShared(t *testing.T) {
+	t.Parallel()
+	first, set := small(t, 2)
+	second := first
+	second.Seed = 2
+	runner, log := newRunner(set, t.TempDir())
+	runner.Backend, runner.Programs = xla, &train.Programs{}
+	defer runner.Programs.Close()
+	runner.Places = map[string]train.Place{first.ID(): {SeedsFollow: true}, second.ID(): {}}
+	_, _, err := runner.Train(&looks{t.Context(), 1 + 3}, second) // leaves step 3
+	require.ErrorIs(t, err, context.Canceled)
+	for _, run := range []experiments.Run{first, second} {
+		alone, network := trained(t, run, set, t.TempDir(), xla, 1)
+		together, store, err := runner.Train(t.Context(), run)
+		require.NoError(t, err)
+		require.Equal(t, alone, withoutTimes(together))
+		file, _, err := train.EncodeNetwork(run, store)
+		require.NoError(t, err)
+		require.Equal(t, network, file)
+		store.Finalize()
+	}
+	require.Contains(t, log.String(), ": training "+second.ID())
+}
+
+// withoutTimes returns what a training gave without times.
+func withoutTimes(r record.Training) record.Training {
+	r.Seconds, r.Finished = 0, time.Time{}
+	for i := range r.Curve {
+		r.Curve[i].Seconds = 0
+	}
+	return r
+}
+
 // trained trains a run to its end, and returns what the training gave without times, and the
 // network's file.
 func trained(
@@ -174,13 +209,9 @@ func trained(
 	require.NoError(t, err)
 	defer store.Finalize()
 	require.Positive(t, r.Seconds)
-	r.Seconds, r.Finished = 0, time.Time{}
-	for i := range r.Curve {
-		r.Curve[i].Seconds = 0
-	}
 	file, _, err := train.EncodeNetwork(run, store)
 	require.NoError(t, err)
-	return r, file
+	return withoutTimes(r), file
 }
 
 // A run trained for real learns far beyond chance (90 % error). Its network gives pictures the
