@@ -114,8 +114,8 @@ func (s *stack) perLevel() []*Node { return make([]*Node, len(s.levels)) }
 // the image; nil stays nil. Rectified, signals shaped as codes are rectified on the way.
 //
 // What comes from several blocks is stacked along the batch axis on its way down, those of
-// hypotheses apart: with one back-projection a block, not one for each pair of blocks, a program
-// compiles in less than half the time.
+// hypotheses apart. With one back-projection a block, not one for each pair of blocks, XLA compiles
+// half as many kernels.
 func (s *stack) decode(values []*Node, rectified bool) []*Node {
 	decoded := s.perLevel()
 	for _, batchAxes := range []int{1, 2} {
