@@ -141,7 +141,7 @@ func find[T any](kind, name string, all []T, nameOf func(T) string) (found T, er
 		hint = fmt.Sprintf("did you mean %s? ", nearest)
 	}
 	from := strings.Join(names, ", ")
-	if len(names) > 20 {
+	if len(names) > 40 { // of experiments
 		from = fmt.Sprintf("the %d that ebssc list names", len(names))
 	}
 	return found, fmt.Errorf("unknown %s %q: %schoose from %s", kind, name, hint, from)

@@ -46,7 +46,10 @@ func Locate() (dir string, err error) {
 		return "", elsewhere(fmt.Errorf("%s is a relative path", dir))
 	}
 	real, err := trust(dir)
-	if _, missing := os.Stat(dir); err != nil && errors.Is(missing, fs.ErrNotExist) {
+	_, missing := os.Stat(dir)
+	above, unknown := os.Stat(filepath.Dir(dir))
+	if err != nil && errors.Is(missing, fs.ErrNotExist) && unknown == nil &&
+		above.Mode()&fs.ModeSticky != 0 {
 		err = elsewhere(fmt.Errorf("%s is not there, and another user could make it first: "+
 			"mkdir %[1]s, if that is where it is to be", dir))
 	}

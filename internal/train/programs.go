@@ -46,10 +46,23 @@ func (p *Programs) take(run experiments.Run) (kept program, ok bool) {
 	return all[0], true
 }
 
+// mostKept is how many programs are kept at a time: each takes some 25 MB.
+const mostKept = 8
+
 // keep keeps a program, whose variables have no values, for later runs of the same shape.
 func (p *Programs) keep(run experiments.Run, ended program) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
+	count := 0
+	if p != nil {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		for _, all := range p.kept {
+			count += len(all)
+		}
+	}
+	if p == nil || count >= mostKept {
+		ended.finalize()
+		return
+	}
 	if p.kept == nil {
 		p.kept = map[string][]program{}
 	}
@@ -105,9 +118,15 @@ func (s *trainingRun) compile() (err error) {
 	return nil
 }
 
-// release takes the trained network out of the run's programs, frees all other variables, and keeps
-// the programs if a later run can use them.
+// release returns the trained network, and frees the run's programs, or keeps them if a later run can
+// use them. What is kept holds no values.
 func (s *trainingRun) release() (trained *model.Store, err error) {
+	if !s.runner.Places[s.ID].SeedsFollow || s.runner.Origin.Devices > 1 {
+		ended := s.program
+		ended.store = nil
+		ended.finalize()
+		return s.store, nil
+	}
 	trained = newStore(s.run)
 	for name, value := range s.run.Network.Variables(s.store) {
 		v, err := trained.CreateVariable(name, value)
@@ -117,10 +136,6 @@ func (s *trainingRun) release() (trained *model.Store, err error) {
 		if err != nil {
 			return nil, err
 		}
-	}
-	if s.runner.Programs == nil || !s.runner.Places[s.ID].SeedsFollow || s.runner.Origin.Devices > 1 {
-		s.program.finalize()
-		return trained, nil
 	}
 	for v := range s.store.IterVariables() {
 		if isMetric(v) { // without an initializer

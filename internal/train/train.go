@@ -291,16 +291,20 @@ func (s *trainingRun) sayProgress(loop *train.Loop, point record.Epoch) {
 
 // pace returns how fast training is, and the time left after a step.
 func (s *trainingRun) pace(loop *train.Loop, step int) string {
-	if len(loop.TrainStepDurations) == 0 { // during the first step of this process
-		return "time left unknown"
+	left := s.timeLeft(loop, step)
+	if len(loop.TrainStepDurations) == 0 {
+		return left
 	}
 	speed := float64(s.run.Hyper.Batch) / loop.MedianTrainStepDuration().Seconds()
-	return fmt.Sprintf("%.0f images/s, %s", speed, s.timeLeft(loop, step))
+	return fmt.Sprintf("%.0f images/s, %s", speed, left)
 }
 
 // timeLeft returns the time left after a step, that of this run and that of all runs. It follows
 // from the median time of a step.
 func (s *trainingRun) timeLeft(loop *train.Loop, step int) string {
+	if len(loop.TrainStepDurations) == 0 { // during the first step of this process
+		return "time left unknown"
+	}
 	one := loop.MedianTrainStepDuration()
 	left := one * time.Duration(s.run.Steps()-step) // of this run
 	text := rounded(left) + " left"
