@@ -40,15 +40,17 @@ type Reconstruction struct {
 // Forward does.
 func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) {
 	s := n.infer(scope, h, images)
-	codes, features, biases := s.perLevel(), s.perLevel(), s.perLevel()
 	for i, l := range s.levels {
-		codes[i], features[i] = l.code.values, l.features()
+		d.Codes = append(d.Codes, s.decode(i, l.code.values, false))
+		d.Features = append(d.Features, s.decode(i, l.features(), false))
+		var biases *Node
 		if l.block.Coding.Thresholds == ClassSpecific {
-			biases[i] = BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
+			thresholds := BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
+			biases = s.decode(i, thresholds, false)
 		}
+		d.Biases = append(d.Biases, biases)
 	}
-	return Decoding{Codes: s.decode(codes, false), Features: s.decode(features, false),
-		Biases: s.decode(biases, false)}
+	return d
 }
 
 // Reconstruct infers the codes of images [N, H, W, C] with all thresholds zero, so that they do not
@@ -57,23 +59,23 @@ func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) 
 // element for each block, bottom first. It panics if the graph cannot be built, as Forward does.
 func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []Reconstruction) {
 	s := n.withoutThresholds().infer(scope, h, images)
-	both := s.perLevel()
 	for i, l := range s.levels {
 		z := l.code.values
 		next := SliceAxis(Concatenate([]*Node{z, z}, 0), 0, AxisRange(1, 1+z.Shape().Dim(0)))
 		// Both codes take the places of two hypotheses, which are decoded with the maxima of one image.
-		both[i] = Stack([]*Node{z, next}, 1)
-	}
-	linear, rectified := s.decode(both, false), s.decode(both, true)
-	for i := range s.levels {
-		own := func(of []*Node, control int) *Node {
-			image := Squeeze(SliceAxis(of[i], 1, AxisElem(control)), 1)
-			image.AssertDims(-1, n.Height, n.Width, n.Channels)
-			return image
+		both := Stack([]*Node{z, next}, 1)
+		decode := func(rectified bool) (own, control *Node) {
+			decoded := s.decode(i, both, rectified)
+			return Squeeze(SliceAxis(decoded, 1, AxisElem(0)), 1),
+				Squeeze(SliceAxis(decoded, 1, AxisElem(1)), 1)
 		}
-		all = append(all, Reconstruction{
-			Linear: own(linear, 0), LinearControl: own(linear, 1),
-			Rectified: own(rectified, 0), RectifiedControl: own(rectified, 1)})
+		var r Reconstruction
+		r.Linear, r.LinearControl = decode(false)
+		r.Rectified, r.RectifiedControl = decode(true)
+		for _, image := range []*Node{r.Linear, r.LinearControl, r.Rectified, r.RectifiedControl} {
+			image.AssertDims(-1, n.Height, n.Width, n.Channels)
+		}
+		all = append(all, r)
 	}
 	return all
 }
@@ -107,40 +109,15 @@ func (l *level) features() *Node {
 	return Add(z, Where(IsPositive(z), thresholds, ZerosLike(z)))
 }
 
-// perLevel returns room for a value of each block.
-func (s *stack) perLevel() []*Node { return make([]*Node, len(s.levels)) }
-
-// decode back-projects values shaped as the codes of blocks, one of each block, bottom first, to
-// the image; nil stays nil. Rectified, signals shaped as codes are rectified on the way.
-//
-// What comes from several blocks is stacked along the batch axis on its way down, those of
-// hypotheses apart. With one back-projection a block, not one for each pair of blocks, XLA compiles
-// half as many kernels.
-func (s *stack) decode(values []*Node, rectified bool) []*Node {
-	decoded := s.perLevel()
-	for _, batchAxes := range []int{1, 2} {
-		var from signal
-		var blocks []int // that it comes from
-		for i := len(values) - 1; i >= 0; i-- {
-			if v := values[i]; v != nil && (signal{values: v}).batchAxes() == batchAxes {
-				blocks = append(blocks, i)
-				if from.values != nil {
-					v = Concatenate([]*Node{from.values, v}, 0)
-				}
-				from.values = v
-			}
-			if from.values == nil {
-				continue
-			}
-			from = s.levels[i].backProject(from, s.below(i))
-			if rectified && i > 0 {
-				from.values = rectify(from.values)
-			}
-		}
-		for place, block := range blocks {
-			images := from.values.Shape().Dim(0) / len(blocks)
-			decoded[block] = SliceAxis(from.values, 0, AxisRange(place*images, (place+1)*images))
+// decode back-projects values shaped as the code of block i (from 0) to the image; rectified, the
+// signals shaped as codes on the way are rectified.
+func (s *stack) decode(i int, values *Node, rectified bool) *Node {
+	from := signal{values: values}
+	for ; i >= 0; i-- {
+		from = s.levels[i].backProject(from, s.below(i))
+		if rectified && i > 0 {
+			from.values = rectify(from.values)
 		}
 	}
-	return decoded
+	return from.values
 }

@@ -206,13 +206,10 @@ func (p path) forward(code signal) signal {
 }
 
 // unpool is the adjoint of the pools: it maps r to the space of the code below. A max pool passes r
-// to the positions of that code's maxima. r may be a stack of several signals of each image.
+// to the positions of that code's maxima.
 func (p path) unpool(r, below signal) signal {
 	if len(p.pools) == 0 {
 		return r
-	}
-	if count := r.values.Shape().Dim(0) / below.values.Shape().Dim(0); count > 1 {
-		below.values = Concatenate(slices.Repeat([]*Node{below.values}, count), 0)
 	}
 	if r.values.Rank() > below.values.Rank() {
 		dims := slices.Insert(slices.Clone(below.values.Shape().Dimensions), 1, r.values.Shape().Dim(1))
