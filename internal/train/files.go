@@ -84,8 +84,8 @@ func (s *trainingRun) save() error {
 	return nil
 }
 
-// isMetric reports whether a variable is a moving average of GoMLX's, which has a new random name in
-// each process.
+// isMetric reports whether a variable is a moving average of GoMLX's, which has a new random name
+// in each process.
 func isMetric(v *model.Variable) bool {
 	return strings.HasPrefix(v.Path(), model.JoinPath(model.RootScopePath, metric.Scope))
 }

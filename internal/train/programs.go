@@ -118,8 +118,8 @@ func (s *trainingRun) compile() (err error) {
 	return nil
 }
 
-// release returns the trained network, and frees the run's programs, or keeps them if a later run can
-// use them. What is kept holds no values.
+// release returns the trained network, and frees the run's programs, or keeps them if a later run
+// can use them. What is kept holds no values.
 func (s *trainingRun) release() (trained *model.Store, err error) {
 	if !s.runner.Places[s.ID].SeedsFollow || s.runner.Origin.Devices > 1 {
 		ended := s.program

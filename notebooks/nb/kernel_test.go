@@ -125,7 +125,8 @@ func epochOf(t *testing.T, a answer) int {
 }
 
 // What people do in cells all day, on the real kernel: notebooks/in_cells.md says what of it is the
-// kernel's own way. A hundred runs in a cell took two minutes when it was tried: TestManyRuns shows them.
+// kernel's own way. A hundred runs in a cell took two minutes when it was tried:
+// TestManyRuns shows them.
 func TestWorkInCells(t *testing.T) {
 	do := kernels(t)
 	run := func(kernel, code string) answer { return do(kernel, map[string]any{"code": code}) }
