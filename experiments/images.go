@@ -87,6 +87,11 @@ var DataSets = []Images{
 // padded is the note of grey images that have been made as large as CIFAR-10's.
 const padded = "padded to 32×32×3"
 
+// FindImages returns the declared images of that kind's name.
+func FindImages(kind string) (Images, error) {
+	return find("data set", kind, DataSets, func(i Images) string { return string(i.Kind) })
+}
+
 // Images returns the declaration of a kind; of one that is not declared, nothing.
 func (k DataKind) Images() Images {
 	at := slices.IndexFunc(DataSets, func(i Images) bool { return i.Kind == k })

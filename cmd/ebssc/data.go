@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,13 +14,17 @@ import (
 
 func dataCommand() *cobra.Command {
 	fetch := &cobra.Command{
-		Use: "fetch [DATA…]", Args: onlyKinds, ValidArgs: kindNames(),
+		Use: "fetch [DATA…]", ValidArgs: kindNames(),
 		Short:   "Download the XLA plugin, CIFAR-10 and MNIST, or the data named",
 		Example: "  ebssc data fetch\n  ebssc data fetch MNIST",
 		RunE: func(cmd *cobra.Command, named []string) error {
 			var kinds []experiments.DataKind
 			for _, name := range named {
-				kinds = append(kinds, experiments.DataKind(name))
+				images, err := experiments.FindImages(name)
+				if err != nil {
+					return err
+				}
+				kinds = append(kinds, images.Kind)
 			}
 			if kinds == nil { // what the paper's studies need
 				kinds = []experiments.DataKind{experiments.CIFAR10, experiments.MNIST}
@@ -44,14 +47,6 @@ func dataCommand() *cobra.Command {
 		},
 	}
 	return group(&cobra.Command{Use: "data", Short: "Fetch the data sets; doctor checks them"}, fetch)
-}
-
-// onlyKinds returns an error with the names of all data sets if an argument is none of them.
-func onlyKinds(cmd *cobra.Command, args []string) error {
-	if err := cobra.OnlyValidArgs(cmd, args); err != nil {
-		return fmt.Errorf("%w: choose from %s", err, strings.Join(cmd.ValidArgs, ", "))
-	}
-	return nil
 }
 
 // kindNames returns the names of all declared data sets.

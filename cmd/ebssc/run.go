@@ -160,8 +160,7 @@ func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []strin
 		for _, s := range studies {
 			tables := []report.Table{p.TrialsOf(s, o.Overrides)}
 			if o.Overrides == (experiments.Overrides{Seeds: o.Seeds}) {
-				errors, differences := p.Brief(s)
-				tables = []report.Table{errors, differences}
+				tables = p.Brief(s)
 			}
 			for _, table := range tables {
 				if len(table.Rows) > 0 {

@@ -46,14 +46,16 @@ func Locate() (dir string, err error) {
 		return "", elsewhere(fmt.Errorf("%s is a relative path", dir))
 	}
 	real, err := trust(dir)
+	if err == nil {
+		return real, nil
+	}
 	_, missing := os.Stat(dir)
 	above, unknown := os.Stat(filepath.Dir(dir))
-	if err != nil && errors.Is(missing, fs.ErrNotExist) && unknown == nil &&
-		above.Mode()&fs.ModeSticky != 0 {
+	if errors.Is(missing, fs.ErrNotExist) && unknown == nil && above.Mode()&fs.ModeSticky != 0 {
 		err = elsewhere(fmt.Errorf("%s is not there, and another user could make it first: "+
 			"mkdir %[1]s, if that is where it is to be", dir))
 	}
-	return real, err
+	return "", err
 }
 
 // trust returns a path without symbolic links, and refuses one at which another user can change or

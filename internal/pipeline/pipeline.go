@@ -80,13 +80,13 @@ type Session struct {
 	Choice  device.Choice
 	// Runners on the images of each kind that the session was started with.
 	Runners map[experiments.DataKind]*train.Runner
-
-	programs *train.Programs // of the backend
 }
 
 // Close frees the backend and what it has compiled.
 func (s *Session) Close() {
-	s.programs.Close()
+	for _, runner := range s.Runners {
+		runner.Programs.Close()
+	}
 	s.Backend.Finalize()
 }
 
@@ -113,8 +113,7 @@ func Start(
 			return nil, err
 		}
 	}
-	s = &Session{Options: o, Runners: map[experiments.DataKind]*train.Runner{},
-		programs: &train.Programs{}}
+	s = &Session{Options: o, Runners: map[experiments.DataKind]*train.Runner{}}
 	if s.Backend, s.Choice, err = device.Open(ctx, o.Backend, o.Devices); err != nil {
 		return nil, err
 	}
@@ -133,7 +132,7 @@ func Start(
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin,
 			Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
 			Log:         o.Out, Terminal: o.Terminal && o.Jobs == 1, OnProgress: o.OnProgress,
-			Places: map[string]train.Place{}, Programs: s.programs}
+			Places: map[string]train.Place{}, Programs: &train.Programs{}}
 	}
 	return s, nil
 }
@@ -298,8 +297,11 @@ func (s *Session) plan(
 				catalogue.All.Title(run.Experiment), run.Seed),
 			RemainingWork: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
 			SeedsFollow: slices.ContainsFunc(planned[i+1:], func(later task) bool {
+				if later.Experiment != run.Experiment {
+					return false
+				}
 				_, done := recorded[later.ID()]
-				return !done && later.Experiment == run.Experiment
+				return !done
 			}),
 		}
 		if _, ok := recorded[run.ID()]; !ok {
@@ -365,12 +367,12 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 		return nil, err
 	}
 	session := &Session{Options: s.Options, Choice: s.Choice,
-		Runners: map[experiments.DataKind]*train.Runner{}, programs: &train.Programs{}}
+		Runners: map[experiments.DataKind]*train.Runner{}}
 	session.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
 	for kind, r := range s.Runners {
 		jobRunner := *r
 		jobRunner.Backend, jobRunner.Origin.Cores = session.Backend, cores
-		jobRunner.Programs = session.programs
+		jobRunner.Programs = &train.Programs{}
 		session.Runners[kind] = &jobRunner
 	}
 	return session, err

@@ -127,15 +127,21 @@ func (p *Results) datasets() (map[experiments.DataKind]experiments.Dataset, erro
 	return sets, nil
 }
 
+// onOwn returns a study as it was run: where the records are of a person's own pictures, on these.
+func (p *Results) onOwn(study experiments.Study) experiments.Study {
+	if own, ok := p.own[study.Images]; ok {
+		return study.On(own)
+	}
+	return study
+}
+
 // attach makes a row for each experiment of a study and attaches the records whose IDs the profile
 // plans on this data set. Without records there is no data set, and all rows are empty. A row that
 // cannot be planned is empty, too: `ebssc run` reports the reason. On images that are not the
 // paper's, the paper's numbers do not stand beside ours.
 func (p *Results) attach(study experiments.Study, set experiments.Dataset) {
 	recorded := false
-	if own, ok := p.own[study.Images]; ok {
-		study = study.On(own)
-	}
+	study = p.onOwn(study)
 	for _, e := range study.Experiments {
 		alone := study
 		alone.Experiments = []experiments.Experiment{e} // a mistake in one row hides no other

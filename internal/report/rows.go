@@ -81,14 +81,13 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 
 // Brief returns what a terminal of 80 columns shows of a study: errors beside the paper's, and the
 // differences that were measured here, by the names of their steps.
-func (p *Results) Brief(study experiments.Study) (errors, differences Table) {
-	errors = p.Table(study)
+func (p *Results) Brief(study experiments.Study) []Table {
+	errors, differences := p.Table(study), p.Differences(study)
 	for i, column := range errors.Columns {
 		if strings.Contains(column.Name, "parameters") || column.Name == "train_loss" {
 			errors.Columns[i].Title = ""
 		}
 	}
-	differences = p.Differences(study)
 	differences.Title, differences.Notes = "", nil
 	differences.Columns[0].Title = differences.Columns[1].Title
 	differences.Columns[1].Title = ""
@@ -101,7 +100,7 @@ func (p *Results) Brief(study experiments.Study) (errors, differences Table) {
 	differences.Rows = slices.DeleteFunc(differences.Rows, func(row []Cell) bool {
 		return row[seeds].value == 0
 	})
-	return errors, differences
+	return []Table{errors, differences}
 }
 
 // paper returns the difference of the paper's test errors, with its interval over the test images;

@@ -119,9 +119,7 @@ func (p *Results) trials() Table {
 // seed. Where that is not recorded no difference is given.
 func (p *Results) TrialsOf(study experiments.Study, o experiments.Overrides) Table {
 	set := p.Datasets[study.Images]
-	if own, ok := p.own[study.Images]; ok {
-		study = study.On(own)
-	}
+	study = p.onOwn(study)
 	test := "test error %"
 	if o.HeldOut > 0 {
 		test = "held-out error %"

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/gomlx/gomlx/ml/model"
@@ -10,10 +11,10 @@ import (
 )
 
 // Programs keeps the compiled programs of runs for later runs that differ from them in the seed
-// alone. It serves one backend; several runs may use it at a time. A nil *Programs keeps none.
+// alone. It serves one backend; several runs may use it at a time. A nil *Programs has none.
 type Programs struct {
 	mutex sync.Mutex
-	kept  map[string][]program // by shape
+	kept  []program
 }
 
 // program is what compiles for a run, with the store whose variables it reads at each call.
@@ -23,6 +24,8 @@ type program struct {
 	// of the model as it stands. Both compile at their first call.
 	trainer   *train.Trainer
 	evaluator *model.Exec
+	// shape names the runs that can use a kept program, see the function.
+	shape string
 }
 
 // shape names what the programs of a run depend on: all but its seed.
@@ -38,12 +41,14 @@ func (p *Programs) take(run experiments.Run) (kept program, ok bool) {
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	all := p.kept[shape(run)]
-	if len(all) == 0 {
+	wanted := shape(run)
+	at := slices.IndexFunc(p.kept, func(one program) bool { return one.shape == wanted })
+	if at < 0 {
 		return kept, false
 	}
-	p.kept[shape(run)] = all[1:]
-	return all[0], true
+	kept = p.kept[at]
+	p.kept = slices.Delete(p.kept, at, at+1)
+	return kept, true
 }
 
 // mostKept is how many programs are kept at a time: each takes some 25 MB.
@@ -51,32 +56,22 @@ const mostKept = 8
 
 // keep keeps a program, whose variables have no values, for later runs of the same shape.
 func (p *Programs) keep(run experiments.Run, ended program) {
-	count := 0
-	if p != nil {
-		p.mutex.Lock()
-		defer p.mutex.Unlock()
-		for _, all := range p.kept {
-			count += len(all)
-		}
-	}
-	if p == nil || count >= mostKept {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if len(p.kept) >= mostKept {
 		ended.finalize()
 		return
 	}
-	if p.kept == nil {
-		p.kept = map[string][]program{}
-	}
-	p.kept[shape(run)] = append(p.kept[shape(run)], ended)
+	ended.shape = shape(run)
+	p.kept = append(p.kept, ended)
 }
 
 // Close frees all programs. Their backend must not have been finalized yet.
 func (p *Programs) Close() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for _, all := range p.kept {
-		for _, one := range all {
-			one.finalize()
-		}
+	for _, one := range p.kept {
+		one.finalize()
 	}
 	p.kept = nil
 }

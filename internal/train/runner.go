@@ -54,7 +54,7 @@ type Place struct {
 	Name string
 	// RemainingWork is the work of the runs after it, in units of the run's own work.
 	RemainingWork float64
-	// SeedsFollow says that a later run differs from it in the seed alone.
+	// SeedsFollow says that a later run differs from it in the seed alone. Then Programs is not nil.
 	SeedsFollow bool
 }
 

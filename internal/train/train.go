@@ -140,7 +140,8 @@ func (s *trainingRun) takeSteps() (err error) {
 	if s.runner.Terminal {
 		commandline.AttachProgressBar(loop, func() (name, value string) {
 			epoch := min(loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs)
-			return fmt.Sprintf("Epoch %d of %d", epoch, s.run.Epochs), s.pace(loop, loop.LoopStep)
+			speed, left := s.pace(loop, loop.LoopStep)
+			return fmt.Sprintf("Epoch %d of %d", epoch, s.run.Epochs), speed + left
 		})
 	}
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
@@ -217,7 +218,8 @@ func (s *trainingRun) onStep(loop *train.Loop, metrics []*tensors.Tensor) (err e
 		if !ended {
 			curve = append(slices.Clone(curve), point)
 		}
-		s.runner.OnProgress(s.run, curve, s.pace(loop, point.Step))
+		speed, left := s.pace(loop, point.Step)
+		s.runner.OnProgress(s.run, curve, speed+left)
 		s.shown = time.Now()
 	}
 	return stop
@@ -284,35 +286,26 @@ func (s *trainingRun) sayProgress(loop *train.Loop, point record.Epoch) {
 	if point.Step%steps > 0 {
 		share = fmt.Sprintf(", %d%%", 100*(point.Step%steps)/steps)
 	}
-	s.say("epoch %d of %d%s: error %.1f%%, %s", point.Epoch, s.run.Epochs, share, point.BatchErr,
-		s.timeLeft(loop, point.Step))
+	_, left := s.pace(loop, point.Step)
+	s.say("epoch %d of %d%s: error %.1f%%, %s", point.Epoch, s.run.Epochs, share, point.BatchErr, left)
 	s.reported = time.Now()
 }
 
-// pace returns how fast training is, and the time left after a step.
-func (s *trainingRun) pace(loop *train.Loop, step int) string {
-	left := s.timeLeft(loop, step)
-	if len(loop.TrainStepDurations) == 0 {
-		return left
-	}
-	speed := float64(s.run.Hyper.Batch) / loop.MedianTrainStepDuration().Seconds()
-	return fmt.Sprintf("%.0f images/s, %s", speed, left)
-}
-
-// timeLeft returns the time left after a step, that of this run and that of all runs. It follows
-// from the median time of a step.
-func (s *trainingRun) timeLeft(loop *train.Loop, step int) string {
+// pace returns what follows from the median time of a step: how fast training is, with a comma, and
+// the time left after a step, that of this run and that of all runs.
+func (s *trainingRun) pace(loop *train.Loop, step int) (speed, left string) {
 	if len(loop.TrainStepDurations) == 0 { // during the first step of this process
-		return "time left unknown"
+		return "", "time left unknown"
 	}
 	one := loop.MedianTrainStepDuration()
-	left := one * time.Duration(s.run.Steps()-step) // of this run
-	text := rounded(left) + " left"
+	speed = fmt.Sprintf("%.0f images/s, ", float64(s.run.Hyper.Batch)/one.Seconds())
+	run := one * time.Duration(s.run.Steps()-step)
+	left = rounded(run) + " left"
 	if later := s.runner.Places[s.ID].RemainingWork; later > 0 {
-		all := left + time.Duration(later*float64(s.run.Steps())*float64(one))
-		text += ", all " + rounded(all)
+		all := run + time.Duration(later*float64(s.run.Steps())*float64(one))
+		left += ", all " + rounded(all)
 	}
-	return text
+	return speed, left
 }
 
 // rounded returns a duration in minutes, or in seconds below two minutes.
