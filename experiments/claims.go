@@ -110,7 +110,7 @@ var tableClaims = []Claim{
 		Expect: []Expectation{Lower(TestErr, "crelu-sn-lc7", "crelu-lc7")}},
 	{Name: "sparse", Where: "Sec. 4.1, Table 2",
 		Says: "Further sparsifying the activations yields no benefit.",
-		Reading: "a benefit is the smallest that the paper calls one, 0.43 points (of spherical " +
+		Reading: "a benefit is 0.43 points or more, the least that the paper calls one (of spherical " +
 			"normalisation)",
 		Expect: []Expectation{between(TestErr, "ssc-lc7", "crelu-sn-lc7", -0.43, infinity)}},
 	{Name: "ebc", Where: "Sec. 4.1, Table 2",
@@ -198,8 +198,8 @@ var decodingClaims = []Claim{
 var residualsClaims = []Claim{
 	{Name: "class-differences", Where: "Sec. 4.2, Fig. 5",
 		Says: "Differences across class hypotheses become more pronounced at higher levels, for digits.",
-		Reading: "from each block to the next; beside it, the rise from block 2 to block 5, and the " +
-			"same before training",
+		Reading: "higher at every block than at the one below; beside it, the rise from block 2 to 5, " +
+			"and the same before training",
 		Expect: growing("ssc-ebc17-mnist", 7),
 		Beside: []Expectation{
 			difference(ClassDifference, Term{Experiment: "ssc-ebc17-mnist", Block: "conv5"},
@@ -220,12 +220,15 @@ func growing(experiment string, blocks int) (all []Expectation) {
 	return all
 }
 
-// faithful predicts that reconstructions from each block close more than half of the gap between
-// control and image.
+// Faithful is the share of the gap between control and image of which faithful reconstructions
+// close more.
+const Faithful = 0.5
+
+// faithful predicts that reconstructions from each block are faithful.
 func faithful(quantity Quantity, experiment string, blocks int) (all []Expectation) {
 	for number := 1; number <= blocks; number++ {
 		block := Term{Weight: 1, Experiment: experiment, Block: blockName(number)}
-		all = append(all, Expectation{quantity, []Term{block}, 0.5, infinity})
+		all = append(all, Expectation{quantity, []Term{block}, Faithful, infinity})
 	}
 	return all
 }

@@ -74,8 +74,8 @@ func ChartGrid(columns int, charts ...Chart) (Figure, error) {
 		panels = append(panels, plots)
 	}
 	width, height := 560, 340*len(panels)
-	if columns > 1 {
-		width, height = 400*columns, 270*len(panels)
+	if columns > 1 { // as wide as a page, on which a phone still shows the letters
+		width, height = 310*columns, 230*len(panels)
 	}
 	return Panels(vg.Length(width), vg.Length(height), panels), nil
 }
@@ -137,7 +137,7 @@ func (c Chart) panel() (*plot.Plot, error) {
 }
 
 // dashes of lines, in turn: lengths of strokes and gaps in points.
-var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}}
+var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 2, 2, 2}, {12, 4}}
 
 func (c Curve) addBand(p *plot.Plot, hue color.NRGBA) {
 	var lower, upper plotter.XYs

@@ -1,7 +1,9 @@
 package plot
 
 import (
+	"fmt"
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -13,12 +15,29 @@ import (
 type Dots struct {
 	// Title, in one or more lines; X names the axis.
 	Title, X string
-	// Rows are the names of the rows.
+	// Rows are the names of the rows, each in one or two lines.
 	Rows []string
 	// Curves have points whose X is the number of their row, from 0.
 	Curves []Curve
-	// Zero draws a line at 0, for differences.
+	// Zero draws a line at 0, for differences. A row that lies [outside] is then a number below its
+	// name.
 	Zero bool
+}
+
+// outside reports whether showing a row would flatten all others: there are two at least, and its
+// intervals begin at more than four times where theirs end.
+func (d Dots) outside(row int) bool {
+	nearest, farthest := math.Inf(1), 0.0
+	for _, c := range d.Curves {
+		for _, point := range c.Points {
+			if int(point.X) == row {
+				nearest = min(nearest, max(point.Low, -point.High, 0))
+			} else {
+				farthest = max(farthest, math.Abs(point.Low), math.Abs(point.High))
+			}
+		}
+	}
+	return d.Zero && len(d.Rows) > 2 && nearest > 4*farthest
 }
 
 // Draw draws the plot.
@@ -26,8 +45,16 @@ func (d Dots) Draw() Figure {
 	p, last := Plot(d.Title, d.X, ""), float64(len(d.Rows)-1)
 	width, labels := vg.Length(0), plot.ConstantTicks(nil)
 	for i, name := range d.Rows {
-		labels = append(labels, plot.Tick{Value: last - float64(i), Label: printable(name)})
-		width = max(width, p.Y.Tick.Label.Width(printable(name)))
+		name = printable(name)
+		for _, c := range d.Curves {
+			for _, point := range c.Points {
+				if int(point.X) == i && d.outside(i) {
+					name += fmt.Sprintf("\n(%.4g, outside)", point.Mean)
+				}
+			}
+		}
+		labels = append(labels, plot.Tick{Value: last - float64(i), Label: name})
+		width = max(width, p.Y.Tick.Label.Width(name))
 	}
 	if d.Zero {
 		AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: last + 0.6}}, color.Gray{0x80}, 1)
@@ -35,6 +62,9 @@ func (d Dots) Draw() Figure {
 	for i, c := range d.Curves {
 		var means plotter.XYs
 		for _, point := range c.Points {
+			if d.outside(int(point.X)) {
+				continue
+			}
 			y := last - point.X + 0.26*(float64(len(d.Curves)-1)/2-float64(i))
 			means = append(means, plotter.XY{X: point.Mean, Y: y})
 			if point.Low < point.High {

@@ -122,8 +122,8 @@ func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// printable replaces the subscript minus of EBC₆₋₇, which the font lacks, by the low macron.
-func printable(name string) string { return strings.ReplaceAll(name, "₋", "ˍ") }
+// printable replaces the subscript minus of EBC₆₋₇, which the font lacks, by a hyphen.
+func printable(name string) string { return strings.ReplaceAll(name, "₋", "-") }
 
 // decimalTicks are up to seven ticks at round numbers.
 func decimalTicks(low, high float64) []plot.Tick {

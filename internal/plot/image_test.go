@@ -128,6 +128,6 @@ func TestGridGrows(t *testing.T) {
 	require.Greater(t, twoLines.Draw().Width, plain.Draw().Width)
 	svg, err := twoLines.Draw().SVG()
 	require.NoError(t, err)
-	require.Contains(t, string(svg), ">SSC+EBC₆ˍ₇<")
+	require.Contains(t, string(svg), ">SSC+EBC₆-₇<")
 	require.InDelta(t, drawn(t, plain.Draw())(red)/2, drawn(t, gap.Draw())(red), 0.01)
 }

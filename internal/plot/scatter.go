@@ -54,5 +54,5 @@ func (s Scatter) Draw() Figure {
 	}
 	margin := (p.Y.Max - p.Y.Min) / 25 // so that no interval ends where the axis does
 	p.Y.Min, p.Y.Max = p.Y.Min-margin, p.Y.Max+margin
-	return Panels(760, 380, [][]*plot.Plot{{p}})
+	return Panels(640, 380, [][]*plot.Plot{{p}})
 }

@@ -81,7 +81,7 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 	if len(profiles) > 0 {
 		step := experiments.ClassifierSteps[0]
 		subject, base := profiles[0].rows[step.Subject], profiles[0].rows[step.Base]
-		add("the paper", step.Subject, step.Base, base.Paper.TrainErr,
+		add("Kong & Fowlkes", step.Subject, step.Base, base.Paper.TrainErr,
 			difference{subject: subject, base: base}.paper(), 1, 1, true)
 	}
 	return t, chart

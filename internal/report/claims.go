@@ -150,19 +150,24 @@ func (v Verdict) pValues() (agree, disagree float64) {
 }
 
 func (p *Results) claimsTable(verdicts []Verdict, ours bool) Table {
+	says := "the paper says"
+	if ours {
+		says = "this project says"
+	}
 	t := Table{Columns: []Column{
-		{Title: "claim", Kind: Code}, {Title: "the paper says"}, {Title: "where"}, {Title: "in numbers"},
-		{Title: "verdict"},
-		{Title: "corrected p", Kind: Number},
+		{Title: "claim", Kind: Code}, {Title: "verdict"}, {Title: says}, {Title: "where"},
+		{Title: "in numbers"}, {Title: "corrected p", Kind: Number},
 	}}
 	for _, v := range verdicts {
-		t.Rows = append(t.Rows, []Cell{text(v.Name), text(v.Says), text(v.Where), text(v.Reading),
-			v.word(), formatted(v.P, "%.2g")})
+		t.Rows = append(t.Rows, []Cell{text(v.Name), v.word(), text(v.Says), text(v.Where),
+			text(v.Reading), formatted(v.P, "%.2g")})
 	}
+	t.Notes = []string{"A claim is open if chance can explain what was measured (p ≥ 0.05, " +
+		"corrected for the number of claims)."}
 	if opened := p.Opened(ours); len(opened) > 0 {
 		t.Notes = append(t.Notes,
-			"Verdicts are for these test images. Over seeds and test images together "+
-				"they would be open: `"+strings.Join(opened, "`, `")+"`.")
+			"Verdicts are for these test images. With others these may be open: `"+
+				strings.Join(opened, "`, `")+"`.")
 	}
 	return t
 }
@@ -178,7 +183,7 @@ func (v Verdict) word() Cell {
 func (p *Results) expectationsTable(verdicts []Verdict) Table {
 	t := Table{Name: "claims", Columns: []Column{
 		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"},
-		{Title: "quantity", Name: "quantity"}, {Title: "of", Name: "contrast"},
+		{Title: "quantity", Name: "quantity"}, {Title: "contrast", Name: "contrast"},
 		{Title: "measured (95 % interval)", Name: "measured", Kind: Interval},
 		{Title: "seeds", Name: "n", Kind: Number},
 		{Title: "expected above", Name: "low", Kind: Number},

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"strings"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
@@ -19,19 +20,26 @@ func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	dots := plot.Dots{Title: "Differences in test error: " + p.named(study), Zero: true}
 	dots.X = "points, with 95 % intervals (left of 0: fewer errors)"
 	for i, d := range p.differences(study) {
-		dots.Rows = append(dots.Rows, cmp.Or(d.adds, d.title()))
+		dots.Rows = append(dots.Rows, strings.Join(Fold(cmp.Or(d.adds, d.title()), 40), "\n"))
 		_, both := p.Difference(d.subject.Name, d.base.Name)
 		add(&here, i, estimated(both, "%.2f"))
 		add(&paper, i, d.paper())
 	}
-	dots.Curves = []plot.Curve{here, paper}
+	dots.Curves = []plot.Curve{here}
+	if len(paper.Points) > 0 {
+		dots.Curves = append(dots.Curves, paper)
+	}
 	return dots.Draw(), nil
 }
+
+// longCurves is the number of epochs from which a chart leaves out where its curves begin.
+const longCurves = 20
 
 // DrawCurves draws the error on training batches by epoch of the rows of a study.
 func (p *Results) DrawCurves(study experiments.Study) (plot.Figure, error) {
 	chart := p.chart(study, "Error on training batches", "error (%)",
 		func(e record.Epoch) float64 { return e.BatchErr })
+	chart.Ends = p.Scales[study.Name].Epochs >= longCurves
 	return plot.Charts(chart)
 }
 
@@ -67,56 +75,42 @@ func (p *Results) chart(study experiments.Study, title, y string,
 	return chart
 }
 
-// drawDecodings draws what the decodings of a row are from block to block, by the linear and by the
-// rectified decoder, as trained and before training: the cosine between image and reconstruction,
-// beside its control as a band, the class difference and the spread of class biases.
+// drawDecodings draws what the decodings of a row are from block to block, as trained and before
+// training: the fidelity of the linear and of the rectified decoder, of which the claims ask for
+// more than the grey band, the class difference and the spread of class biases.
 func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
-	of := ": " + row.Title + " at " + p.Name
-	fidelity := func(title string, decoder func(record.BlockMeasures) record.Similarity) plot.Chart {
-		chart := plot.Chart{Title: title, X: "block", Y: "cosine with the image"}
-		for _, trained := range []bool{true, false} {
-			curve, control := plot.Curve{Name: trainedWord(trained)}, plot.Curve{}
-			row.eachBlock(trained, func(block int, levels []record.BlockMeasures) {
-				cosines := valuesOf(levels,
-					func(l record.BlockMeasures) *float64 { return new(decoder(l).Cosine) })
-				controls := valuesOf(levels,
-					func(l record.BlockMeasures) *float64 { return new(decoder(l).Control) })
-				curve.Points = append(curve.Points, plot.At(float64(block), cosines...))
-				point := plot.At(float64(block), controls...)
-				control.Points = append(control.Points, plot.Point{X: point.X, Mean: point.Mean,
-					High: point.Mean})
-			})
-			if len(curve.Points) > 0 {
-				chart.Curves = append(chart.Curves, curve)
-			}
-			if trained && len(control.Points) > 0 {
-				chart.Control = control
-			}
-		}
-		return chart
-	}
 	measured := func(title, y string, value func(record.BlockMeasures) *float64) plot.Chart {
 		chart := plot.Chart{Title: title, X: "block", Y: y}
 		for _, trained := range []bool{true, false} {
-			curve := plot.Curve{Name: trainedWord(trained)}
+			var curve plot.Curve // one without points keeps its colour from the other
 			row.eachBlock(trained, func(block int, levels []record.BlockMeasures) {
 				if values := valuesOf(levels, value); len(values) > 0 {
+					curve.Name = trainedWord(trained)
 					curve.Points = append(curve.Points, plot.At(float64(block), values...))
 				}
 			})
-			if len(curve.Points) > 0 {
-				chart.Curves = append(chart.Curves, curve)
-			}
+			chart.Curves = append(chart.Curves, curve)
 		}
 		return chart
 	}
+	fidelity := func(title string, decoder func(record.BlockMeasures) record.Similarity) plot.Chart {
+		chart := measured(title, "fidelity", func(l record.BlockMeasures) *float64 {
+			return new(decoder(l).Fidelity())
+		})
+		row.eachBlock(false, func(block int, _ []record.BlockMeasures) {
+			chart.Control.Points = append(chart.Control.Points,
+				plot.Point{X: float64(block), High: experiments.Faithful})
+		})
+		return chart
+	}
 	return plot.ChartGrid(2,
-		fidelity("Linear decoder"+of, func(l record.BlockMeasures) record.Similarity { return l.Linear }),
-		fidelity("Rectified decoder"+of,
+		fidelity(row.Title+" at "+p.Name+"\nlinear decoder",
+			func(l record.BlockMeasures) record.Similarity { return l.Linear }),
+		fidelity("rectified decoder",
 			func(l record.BlockMeasures) record.Similarity { return l.Rectified }),
-		measured("Class difference", "share of the decoding",
+		measured("class difference", "share of the decoding",
 			func(l record.BlockMeasures) *float64 { return l.Difference }),
-		measured("Spread of class biases", "share of the image",
+		measured("spread of class biases", "share of the image",
 			func(l record.BlockMeasures) *float64 { return l.BiasSpread }))
 }
 

@@ -62,8 +62,8 @@ func (p *Results) files() (map[string][]byte, error) {
 		return nil, nil
 	}
 	g := &page{files: map[string][]byte{}}
-	fmt.Fprintf(&g.text, "# `%s`: %s\n\n± is the standard deviation over seeds. The project's "+
-		"docs/protocol.md says what columns and verdicts mean.\n", p.Name, escaped(p.About))
+	fmt.Fprintf(&g.text, "# `%s`: %s\n\n± is the standard deviation over seeds.\n", p.Name,
+		escaped(p.About))
 	for _, study := range p.Studies {
 		if study.Headline {
 			p.writeDifferences(g, study)
@@ -84,6 +84,8 @@ func (p *Results) files() (map[string][]byte, error) {
 	}
 	if len(verdicts) > 0 {
 		g.section("What the claims expect, and what was measured")
+		g.text.WriteString("\nThe contrast says of which rows a quantity is. A claim agrees if all lie " +
+			"within its bounds, and disagrees if one lies outside.\n")
 		g.table(p.expectationsTable(verdicts))
 	}
 	p.lists(g)
@@ -116,7 +118,8 @@ func (p *Results) study(g *page, study experiments.Study) {
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.EvalEachEpoch:
 		fmt.Fprintf(&g.text,
-			"\nMean and range over seeds by epoch; the loss is that of at most %d training images.\n",
+			"\nMean and range over seeds by epoch; the loss is that of at most %d training images. The "+
+				"error's axis ends at 1.6 times the median of where its curves end.\n",
 			experiments.TracedImages)
 		g.chart(study.Name, "training loss and test error by epoch",
 			func() (plot.Figure, error) { return p.drawSweeps(study) })
@@ -126,8 +129,8 @@ func (p *Results) study(g *page, study experiments.Study) {
 	for _, row := range p.Rows(study) {
 		if len(decodings(row).Rows) > 0 {
 			fmt.Fprintf(&g.text, "\nDecodings of %s from each block: means over %s and %d test images. "+
-				"Grey: the control, another image's code under this image's switches. "+
-				"[decodings.csv](decodings.csv) has the numbers.\n",
+				"Fidelity is 1 for the image itself and 0 for the control, another image's code with this "+
+				"image's switches. Grey: not faithful. [decodings.csv](decodings.csv) has the numbers.\n",
 				escaped(row.Title), seeds(row), row.Records[0].Decodings.Images)
 			g.chart(row.Name+"-decodings", "decodings of "+row.Title+" by block",
 				func() (plot.Figure, error) { return p.drawDecodings(row) })

@@ -262,20 +262,21 @@ func (p *Results) describe(study experiments.Study) string {
 // seeds says how many of the planned seeds rows have: "5 seeds", "1 of 5 seeds" or "0 to 3 of 5
 // seeds".
 func seeds(rows ...Row) string {
-	planned, least, most := rows[0].Planned, len(rows[0].Records), 0
+	if rows[0].Planned == 1 {
+		return ofPlanned(rows...) + " seed"
+	}
+	return ofPlanned(rows...) + " seeds"
+}
+
+// ofPlanned is how many of the planned seeds rows have: "5", "1 of 5" or "0 to 3 of 5".
+func ofPlanned(rows ...Row) string {
+	planned := rows[0].Planned
+	var recorded []int
 	for _, row := range rows {
-		least, most = min(least, len(row.Records)), max(most, len(row.Records))
+		recorded = append(recorded, len(row.Records))
 	}
-	all := fmt.Sprintf("%d seeds", planned)
-	if planned == 1 {
-		all = "1 seed"
+	if slices.Min(recorded) == planned {
+		return fmt.Sprint(planned)
 	}
-	switch {
-	case least == planned:
-		return all
-	case least == most:
-		return fmt.Sprintf("%d of %s", least, all)
-	default:
-		return fmt.Sprintf("%d to %d of %s", least, most, all)
-	}
+	return fmt.Sprintf("%s of %d", Span(recorded, " to "), planned)
 }

@@ -51,7 +51,7 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 	}}
 	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its " +
 		"test images, ours over seeds and test images together (of one seed, over images alone). " +
-		"Bold: 0 is outside, and no seed is missing."}
+		"Bold: the interval excludes 0, and no seed is missing."}
 	if study.Headline {
 		t.Name = "differences"
 	}
@@ -119,9 +119,9 @@ func (d difference) paper() Cell {
 // Table has the rows of a study: errors beside the paper's.
 func (p *Results) Table(study experiments.Study) Table {
 	t := Table{Name: study.Name, Title: p.describe(study), Columns: []Column{
-		{Title: "model"}, {Name: "experiment"}, {Title: "training loss", Name: "train_loss", Kind: Mean},
+		{Title: "model"}, {Name: "experiment"}, {Title: "test error %", Name: "test_err", Kind: Mean},
 		{Title: "training error %", Name: "train_err", Kind: Mean},
-		{Title: "test error %", Name: "test_err", Kind: Mean},
+		{Title: "training loss", Name: "train_loss", Kind: Mean},
 		{Title: "parameters", Name: "parameters", Kind: Number},
 		{Title: "paper: training error %", Name: "paper_train_err", Kind: Number},
 		{Title: "paper: test error %", Name: "paper_test_err", Kind: Number},
@@ -135,11 +135,11 @@ func (p *Results) Table(study experiments.Study) Table {
 			parameters, width = count(row.Records[0].Parameters), count(row.Records[0].Run.Width())
 		}
 		t.Rows = append(t.Rows, []Cell{
-			text(row.Title), text(row.Name), mean(row.Sample(experiments.TrainLoss), 4),
-			mean(row.Sample(experiments.TrainErr), 2), mean(row.Sample(experiments.TestErr), 2),
+			text(row.Title), text(row.Name), mean(row.Sample(experiments.TestErr), 2),
+			mean(row.Sample(experiments.TrainErr), 2), mean(row.Sample(experiments.TrainLoss), 4),
 			parameters, published(row.Paper.TrainErr), published(row.Paper.TestErr), text(row.Paper.Params),
-			text(seeds(row)), count(row.Planned),
-			width, mean(stats.SampleOf(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
+			text(ofPlanned(row)), count(row.Planned), width,
+			mean(stats.SampleOf(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
 		})
 	}
 	if note := p.processors(study); note != "" {

@@ -185,8 +185,8 @@ func (c Cell) markdown(kind Kind) string {
 		return "`" + strings.NewReplacer("`", "'", "|", "¦").Replace(c.human()) + "`"
 	case c.bold:
 		return "**" + c.human() + "**"
-	default:
-		return escaped(c.human())
+	default: // a number and its deviation stay in one line
+		return strings.ReplaceAll(escaped(c.human()), " ± ", "&nbsp;±&nbsp;")
 	}
 }
 

@@ -44,7 +44,7 @@ func TestTableIsPrinted(t *testing.T) {
 	table := sample("a")
 	require.Equal(t,
 		"| text | code | number | mean | interval |\n| --- | --- | ---: | ---: | ---: |\n"+
-			"| a | `a` | −1.0 | 2.00 ± 0.25 | **−2.0 (−3.0 to −1.0)** |\n| – | – | – | – | – |\n",
+			"| a | `a` | −1.0 | 2.00&nbsp;±&nbsp;0.25 | **−2.0 (−3.0 to −1.0)** |\n| – | – | – | – | – |\n",
 		table.Markdown())
 	require.Equal(t, [][]string{
 		{"text", "code", "number", "mean", "mean_std", "mean_n", "interval", "interval_low",
