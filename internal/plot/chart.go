@@ -20,10 +20,10 @@ type Chart struct {
 	Title, X, Y string
 	// Log makes the vertical axis logarithmic: all values must be positive.
 	Log bool
-	// Ends cuts the vertical axis off above 1.6 times the median of the curves' last means, so that
-	// neither the beginning nor an outlier flattens what stands at the end. The legend says which
-	// curve ends above the axis, and where.
-	Ends   bool
+	// Ends, if not 0, cuts the vertical axis off above so many times the median of the curves' last
+	// means: neither the beginning nor an outlier then flattens what stands at the end. The legend
+	// says which curve ends above the axis, and where.
+	Ends   float64
 	Curves []Curve
 	// Control, if it has points, is a grey band from Low to High below all curves.
 	Control Curve
@@ -80,7 +80,7 @@ func ChartGrid(columns int, charts ...Chart) (Figure, error) {
 	return Panels(vg.Length(width), vg.Length(height), panels), nil
 }
 
-// ceiling returns where the axis ends if Ends is set, else ∞.
+// ceiling returns where the vertical axis ends at the top: ∞ unless Ends is set.
 func (c Chart) ceiling() float64 {
 	var last []float64
 	for _, curve := range c.Curves {
@@ -88,11 +88,11 @@ func (c Chart) ceiling() float64 {
 			last = append(last, curve.Points[n-1].Mean)
 		}
 	}
-	if !c.Ends || len(last) == 0 {
+	if c.Ends == 0 || len(last) == 0 {
 		return math.Inf(1)
 	}
 	slices.Sort(last)
-	return 1.6 * last[(len(last)-1)/2]
+	return c.Ends * last[(len(last)-1)/2]
 }
 
 func (c Chart) panel() (*plot.Plot, error) {

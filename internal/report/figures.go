@@ -39,7 +39,9 @@ const longCurves = 20
 func (p *Results) DrawCurves(study experiments.Study) (plot.Figure, error) {
 	chart := p.chart(study, "Error on training batches", "error (%)",
 		func(e record.Epoch) float64 { return e.BatchErr })
-	chart.Ends = p.Scales[study.Name].Epochs >= longCurves
+	if p.Scales[study.Name].Epochs >= longCurves {
+		chart.Ends = 3
+	}
 	return plot.Charts(chart)
 }
 
@@ -50,7 +52,7 @@ func (p *Results) drawSweeps(study experiments.Study) (plot.Figure, error) {
 	loss.Log = true // it has no 0
 	test := p.chart(study, "Test error", "error (%)",
 		func(e record.Epoch) float64 { return e.Trace.TestErr })
-	test.Ends = true
+	test.Ends = 1.6 // as page.study says
 	return plot.Charts(loss, test)
 }
 
