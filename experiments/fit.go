@@ -37,15 +37,16 @@ func wideAndShort(s *Scale) { s.Width, s.Epochs = 6*s.Width, max(1, s.Epochs/4) 
 // fewAndLong takes a tenth of the images in sixteen times the epochs.
 func fewAndLong(s *Scale) { s.TrainImages, s.Epochs = s.TrainImages/10, 16*s.Epochs }
 
-// ClassifierStep is a pair of rows that the energy-based classifier alone sets apart, at one scale.
-type ClassifierStep struct{ Name, Subject, Base string }
+// ClassifierStep is a pair of rows that the energy-based classifier alone sets apart. Note says what
+// is special beside width and epochs.
+type ClassifierStep struct{ Note, Subject, Base string }
 
 // ClassifierSteps are the scales at which the classifier was tried, the table's first.
 var ClassifierSteps = []ClassifierStep{
-	{"the table", "ssc-ebc67", "ssc-lc7"},
-	{"wide, short", "ssc-ebc67-wide", "ssc-lc7-wide"},
-	{"few images, long", "ssc-ebc67-few", "ssc-lc7-few"},
-	{"both tuned", "ssc-ebc67-tuned", "ssc-lc7-tuned"},
+	{"", "ssc-ebc67", "ssc-lc7"},
+	{"", "ssc-ebc67-wide", "ssc-lc7-wide"},
+	{"5,000 images", "ssc-ebc67-few", "ssc-lc7-few"},
+	{"tuned", "ssc-ebc67-tuned", "ssc-lc7-tuned"},
 	{"20,000 images", "ssc-ebc67-base", "ssc-lc7-base"},
 	{"Adam", "ssc-ebc67-adam", "ssc-lc7-adam"},
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -51,18 +52,18 @@ func largestFirst(all []*Results) (profiles []*Results) {
 func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 	profiles := largestFirst(all)
 	t := Table{Name: "classifier", Columns: []Column{{Title: "scale", Name: "scale"},
-		{Name: "experiment"}, {Name: "base"},
+		{Name: "profile"}, {Name: "experiment"}, {Name: "base"},
 		{Title: "training error of the base %", Name: "base_train_err", Kind: Number},
 		{Title: "step in test error, points", Name: "step", Kind: Interval},
 		{Title: "seeds", Name: "seeds", Kind: Number}, {Name: "planned_seeds", Kind: Number}}}
-	chart := plot.Scatter{Title: "When the energy-based classifier helps",
+	chart := plot.Scatter{Title: "What the energy-based classifier changes",
 		X:     "training error of its base, SSC+LC₇ (%)",
 		Y:     "its step in test error (points, with 95 % intervals)",
-		Slope: experiments.FitSlope, Intercept: experiments.FitIntercept, Line: "expected before fit"}
-	add := func(name, subject, base string, trainErr float64, step Cell, seeds, planned int,
-		hollow bool) {
-		t.Rows = append(t.Rows, []Cell{text(name), text(subject), text(base), number(trainErr, 2), step,
-			count(seeds), count(planned)})
+		Slope: experiments.FitSlope, Intercept: experiments.FitIntercept, Line: "13 earlier scales"}
+	add := func(name, profile string, of experiments.ClassifierStep, trainErr float64, step Cell,
+		seeds, planned int, hollow bool) {
+		t.Rows = append(t.Rows, []Cell{text(name), text(profile), text(of.Subject), text(of.Base),
+			number(trainErr, 2), step, count(seeds), count(planned)})
 		chart.Curves = append(chart.Curves, plot.Curve{Name: name, Hollow: hollow,
 			Points: []plot.Point{{X: trainErr, Mean: step.value, Low: step.low, High: step.high}}})
 	}
@@ -74,17 +75,30 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 			if both.N == 0 || !kind.Has(p.Datasets[kind].Name) {
 				continue
 			}
-			add(p.Name+": "+step.Name, step.Subject, step.Base, base.Sample(experiments.TrainErr).Mean,
-				estimated(both, "%.2f"), both.N, subject.Planned, false)
+			add(scaleName(base.Records[0].Run, step.Note), p.Name, step,
+				base.Sample(experiments.TrainErr).Mean, estimated(both, "%.2f"), both.N, subject.Planned,
+				false)
 		}
 	}
 	if len(profiles) > 0 {
 		step := experiments.ClassifierSteps[0]
 		subject, base := profiles[0].rows[step.Subject], profiles[0].rows[step.Base]
-		add("Kong & Fowlkes", step.Subject, step.Base, base.Paper.TrainErr,
+		add("Kong & Fowlkes", "", step, base.Paper.TrainErr,
 			difference{subject: subject, base: base}.paper(), 1, 1, true)
 	}
 	return t, chart
+}
+
+// scaleName names the scale of a run: "width 96, 1 epoch", with a note if there is one.
+func scaleName(run experiments.Run, note string) string {
+	name := fmt.Sprintf("width %d, %d epochs", run.Width(), run.Epochs)
+	if run.Epochs == 1 {
+		name = strings.TrimSuffix(name, "s")
+	}
+	if note != "" {
+		name += ", " + note
+	}
+	return name
 }
 
 // writeReadme replaces what stands between the marks of a README: the steps of the table at all
@@ -157,5 +171,6 @@ func tally(p *Results) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	t.Notes = []string{"Open: chance can explain what was measured. Not judged: seeds are missing."}
 	return t.Markdown()
 }

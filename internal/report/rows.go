@@ -51,7 +51,7 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 	}}
 	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its " +
 		"test images, ours over seeds and test images together (of one seed, over images alone). " +
-		"Bold: the interval excludes 0, and no seed is missing."}
+		"Bold: the interval excludes 0, and no seed is missing. Where seeds are missing, steps need not add up."}
 	if study.Headline {
 		t.Name = "differences"
 	}
