@@ -20,7 +20,8 @@ var Studies = experiments.Suite{
 		Images: experiments.CIFAR10, Ablation: true, Experiments: withAdam()},
 }
 
-// rows returns three rows of the table, with a suffix to their names and without a base.
+// rows returns CReLU+LC₇, SSC+LC₇ and SSC+EBC₆₋₇ of the table with a suffix to their names, as rows
+// without a base.
 func rows(suffix string) (rows []experiments.Experiment) {
 	for _, row := range experiments.Table {
 		if row.Name == "crelu-lc7" || row.Name == "ssc-lc7" || row.Name == "ssc-ebc67" {

@@ -72,7 +72,7 @@ func doctorCommand() *cobra.Command {
 			for _, images := range experiments.DataSets {
 				findings = append(findings, diagnose(images.Kind, folder))
 			}
-			memory := device.CheckMemory("profile "+name, uint64(profile.Memory*gib))
+			memory := device.CheckMemory("profile "+name, uint64(profile.Memory*device.GiB))
 			findings = append(findings, memory, diagnoseProgram(record.Commit()))
 			const column = 24 // of the details
 			for _, f := range findings {
@@ -91,8 +91,6 @@ func doctorCommand() *cobra.Command {
 	dataFlag(cmd, &folder)
 	return cmd
 }
-
-const gib = 1 << 30
 
 // diagnoseProgram checks whether records can name the program's commit.
 func diagnoseProgram(commit string) device.Finding {

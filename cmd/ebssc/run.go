@@ -185,7 +185,7 @@ func warnOfMemory(stdout io.Writer, profile experiments.Profile, jobs int) {
 	if jobs > 1 {
 		who = fmt.Sprintf("%s with %d jobs", who, jobs)
 	}
-	memory := device.CheckMemory(who, uint64(profile.Memory*float64(jobs)*gib))
+	memory := device.CheckMemory(who, uint64(profile.Memory*float64(jobs)*device.GiB))
 	if memory.Status != device.OK {
 		fmt.Fprintf(stdout, "warning: memory: %s; %s\n", memory.Detail, memory.Do)
 	}

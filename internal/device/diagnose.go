@@ -55,11 +55,13 @@ func Diagnose(ctx context.Context) Finding {
 	return f
 }
 
+// GiB is the bytes of a gibibyte.
+const GiB = 1 << 30
+
 // CheckMemory compares the bytes that are needed with the memory that programs can still allocate
 // without swapping and within the limits of this process's container. who needs them is the subject
 // of a sentence: "profile paper". Like [Diagnose] it never fails.
 func CheckMemory(who string, needed uint64) Finding {
-	const gib = 1 << 30
 	f := Finding{What: "memory", Status: OK}
 	memory, err := mem.VirtualMemory()
 	if err != nil {
@@ -67,8 +69,8 @@ func CheckMemory(who string, needed uint64) Finding {
 	}
 	groups, _ := os.ReadFile("/proc/self/cgroup") // elsewhere than on Linux there are none
 	free := min(memory.Available, allowed("/sys/fs/cgroup", string(groups)))
-	f.Detail = fmt.Sprintf("%.1f GiB; %s needs up to %.1f GiB", float64(free)/gib, who,
-		float64(needed)/gib)
+	f.Detail = fmt.Sprintf("%.1f GiB; %s needs up to %.1f GiB", float64(free)/GiB, who,
+		float64(needed)/GiB)
 	if free < needed {
 		f.Status = Warn
 		f.Do = "close other programs, train fewer rows at once, or take a smaller profile"

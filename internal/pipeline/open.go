@@ -170,11 +170,10 @@ func Halve(
 	if err != nil {
 		return 0, err
 	}
-	now := r
-	now.Labels = r.Predictions
-	now.Predictions = record.ClassText(scores.Predictions(), r.Run.Network.Classes)
-	for _, other := range now.Wrong() {
-		if other {
+	classes := r.Run.Network.Classes
+	now := record.ClassText(scores.Predictions(), classes)
+	for _, differs := range record.Differ(now, r.Predictions, classes) {
+		if differs {
 			changed++
 		}
 	}

@@ -52,9 +52,8 @@ func roomFor(runs []experiments.Run, o Options) error {
 		return fmt.Errorf("%s with %d classes needs about %.1f GiB of memory, more than is free "+
 			"(codes of a batch %.1f, variables %.1f, images %.1f): take a smaller "+
 			"--set batch_size=…, --width, --side or --jobs, or fewer classes", run.Experiment,
-			run.Network.Classes, needed/gib, codes/gib, variables/gib, images/gib)
+			run.Network.Classes, needed/device.GiB, codes/device.GiB, variables/device.GiB,
+			images/device.GiB)
 	}
 	return nil
 }
-
-const gib = 1 << 30

@@ -398,9 +398,9 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 		return fmt.Errorf("locking a run: %w; remove it, or give another folder with --results", err)
 	}
 	defer lock.Close()
-	_, unrecorded := record.Load(record.Path(records, id))
+	_, loadErr := record.Load(record.Path(records, id))
 	switch {
-	case !held && unrecorded == nil: // recorded by another process, which is tidying up
+	case !held && loadErr == nil: // recorded by another process, which is tidying up
 		return nil
 	case !held:
 		return fmt.Errorf("another process is training %s: wait for it, or give another folder with "+
@@ -411,11 +411,12 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 			return err
 		}
 	}
-	if errors.Is(unrecorded, fs.ErrNotExist) {
-		unrecorded = s.trainAndRecord(ctx, run)
+	err = loadErr
+	if errors.Is(loadErr, fs.ErrNotExist) {
+		err = s.trainAndRecord(ctx, run)
 	}
-	if unrecorded != nil {
-		return unrecorded
+	if err != nil {
+		return err
 	}
 	if err := train.RemoveCheckpoints(runner.Checkpoints, id); err != nil {
 		return err

@@ -20,14 +20,17 @@ func ClassText(classes []uint16, count int) string {
 	return text.String()
 }
 
-// Wrong returns for each test image whether its prediction is not its label.
-func (r Record) Wrong() (wrong []bool) {
-	width := classWidth(r.Run.Network.Classes)
-	for at := width; at <= min(len(r.Predictions), len(r.Labels)); at += width {
-		wrong = append(wrong, r.Predictions[at-width:at] != r.Labels[at-width:at])
+// Differ returns for each image whether two texts of classes, of which there are count, differ.
+func Differ(a, b string, count int) (differ []bool) {
+	width := classWidth(count)
+	for at := width; at <= min(len(a), len(b)); at += width {
+		differ = append(differ, a[at-width:at] != b[at-width:at])
 	}
-	return wrong
+	return differ
 }
+
+// Wrong returns for each test image whether its prediction is not its label.
+func (r Record) Wrong() []bool { return Differ(r.Predictions, r.Labels, r.Run.Network.Classes) }
 
 // ErrorRate returns the share of the test images, in percent, whose prediction is not their label.
 func (r Record) ErrorRate() float64 {

@@ -112,7 +112,7 @@ func writeReadme(path string, profiles []*Results) error {
 		return err
 	}
 	content := string(old)
-	for mark, text := range Blocks(profiles) {
+	for mark, text := range ReadmeTables(profiles) {
 		before, rest, begins := strings.Cut(content, "<!-- "+mark+" -->\n")
 		_, after, ends := strings.Cut(rest, "<!-- /"+mark+" -->")
 		if begins && ends {
@@ -122,9 +122,9 @@ func writeReadme(path string, profiles []*Results) error {
 	return replace(path, []byte(content))
 }
 
-// Blocks returns what the project's README says of profiles, the largest first, by the names of its
-// marks.
-func Blocks(profiles []*Results) map[string]string {
+// ReadmeTables returns what the project's README says of profiles, the largest first, by the names
+// of its marks.
+func ReadmeTables(profiles []*Results) map[string]string {
 	smallest := profiles[len(profiles)-1]
 	blocks := map[string]string{"claims": tally(smallest)}
 	for _, study := range profiles[0].Studies {

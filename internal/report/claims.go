@@ -67,7 +67,8 @@ func (p *Results) judge(ours, overImages bool) (all []Verdict) {
 				Beside: p.estimates(study, claim.Beside, overImages), P: math.NaN()}
 			if v.Reason = p.unjudged(v); v.Reason == "" {
 				agree, disagree := v.pValues()
-				if v.Word = Disagrees; agree < disagree {
+				v.Word = Disagrees
+				if agree < disagree {
 					v.Word = Agrees
 				}
 				values[len(all)] = min(1, 2*min(agree, disagree))
@@ -80,7 +81,8 @@ func (p *Results) judge(ours, overImages bool) (all []Verdict) {
 		if v.Reason != "" {
 			continue
 		}
-		if v.P = corrected; corrected >= stats.Significance {
+		v.P = corrected
+		if corrected >= stats.Significance {
 			v.Word = Open
 		}
 	}

@@ -91,7 +91,7 @@ func (p *Results) bySeed(terms []experiments.Term) (all [][]record.Record) {
 	for _, first := range p.rows[terms[0].Experiment].Records {
 		var records []record.Record
 		for _, term := range terms {
-			if r, ok := p.rows[term.Experiment].seed(first.Run.Seed); ok {
+			if r, ok := p.rows[term.Experiment].recordOf(first.Run.Seed); ok {
 				records = append(records, r)
 			}
 		}
@@ -102,9 +102,9 @@ func (p *Results) bySeed(terms []experiments.Term) (all [][]record.Record) {
 	return all
 }
 
-// images returns a weighted sum of errors on each test image, in points, in each seed in which all
-// rows were measured; nil where there is none.
-func (p *Results) images(terms []experiments.Term) (all stats.Images) {
+// errorsByImage returns a weighted sum of errors on each test image, in points, in each seed in
+// which all rows were measured; nil where there is none.
+func (p *Results) errorsByImage(terms []experiments.Term) (all stats.Images) {
 	for _, records := range p.bySeed(terms) {
 		sum := make([]float64, records[0].Run.TestImages)
 		for i, term := range terms {
@@ -124,7 +124,7 @@ func (p *Results) pooled(study experiments.Study,
 		same = same && p.rows[term.Experiment].scale == scale
 	}
 	for _, e := range study.Experiments {
-		if same && e.Base != "" && p.rows[e.Name].shown() && p.rows[e.Name].scale == scale &&
+		if same && e.Base != "" && p.rows[e.Name].reported() && p.rows[e.Name].scale == scale &&
 			p.rows[e.Base].scale == scale {
 			steps = append(steps, e)
 		}
@@ -133,8 +133,9 @@ func (p *Results) pooled(study experiments.Study,
 }
 
 // estimate estimates a weighted sum of a quantity, paired over seeds. The variance between seeds is
-// pooled over the steps of the study at the same scale; without such a step it is the sum's own. It
-// is at least what seeds and test images have to do with one another.
+// pooled over the steps of the study at the same scale; without such a step it is the sum's own. Of
+// a test error it is at least that of the residual between seeds and images, see
+// [stats.Estimate.AtLeast].
 func (p *Results) estimate(study experiments.Study, quantity experiments.Quantity,
 	terms []experiments.Term) stats.Estimate {
 	var pool stats.PooledVariance
@@ -146,14 +147,14 @@ func (p *Results) estimate(study experiments.Study, quantity experiments.Quantit
 	}
 	estimate := pool.Estimate(p.contrastBySeed(quantity, terms))
 	if quantity == experiments.TestErr && estimate.Known() {
-		estimate = estimate.AtLeast(p.images(terms))
+		estimate = estimate.AtLeast(p.errorsByImage(terms))
 	}
 	return estimate
 }
 
 // overImages returns the estimate of a sum of test errors for other test images, too.
 func (p *Results) overImages(estimate stats.Estimate, terms []experiments.Term) stats.Estimate {
-	if x := p.images(terms); len(x) > 0 {
+	if x := p.errorsByImage(terms); len(x) > 0 {
 		return estimate.Over(x)
 	}
 	return estimate
@@ -168,8 +169,8 @@ func (p *Results) Difference(subject, base string) (seeds, both stats.Estimate) 
 }
 
 // estimates are those of expectations. Quantities of a network's blocks have the variance pooled
-// over the expectations that are about the same quantity. overImages makes those of test errors
-// estimates for other test images, too.
+// over the expectations that are about the same quantity. With overImages those of test errors hold
+// for other test images than these, too.
 func (p *Results) estimates(study experiments.Study, expect []experiments.Expectation,
 	overImages bool) (all []stats.Estimate) {
 	for _, e := range expect {

@@ -101,7 +101,7 @@ func TestCommittedNumbers(t *testing.T) {
 		require.True(t, string(now) == string(committed), "%s is of other records: run ebssc report",
 			name)
 	}
-	for mark, text := range report.Blocks([]*report.Results{loaded["paper"], loaded["weekend"],
+	for mark, text := range report.ReadmeTables([]*report.Results{loaded["paper"], loaded["weekend"],
 		loaded["quick"]}) {
 		require.Contains(t, string(readme), "<!-- "+mark+" -->\n\n"+text+"\n<!-- /"+mark+" -->")
 	}

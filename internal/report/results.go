@@ -52,7 +52,7 @@ type Row struct {
 }
 
 // scale is the size of a training beside the network's. Most rows that are compared have one scale.
-type scale struct{ images, epochs int }
+type scale struct{ trainImages, epochs int }
 
 // Load reads and verifies the records of a folder of results, once. The folder has the profile's
 // name, or that with the name of another data set. Two data sets for one kind of images are
@@ -177,18 +177,18 @@ func (p *Results) Rows(study experiments.Study) (rows []Row) {
 // shown returns the rows of a study that have a record, or a number of the paper.
 func (p *Results) shown(study experiments.Study) (rows []Row) {
 	for _, e := range study.Experiments {
-		if row := p.rows[e.Name]; row.shown() {
+		if row := p.rows[e.Name]; row.reported() {
 			rows = append(rows, row)
 		}
 	}
 	return rows
 }
 
-// shown reports whether reports have the row: if it has a record, or a number of the paper.
-func (r Row) shown() bool { return len(r.Records) > 0 || r.Paper != (experiments.Paper{}) }
+// reported says whether reports have the row: if it has a record, or a number of the paper.
+func (r Row) reported() bool { return len(r.Records) > 0 || r.Paper != (experiments.Paper{}) }
 
-// seed returns the record of a seed.
-func (r Row) seed(seed int) (record.Record, bool) {
+// recordOf returns the record of a seed.
+func (r Row) recordOf(seed int) (record.Record, bool) {
 	at := slices.IndexFunc(r.Records, func(of record.Record) bool { return of.Run.Seed == seed })
 	if at < 0 {
 		return record.Record{}, false
@@ -250,8 +250,8 @@ func (p *Results) describe(study experiments.Study) string {
 	}
 	images := []int{min(cmp.Or(scale.TrainImages, set.Train), set.Train)}
 	for _, row := range p.Rows(study) {
-		if row.scale.images > 0 {
-			images = append(images, row.scale.images)
+		if row.scale.trainImages > 0 {
+			images = append(images, row.scale.trainImages)
 		}
 	}
 	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scaleOf(study),

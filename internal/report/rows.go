@@ -28,7 +28,7 @@ func (p *Results) differences(study experiments.Study) (all []difference) {
 	var ofPaper []Row
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
-		if base, ok := p.rows[e.Base]; ok && row.shown() {
+		if base, ok := p.rows[e.Base]; ok && row.reported() {
 			all = append(all, difference{e.Adds, row, base})
 		}
 		if row.Paper.TestErr != 0 {
@@ -51,7 +51,8 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 	}}
 	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its " +
 		"test images, ours over seeds and test images together (of one seed, over images alone). " +
-		"Bold: the interval excludes 0, and no seed is missing. Where seeds are missing, steps need not add up."}
+		"Bold: the interval excludes 0, and no seed is missing. Where seeds are missing, steps need " +
+		"not add up."}
 	if study.Headline {
 		t.Name = "differences"
 	}
@@ -96,9 +97,9 @@ func (p *Results) Brief(study experiments.Study) []Table {
 			row[0] = row[1]
 		}
 	}
-	seeds := len(differences.Columns) - 1
+	seedsColumn := len(differences.Columns) - 1
 	differences.Rows = slices.DeleteFunc(differences.Rows, func(row []Cell) bool {
-		return row[seeds].value == 0
+		return row[seedsColumn].value == 0
 	})
 	return []Table{errors, differences}
 }

@@ -37,20 +37,20 @@ func WriteAll(ctx context.Context, results string, folders map[string]experiment
 		runs := filepath.Join(results, folder, record.Folder)
 		// Without the lock the slower of two could write reports that lack a record which the other has
 		// seen.
-		lock, locked := safefile.Lock(ctx, filepath.Join(runs, "report.lock"))
+		lock, unlocked := safefile.Lock(ctx, filepath.Join(runs, "report.lock"))
 		switch {
-		case locked == nil:
+		case unlocked == nil:
 			defer lock.Close()
 		case ctx.Err() != nil:
-			return nil, fmt.Errorf("reports in %s, which another process writes: %w", runs, locked)
-		case !errors.Is(locked, fs.ErrNotExist):
+			return nil, fmt.Errorf("reports in %s, which another process writes: %w", runs, unlocked)
+		case !errors.Is(unlocked, fs.ErrNotExist):
 			return nil, fmt.Errorf("locking the reports in %s: %w; remove it, or give another "+
-				"folder with --results", runs, locked)
+				"folder with --results", runs, unlocked)
 		}
 		if written[folder], err = Load(results, folder, folders[folder]); err != nil {
 			return nil, err
 		}
-		if locked != nil {
+		if unlocked != nil {
 			continue // without records what lies there, if anything does, is not ours
 		}
 		if files[folder], err = written[folder].files(); err != nil {

@@ -90,9 +90,10 @@ func (p program) finalize() {
 	}
 }
 
-// compile makes the run's evaluator for the model in its store, or moves that model to the programs
-// of an earlier run.
-func (s *trainingRun) compile() (err error) {
+// prepare makes the evaluator for the model in the run's store, or moves that model's values to the
+// programs of an earlier run, which take the place of this one's. Programs compile when they are
+// first called.
+func (s *trainingRun) prepare() (err error) {
 	kept, ok := s.runner.Programs.take(s.run)
 	if !ok {
 		s.say("compiling %s", s.ID)
@@ -100,12 +101,12 @@ func (s *trainingRun) compile() (err error) {
 		return err
 	}
 	s.say("training %s", s.ID)
-	model := s.store
+	fresh := s.store
 	s.program = kept
-	if err := model.InitializeVariables(s.runner.Backend, nil); err != nil {
+	if err := fresh.InitializeVariables(s.runner.Backend, nil); err != nil {
 		return err
 	}
-	for v := range model.IterVariables() {
+	for v := range fresh.IterVariables() {
 		if err := kept.store.GetVariable(v.Path()).SetValuePreservingOld(v.MustValue()); err != nil {
 			return err
 		}

@@ -116,7 +116,7 @@ func (s *trainingRun) takeSteps() (err error) {
 	if err := s.restore(); err != nil {
 		return err
 	}
-	if err := s.compile(); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
 	s.began = time.Now().Add(-time.Duration(s.Seconds * float64(time.Second)))
@@ -128,7 +128,7 @@ func (s *trainingRun) takeSteps() (err error) {
 	if s.taken() >= s.run.Steps() {
 		return nil
 	}
-	if s.trainer == nil { // after what saves a checkpoint: GoMLX takes the rate out of the store
+	if s.trainer == nil { // only now: it deletes the learning rate, which endEpoch's checkpoint needs
 		s.trainer = s.newTrainer(trainingGraph(s.run))
 	}
 	loop := train.NewLoop(s.trainer)
@@ -270,10 +270,7 @@ func (s *trainingRun) endEpoch() error {
 	if err := seedEpoch(s.store, s.run, len(s.Curve)); err != nil {
 		return err
 	}
-	if err := s.save(); err != nil {
-		return err
-	}
-	return nil
+	return s.save()
 }
 
 // silence is how long a run trains without a word, at most. Tests shorten it.

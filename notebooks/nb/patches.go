@@ -23,7 +23,7 @@ func Grey(images dataset.Images, number int) []float64 {
 	return grey
 }
 
-// Unit returns v with mean 0 and unit norm, and the norm that it had without its mean.
+// Unit returns v less its mean, at unit norm, and the norm of v less its mean.
 func Unit(v []float64) (unit []float64, norm float64) {
 	unit = make([]float64, len(v))
 	floats.AddConst(-floats.Sum(v)/float64(len(v)), floats.AddTo(unit, unit, v))
