@@ -101,8 +101,8 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 		"(default: $GOMLX_BACKEND, or the best available one)")
 	f.IntVar(&o.Devices, "devices", 1, "number of the backend's devices that share each training "+
 		"batch (cpu has any number, for tests)")
-	f.IntVar(&o.Jobs, "jobs", 1, "number of runs that train at a time; each has a share of the "+
-		"cores, all share a GPU")
+	f.IntVar(&o.Jobs, "jobs", 0, "number of runs that train at a time; each has a share of the "+
+		"cores, all share a GPU (default: one on a GPU, else as many as cores and memory allow)")
 	f.Func("shard", "train one part of all runs, such as 3/10, and write their records alone "+
 		"(see experiments/cluster)", o.Shard.Set)
 	return cmd

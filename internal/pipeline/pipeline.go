@@ -45,8 +45,8 @@ type Options struct {
 	// share each training batch.
 	Backend string
 	Devices int
-	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores.
-	// The zero Shard stands for all runs.
+	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores;
+	// 0 for as many as cores and memory allow. The zero Shard stands for all runs.
 	Jobs  int
 	Shard Shard
 	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a
@@ -57,6 +57,8 @@ type Options struct {
 	// BFloat16 lets the CPU's fast instructions for this precision compute. [Run] sets it where a
 	// run has the precision.
 	BFloat16 bool
+
+	memory float64 // bytes that a run takes at most
 }
 
 // Shard is part Number of Count parts of all runs, for one task of an array job. Run i, counted
@@ -131,7 +133,7 @@ func Start(
 		}
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin,
 			Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
-			Log:         o.Out, Terminal: o.Terminal && o.Jobs == 1, OnProgress: o.OnProgress,
+			Log:         o.Out, OnProgress: o.OnProgress,
 			Places: map[string]train.Place{}, Programs: &train.Programs{}}
 	}
 	return s, nil
@@ -203,6 +205,9 @@ func Run(
 			maps.Copy(recorded, p.Records)
 		}
 	}
+	if s.Jobs == 0 {
+		s.Jobs = s.fitting()
+	}
 	runs, missing, err := s.plan(profile, studies, recorded)
 	if err == nil {
 		diverged, err = s.train(ctx, runs, missing)
@@ -213,12 +218,26 @@ func Run(
 	return reports, diverged, err
 }
 
+// fitting returns how many runs train best at a time: one on a GPU. On a CPU XLA has four threads a
+// run, but two runs on two cores train more images a second than one.
+func (s *Session) fitting() int {
+	if s.Choice.CUDA() || s.Devices > 1 {
+		return 1
+	}
+	jobs := min(device.Cores(), max(2, device.Cores()/4))
+	for jobs > 1 && device.CheckMemory("", uint64(float64(jobs)*s.memory)).Status != device.OK {
+		jobs--
+	}
+	return jobs
+}
+
 // expect plans the studies on the data sets that they should find, checks the runs, and returns the
-// kinds of images. It sets BFloat16 if a run has that precision.
+// kinds of images. It sets BFloat16 if a run has that precision, and memory.
 func (o *Options) expect(
 	profile experiments.Profile, studies experiments.Suite,
 ) (images []experiments.DataKind, err error) {
 	own := o.Pictures.Folder != ""
+	o.memory = profile.Memory * device.GiB
 	for _, study := range studies {
 		if !slices.Contains(images, study.Images) {
 			images = append(images, study.Images)
@@ -235,6 +254,9 @@ func (o *Options) expect(
 			return nil, err
 		}
 		for _, run := range runs {
+			if own {
+				o.memory = max(o.memory, run.Memory())
+			}
 			o.BFloat16 = o.BFloat16 || run.Hyper.Precision == ebssc.BFloat16
 			if run.Hyper.Batch%max(1, o.Devices) != 0 {
 				return nil, fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a "+
@@ -314,6 +336,9 @@ func (s *Session) plan(
 // train executes runs, several at a time if asked for. One that diverges does not stop the others.
 func (s *Session) train(ctx context.Context, runs []task, missing int) (diverging, err error) {
 	count := min(s.Jobs, max(1, missing)) // one run left gets all cores
+	for _, runner := range s.Runners {
+		runner.Terminal = s.Terminal && count == 1
+	}
 	var next atomic.Int64
 	divergedRuns, failed := make([]error, count), make([]error, count) // by job
 	jobs, running := errgroup.WithContext(ctx)

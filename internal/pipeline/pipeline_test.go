@@ -457,3 +457,16 @@ func TestOwnPictures(t *testing.T) {
 	_, err = TestImages(t.Context(), o, r)
 	require.ErrorContains(t, err, "other pictures than those in")
 }
+
+// Unless the user says how many, as many runs train at a time as cores and memory allow.
+func TestFittingJobs(t *testing.T) {
+	s := Session{Options: Options{Devices: 1, memory: 1}}
+	require.GreaterOrEqual(t, s.fitting(), min(2, device.Cores()))
+	require.LessOrEqual(t, s.fitting(), device.Cores())
+	s.memory = 1 << 60
+	require.Equal(t, 1, s.fitting(), "one is tried, whatever it takes")
+	s = Session{Options: Options{Devices: 2, memory: 1}}
+	require.Equal(t, 1, s.fitting(), "devices share the cores already")
+	s = Session{Options: Options{Devices: 1, memory: 1}, Choice: device.Choice{Name: "xla-cuda"}}
+	require.Equal(t, 1, s.fitting(), "a GPU is shared by those who ask for it")
+}
