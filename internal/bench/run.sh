@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Measures training steps and inference of this program and PyTorch, in float32 and bfloat16, and of JAX on this CPU, in turns:
+# Measures training steps and inference of this program, of PyTorch, eager and compiled, and of JAX on this CPU, in turns, in float32 and,
+# where the CPU has instructions for it, bfloat16:
 #
 #   internal/bench/run.sh [ROUNDS] && benchstat -col /program results/bench/PROCESSOR.txt
 #
-# It writes that file, for the processor here, and says which. A file that is there goes on where it ended, so that rounds can be measured in
+# It writes that file, for the processor here, says which, and compares each program at its best. A file that is there goes on where it ended, so that rounds can be measured in
 # parts. Leave the machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment that $EBSSC_PEERS names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -26,9 +27,9 @@ step() { (cd internal/bench && "$tmp/step" -test.run '^$' "$@"); }
 processor=$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)
 features=$(sed -n 's/^flags[^:]*: //p;T;q' /proc/cpuinfo | tr ' ' '\n' | grep -E '^(fma|avx|amx)' | sort | xargs)
 file=results/bench/$(echo "$processor $(grep -oE 'amx_bf16|avx512_bf16' <<< "$features" | head -n 1)" | tr -cs '[:alnum:]' - | sed 's/-$//').txt
-programs=(ebssc torch jax)
+programs=(ebssc torch torch-compiled jax)
 if [[ $features == *_bf16* ]]; then
-  programs=(ebssc ebssc-bf16 torch torch-bf16 jax)
+  programs=(ebssc ebssc-bf16 torch torch-bf16 torch-compiled torch-compiled-bf16 jax jax-bf16)
 fi
 echo "$file" >&2
 commit=unknown
@@ -47,7 +48,7 @@ measure() { # CASE PROGRAM: prints the results of one turn
   case $2 in
     ebssc) step -test.bench "^BenchmarkStep$/^${1/,/$/^}$" -test.benchtime 5x ;;
     ebssc-bf16) step -test.bench "^BenchmarkStep$/^${1/,/$/^}$" -test.benchtime 5x -precision bfloat16 ;;
-    *) "$venv/bin/python" "$peers/${2%-bf16}_peer.py" "$tmp/cases/$1" "$2" 5 ;;
+    *) "$venv/bin/python" "$peers/${2%%-*}_peer.py" "$tmp/cases/$1" "$2" 5 ;;
   esac
 }
 
@@ -63,3 +64,4 @@ for round in $(seq "$rounds"); do
     done
   done
 done
+"$venv/bin/python" "$peers/best.py" "$file"

@@ -1,4 +1,5 @@
-"""The networks of package ebssc in JAX: one compiled program a step, whose variables are donated.
+"""The networks of package ebssc in JAX: one compiled program a step, whose variables are donated; as program jax-bf16 with
+convolutions in bfloat16.
 
 Codes are [N, H, W, C] or, for each hypothesis, [N, Y, H, W, C]. A block below which nothing depends on the hypothesis
 convolves once for all of them; the others convolve all hypotheses as one batch.
@@ -21,7 +22,8 @@ def flat(f, x):
 
 
 def convolve(x, dictionary, stride, padding):
-    """d ⋆ x."""
+    """d ⋆ x, in the dictionary's precision."""
+    x = x.astype(dictionary.dtype)
     if dictionary.shape[0] == 1 and stride == 1:  # a matrix product; beyond the image there is nothing
         border = [(0, 0)] * (x.ndim - 3) + [(padding, padding)] * 2 + [(0, 0)]
         return jnp.pad(x @ dictionary[0, 0], border)
@@ -60,9 +62,11 @@ class Dropout:
         return x if self.kept is None else jnp.where(hypotheses(self.kept, x), x / (1 - self.rate), 0)
 
 
-def code(name, block, variables, below, dropout):
-    """The code of a block, and its norm if it is spherical; dropout is that of the code below."""
-    u = convolve(dropout(below), variables[f"{name}/dictionary"], block["Stride"], block["Padding"]) + variables[f"{name}/offset"]
+def code(name, block, variables, below, dropout, precision):
+    """The code of a block, and its norm if it is spherical; dropout is that of the code below. Its convolution has that precision."""
+    dictionary = variables[f"{name}/dictionary"].astype(precision)
+    u = convolve(dropout(below), dictionary, block["Stride"], block["Padding"]).astype(jnp.float32)
+    u = u + variables[f"{name}/offset"]
     net = u if block["Coding"]["Rectified"] else jnp.concatenate([u, -u], -1)
     if block["Coding"]["Thresholds"] == "class" and net.ndim == 4:
         net = net[:, None]
@@ -72,7 +76,7 @@ def code(name, block, variables, below, dropout):
     return normalize(z) if block["Coding"]["Spherical"] else (z, None)
 
 
-def forward(case, units, variables, x, key=None):
+def forward(case, precision, units, variables, x, key=None):
     """Scores [N, Y] of images [N, H, W, C]; with dropout if there is a key. Sets the units of the variables' steps."""
     step, first, energies = 1.0, True, []
     rate = case.hyper["dropout"]
@@ -94,7 +98,7 @@ def forward(case, units, variables, x, key=None):
         if first and block["Coding"]["Spherical"]:
             x, _ = normalize(x)
             step = unit(x.shape[-3:])
-        x, norm = code(name, block, variables, x, Dropout(rate, None, x.shape) if first else dropout(x))
+        x, norm = code(name, block, variables, x, Dropout(rate, None, x.shape) if first else dropout(x), precision)
         first = False
         units[f"{name}/offset"] = step
         units[f"{name}/thresholds"] = step * case.threshold_step(block["Coding"]["Thresholds"])
@@ -129,10 +133,11 @@ def main(folder, program, steps):
     images, labels = jnp.asarray(case.images), jnp.asarray(case.labels)
     variables = {name: jnp.asarray(value) for name, value in case.variables.items()}
     units = {}
-    scores = jax.jit(lambda variables, x: forward(case, units, variables, x))
+    precision = jnp.bfloat16 if program.endswith("-bf16") else jnp.float32
+    scores = jax.jit(lambda variables, x: forward(case, precision, units, variables, x))
 
     def loss(variables, images, labels, key):
-        logits = jax.nn.log_softmax(forward(case, units, variables, images, key))
+        logits = jax.nn.log_softmax(forward(case, precision, units, variables, images, key))
         return -jnp.take_along_axis(logits, labels[:, None], 1).mean()
 
     @functools.partial(jax.jit, donate_argnums=(0, 1))
@@ -156,7 +161,9 @@ def main(folder, program, steps):
         for _ in range(steps):
             jax.block_until_ready(scores(state[0], images))
 
-    case.measure(program, steps, scores(variables, images), {"inference": infer, "train": train})
+    # bfloat16 has 8 bits, and scores of class-specific codes are differences of energies that start nearly equal.
+    tolerance = (0.05 if case.linear else 0.5) if precision == jnp.bfloat16 else 1e-3
+    case.measure(program, steps, scores(variables, images), {"inference": infer, "train": train}, tolerance)
 
 
 main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,4 +1,5 @@
-"""The networks of package ebssc in PyTorch, eager, on the CPU; as program torch-bf16 with bfloat16 autocast.
+"""The networks of package ebssc in PyTorch on the CPU: program torch is eager, torch-compiled is compiled. With -bf16 at its end a
+program computes in bfloat16 autocast.
 
 Codes are [N, H, W, C] or, for each hypothesis, [N, Y, H, W, C], contiguous: seen as [N, C, H, W] that is channels_last,
 the layout in which PyTorch's convolutions and pools are fast, and no step between them copies. A block below which nothing
@@ -135,11 +136,12 @@ def main(folder, program, steps):
     case = Case(folder)
     images, labels = torch.from_numpy(case.images), torch.from_numpy(case.labels).long()
     network = Network(case)
-    bfloat16 = program == "torch-bf16"
+    bfloat16 = program.endswith("-bf16")
+    scores_of = torch.compile(network.forward, dynamic=False) if "-compiled" in program else network
 
     def forward():
         with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-            return network(images).float()
+            return scores_of(images).float()
 
     @torch.inference_mode()
     def infer(steps):
