@@ -208,17 +208,16 @@ func TestKilled(t *testing.T) {
 			"2", "--epochs", "14", "--images", "500",
 			"--backend", "cpu", "--data", data, "--results", results}, more...)
 	}
-	p, _ := startUntil(t, "epoch 1 of 14", args(whole)...)
+	p, _ := startUntil(t, "epoch 1 of 14", args(whole, "--jobs", "2")...)
 	require.Zero(t, p.status(t), "it goes on where nobody reads what it writes")
 
-	alone := args(broken, "--jobs", "1")
-	p, _ = startUntil(t, "seed 1: epoch 3 of 14", alone...)
+	p, _ = startUntil(t, "seed 1: epoch 3 of 14", args(broken)...)
 	require.NoError(t, p.Process.Kill())
 	require.Equal(t, -1, p.status(t))
-	p, before := startUntil(t, "seed 2: epoch 3 of 14", alone...)
+	p, before := startUntil(t, "seed 2: epoch 3 of 14", args(broken)...)
 	require.Contains(t, before, "seed 1: resumed at")
 	require.NoError(t, p.Process.Signal(syscall.SIGSTOP))
-	require.Contains(t, start(t, nil, alone...).line(t, 1), "another process is training")
+	require.Contains(t, start(t, nil, args(broken)...).line(t, 1), "another process is training")
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.Process.Signal(syscall.SIGCONT))
 	require.Contains(t, p.line(t, 143), "ebssc: interrupted; run the same command to go on")
@@ -232,14 +231,14 @@ func TestKilled(t *testing.T) {
 	// so that the program does not inherit nohup's
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	for _, stop := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
-		p, _ = startUntil(t, "seed 2: compiling", alone...)
+		p, _ = startUntil(t, "seed 2: compiling", args(broken)...)
 		require.NoError(t, p.Process.Signal(stop))
 		line := p.line(t, 128+int(stop))
 		require.Regexp(t, "saving a checkpoint: .*; interrupted; run the same command to go on", line)
 		require.NotContains(t, line, "Loop.", "words of the training loop")
 	}
 	require.NoError(t, os.RemoveAll(checkpoints[0]))
-	require.Contains(t, succeeds(t, alone...), "seed 2: resumed at")
+	require.Contains(t, succeeds(t, args(broken)...), "seed 2: resumed at")
 
 	const folder = "smoke-mnist-unknown" // made images are not those of the committed results
 	networks, records := results(t, filepath.Join(whole, folder))

@@ -46,7 +46,8 @@ type Options struct {
 	Backend string
 	Devices int
 	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores;
-	// 0 for as many as cores and memory allow. The zero Shard stands for all runs.
+	// 0 for as many as cores and memory allow, of a demo profile one. The zero Shard stands for all
+	// runs.
 	Jobs  int
 	Shard Shard
 	// Out takes messages, a line a call, from several runs at a time; Terminal says that it is a
@@ -206,7 +207,7 @@ func Run(
 		}
 	}
 	if s.Jobs == 0 {
-		s.Jobs = s.fitting()
+		s.Jobs = s.fitting(profile)
 	}
 	runs, missing, err := s.plan(profile, studies, recorded)
 	if err == nil {
@@ -218,10 +219,12 @@ func Run(
 	return reports, diverged, err
 }
 
-// fitting returns how many runs train best at a time: one on a GPU. On a CPU XLA has four threads a
-// run, but two runs on two cores train more images a second than one.
-func (s *Session) fitting() int {
-	if s.Choice.CUDA() || s.Devices > 1 {
+// fitting returns how many runs train best at a time. On a CPU XLA has four threads a run, but two
+// runs on two cores train more images a second than one. Runs of a demo profile mostly compile,
+// which takes all cores: two at a time took half as long again. So they train one at a time, as do
+// those on a GPU.
+func (s *Session) fitting(profile experiments.Profile) int {
+	if profile.Demo || s.Choice.CUDA() || s.Devices > 1 {
 		return 1
 	}
 	jobs := min(device.Cores(), max(2, device.Cores()/4))

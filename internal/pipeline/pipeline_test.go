@@ -461,12 +461,13 @@ func TestOwnPictures(t *testing.T) {
 // Unless the user says how many, as many runs train at a time as cores and memory allow.
 func TestFittingJobs(t *testing.T) {
 	s := Session{Options: Options{Devices: 1, memory: 1}}
-	require.GreaterOrEqual(t, s.fitting(), min(2, device.Cores()))
-	require.LessOrEqual(t, s.fitting(), device.Cores())
+	require.GreaterOrEqual(t, s.fitting(experiments.Profile{}), min(2, device.Cores()))
+	require.LessOrEqual(t, s.fitting(experiments.Profile{}), device.Cores())
+	require.Equal(t, 1, s.fitting(experiments.Profile{Demo: true}), "which mostly compiles")
 	s.memory = 1 << 60
-	require.Equal(t, 1, s.fitting(), "one is tried, whatever it takes")
+	require.Equal(t, 1, s.fitting(experiments.Profile{}), "one is tried, whatever it takes")
 	s = Session{Options: Options{Devices: 2, memory: 1}}
-	require.Equal(t, 1, s.fitting(), "devices share the cores already")
+	require.Equal(t, 1, s.fitting(experiments.Profile{}), "devices share the cores already")
 	s = Session{Options: Options{Devices: 1, memory: 1}, Choice: device.Choice{Name: "xla-cuda"}}
-	require.Equal(t, 1, s.fitting(), "a GPU is shared by those who ask for it")
+	require.Equal(t, 1, s.fitting(experiments.Profile{}), "a GPU is shared by those who ask for it")
 }
