@@ -37,8 +37,8 @@ func wideAndShort(s *Scale) { s.Width, s.Epochs = 6*s.Width, max(1, s.Epochs/4) 
 // fewAndLong takes a tenth of the images in sixteen times the epochs.
 func fewAndLong(s *Scale) { s.TrainImages, s.Epochs = s.TrainImages/10, 16*s.Epochs }
 
-// ClassifierStep is a pair of rows that the energy-based classifier alone sets apart. Note says what
-// is special beside width and epochs.
+// ClassifierStep is a pair of rows that the energy-based classifier alone sets apart. Note says
+// what is special beside width and epochs.
 type ClassifierStep struct{ Note, Subject, Base string }
 
 // ClassifierSteps are the scales at which the classifier was tried, the table's first.
