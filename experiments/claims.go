@@ -220,8 +220,7 @@ func growing(experiment string, blocks int) (all []Expectation) {
 	return all
 }
 
-// Faithful is the share of the gap between control and image of which faithful reconstructions
-// close more.
+// Faithful reconstructions close more than this share of the gap between control and image.
 const Faithful = 0.5
 
 // faithful predicts that reconstructions from each block are faithful.

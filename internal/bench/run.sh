@@ -4,8 +4,8 @@
 #
 #   internal/bench/run.sh [ROUNDS] && benchstat -col /program results/bench/PROCESSOR.txt
 #
-# It writes that file, for the processor here, says which, and compares each program at its best. A file that is there goes on where it ended, so that rounds can be measured in
-# parts. Leave the machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment that $EBSSC_PEERS names.
+# It writes that file, for the processor here, says which, and compares each program at its best. A file that is there goes on where it
+# ended, so that rounds can be measured in parts. Leave the machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment that $EBSSC_PEERS names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

@@ -227,7 +227,9 @@ func TestFetchErrors(t *testing.T) {
 		"DO NOT MATCH THE HASHES": func(_ *testing.T, f *WheelFile) {
 			f.WheelSHA256 = strings.Repeat("0", 64)
 		},
-		"found in $PATH; install Python 3": func(t *testing.T, _ *WheelFile) {
+		`"python3": executable file not found in $PATH; install Python 3`: func(
+			t *testing.T, _ *WheelFile,
+		) {
 			t.Setenv("PATH", t.TempDir())
 		},
 		"pip: ImportError: No module named pip; install Python 3": func(t *testing.T, _ *WheelFile) {

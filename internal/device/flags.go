@@ -38,10 +38,6 @@ func addFlag(flag, value string) error {
 	return os.Setenv(xlaFlags, strings.TrimSpace(set+" "+flag+"="+value))
 }
 
-// CompileQuickly makes XLA compile in half of the time, without optimizing a program's code: for
-// programs that run briefly. XLA reads its flags once, so call it before [Open].
-func CompileQuickly() error { return addFlag("--xla_backend_optimization_level", "0") }
-
 // accepted holds the plugins that have taken the flags, as XLA reads them once.
 var accepted sync.Map
 

@@ -25,8 +25,8 @@ type Chart struct {
 	// says which curve ends above the axis, and where.
 	Ends   float64
 	Curves []Curve
-	// Control, if it has points, is a grey band from Low to High below all curves.
-	Control Curve
+	// Band, if it has points, is grey from Low to High, below all curves.
+	Band Curve
 }
 
 // Curve is a series of points with a name.
@@ -98,8 +98,8 @@ func (c Chart) ceiling() float64 {
 func (c Chart) panel() (*plot.Plot, error) {
 	p, places, ceiling := Plot(c.Title, c.X, c.Y), []float64(nil), c.ceiling()
 	p.X.Padding, p.Y.Padding = 4, 4
-	if len(c.Control.Points) > 0 {
-		c.Control.addBand(p, color.NRGBA{0x80, 0x80, 0x80, 0xff})
+	if len(c.Band.Points) > 0 {
+		c.Band.addBand(p, color.NRGBA{0x80, 0x80, 0x80, 0xff})
 	}
 	for i, curve := range c.Curves { // all bands below all lines
 		curve.addBand(p, Hue(i))

@@ -19,8 +19,8 @@ type Dots struct {
 	Rows []string
 	// Curves have points whose X is the number of their row, from 0.
 	Curves []Curve
-	// Zero draws a line at 0, for differences. A row that lies [outside] is then a number below its
-	// name.
+	// Zero draws a line at 0, for differences. A row far [outside] the others is then not drawn: its
+	// values stand below its name.
 	Zero bool
 }
 

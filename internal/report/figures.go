@@ -45,6 +45,9 @@ func (p *Results) DrawCurves(study experiments.Study) (plot.Figure, error) {
 	return plot.Charts(chart)
 }
 
+// sweepsEnd is how many times the median of the last test errors their axis shows.
+const sweepsEnd = 1.6
+
 // drawSweeps draws loss and test error by epoch of a study that is measured after each epoch.
 func (p *Results) drawSweeps(study experiments.Study) (plot.Figure, error) {
 	loss := p.chart(study, "Training loss", "log-loss (nats)",
@@ -52,7 +55,7 @@ func (p *Results) drawSweeps(study experiments.Study) (plot.Figure, error) {
 	loss.Log = true // it has no 0
 	test := p.chart(study, "Test error", "error (%)",
 		func(e record.Epoch) float64 { return e.Trace.TestErr })
-	test.Ends = 1.6 // as page.study says
+	test.Ends = sweepsEnd
 	return plot.Charts(loss, test)
 }
 
@@ -100,7 +103,7 @@ func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 			return new(decoder(l).Fidelity())
 		})
 		row.eachBlock(false, func(block int, _ []record.BlockMeasures) {
-			chart.Control.Points = append(chart.Control.Points,
+			chart.Band.Points = append(chart.Band.Points,
 				plot.Point{X: float64(block), High: experiments.Faithful})
 		})
 		return chart

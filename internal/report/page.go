@@ -119,8 +119,8 @@ func (p *Results) study(g *page, study experiments.Study) {
 	case curves && study.EvalEachEpoch:
 		fmt.Fprintf(&g.text,
 			"\nMean and range over seeds by epoch; the loss is that of at most %d training images. The "+
-				"error's axis ends at 1.6 times the median of where its curves end.\n",
-			experiments.TracedImages)
+				"error's axis ends at %g times the median of where its curves end.\n",
+			experiments.TracedImages, sweepsEnd)
 		g.chart(study.Name, "training loss and test error by epoch",
 			func() (plot.Figure, error) { return p.drawSweeps(study) })
 	case curves && study.Headline:
