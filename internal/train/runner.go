@@ -11,6 +11,7 @@ import (
 	"iter"
 	"math/rand"
 	randv2 "math/rand/v2"
+	"runtime/debug"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/distributed"
@@ -97,6 +98,7 @@ func (r *Runner) upload(
 	if tested, err = onDevice("test", images); err != nil {
 		trained.FinalizeAll()
 	}
+	debug.FreeOSMemory() // of reading and preprocessing: training needs it
 	return trained, tested, err
 }
 
