@@ -132,7 +132,7 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	require.NoError(t, err)
 	both := load(t, results).Differences(study(t, "table"), smoke).Markdown()
 	require.Contains(t, both,
-		"| profile quick: width 16, 4 epochs, 5 seeds | profile smoke: width 4, 4 epochs, 0 of 1 seed |")
+		"| ours, profile quick: width 16, 4 epochs, 5 seeds | ours, profile smoke: width 4, 4 epochs, 0 of 1 seed |")
 	require.Contains(t, both, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
 	few := t.TempDir()
 	fill(t, few, stepped, func(r *record.Record) bool { return r.Run.Seed < 5 }, "table")

@@ -65,8 +65,8 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 			text(d.base.Name), d.paper().boldIfClear()})
 	}
 	for _, results := range append([]*Results{p}, others...) {
-		t.Columns = append(t.Columns, Column{Title: "profile " + results.scaleOf(study), Name: "here",
-			Kind: Interval},
+		title := "ours, profile " + results.scaleOf(study)
+		t.Columns = append(t.Columns, Column{Title: title, Name: "here", Kind: Interval},
 			Column{Name: "over_seeds", Kind: Interval}, Column{Name: "seeds", Kind: Number})
 		for i, d := range differences {
 			overSeeds, both := results.Difference(d.subject.Name, d.base.Name)
