@@ -98,7 +98,7 @@ func (r *Runner) upload(
 	if tested, err = onDevice("test", images); err != nil {
 		trained.FinalizeAll()
 	}
-	debug.FreeOSMemory() // of reading and preprocessing: training needs it
+	debug.FreeOSMemory() // training needs what reading and preprocessing took
 	return trained, tested, err
 }
 
