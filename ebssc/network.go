@@ -281,10 +281,9 @@ func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {
 	return pass
 }
 
-// implementation returns the fast operations where XLA computes on one CPU, on which they were
-// measured, and plain ones elsewhere. They loop over pieces of the batch, so with several devices
-// every device would compute all pieces.
+// implementation returns the fast operations where XLA computes on a CPU, on which they were
+// measured, and plain ones elsewhere.
 func implementation(g *Graph) ops.Impl {
 	backend, ok := g.Backend().(interface{ IsCPU() bool })
-	return ops.Impl{Plain: !ok || !backend.IsCPU() || g.NumDevices() > 1}
+	return ops.Impl{Plain: !ok || !backend.IsCPU()}
 }

@@ -334,7 +334,7 @@ func TestLinearClassifier(t *testing.T) {
 // linear classifier's product. In bfloat16, which the fast kernels alone know, they agree to about
 // two digits.
 func TestKernelsAgree(t *testing.T) {
-	plainGo, _, err := device.Open(context.Background(), "go", 1)
+	plainGo, _, err := device.Open(context.Background(), "go")
 	require.NoError(t, err)
 	defer plainGo.Finalize()
 	// Energies times 1, not 100: agreement is asked of the model, not of the factor.

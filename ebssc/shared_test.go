@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	if xla, _, err = device.Open(context.Background(), "cpu", 1); err != nil {
+	if xla, _, err = device.Open(context.Background(), "cpu"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

@@ -29,7 +29,7 @@ const (
 // Run describes one training: all that decides its result, and the names that it is planned under
 // (Experiment, Profile) with what is measured beside it (EvalEachEpoch, Decoded). These decide no
 // number, but count for its ID: the same training under another name is another run. What computes
-// it (the backend, the number of devices, the processor and the versions of libraries) is not part
+// it (the backend, the processor and the versions of libraries) is not part
 // of it: it changes how numbers are rounded and nothing else, and a record names it.
 type Run struct {
 	// Version of the code, see the constant.

@@ -94,8 +94,6 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --set batch_size=60000", "batch_size=60000 does not fit"},
 		{"run table --held-out 60000", "--held-out 60000"},
 		{"run table --seeds 0", "--seeds 0 is out of range"},
-		{"run table --devices 0", "--devices 0 is out of range"},
-		{"run all --devices 8", "batch_size=100 of unroll-0 cannot be shared by 8 devices"},
 		{"run table --shard 4/3", "such as 3/10"},
 		{"run table --pictures /does/not/exist", "/does/not/exist"},
 		{"run table --pictures " + empty, "folders of classes: 0"},

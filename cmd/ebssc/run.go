@@ -53,7 +53,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 			"  ebssc run %[1]s --only %s --seeds 3 --set=\"beta=0.01\"",
 			name, studies[0].Experiments[0].Name),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			counts := []string{"seeds", "epochs", "width", "images", "held-out", "devices", "jobs"}
+			counts := []string{"seeds", "epochs", "width", "images", "held-out", "jobs"}
 			for _, name := range counts {
 				value, err := cmd.Flags().GetInt(name)
 				if err == nil && value < 1 && cmd.Flags().Changed(name) {
@@ -99,8 +99,6 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	f.StringSliceVar(&only, "only", nil, "names of the experiments to train (default: all)")
 	f.StringVar(&o.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration "+
 		"(default: $GOMLX_BACKEND, or the best available one)")
-	f.IntVar(&o.Devices, "devices", 1, "number of the backend's devices that share each training "+
-		"batch (cpu has any number, for tests)")
 	f.IntVar(&o.Jobs, "jobs", 0, "number of runs that train at a time; each has a share of the "+
 		"cores, all share a GPU (default: one on a GPU, else as many as cores and memory allow)")
 	f.Func("shard", "train one part of all runs, such as 3/10, and write their records alone "+

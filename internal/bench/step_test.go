@@ -47,7 +47,7 @@ func BenchmarkStep(b *testing.B) {
 		program = "ebssc-bf16"
 		require.NoError(b, device.UseBFloat16(b.Context(), ""))
 	}
-	backend, _, err := device.Open(b.Context(), "", 1)
+	backend, _, err := device.Open(b.Context(), "")
 	require.NoError(b, err)
 	defer backend.Finalize()
 	for _, row := range rows {

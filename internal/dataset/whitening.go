@@ -108,7 +108,7 @@ var latest struct {
 // plugin to the last bit. Another plugin counts by its path and version alone, and a GPU not at
 // all.
 func whiteningKey(backend compute.Backend, train Images, epsilon float64) string {
-	// The plugin, without the number of devices.
+	// The plugin, without what follows in brackets: how many devices it has.
 	program, _, _ := strings.Cut(backend.Description(), " [")
 	hash := sha256.New()
 	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, epsilon %v, backend %s, "+

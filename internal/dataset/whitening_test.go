@@ -29,7 +29,7 @@ const epsilon = 0.1
 // open starts the backend once for all tests. It must come before a test moves the cache, where its
 // plugin may be.
 var open = sync.OnceValues(func() (compute.Backend, error) {
-	opened, _, err := device.Open(context.Background(), "", 1)
+	opened, _, err := device.Open(context.Background(), "")
 	return opened, err
 })
 

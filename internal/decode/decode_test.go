@@ -32,7 +32,7 @@ var xla compute.Backend
 
 func TestMain(m *testing.M) {
 	var err error
-	if xla, _, err = device.Open(context.Background(), "cpu", 1); err != nil {
+	if xla, _, err = device.Open(context.Background(), "cpu"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

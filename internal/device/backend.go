@@ -72,13 +72,13 @@ func init() {
 // number, and the committed results have its bits.
 const threads = 4
 
-// Threads returns the number of XLA's threads on the CPU with so many devices, which decides how
-// sums are rounded; 0 on other backends.
-func (c Choice) Threads(devices int) int {
+// Threads returns the number of XLA's threads on the CPU, which decides how sums are rounded; 0 on
+// other backends.
+func (c Choice) Threads() int {
 	if c.Name != nameCPU {
 		return 0
 	}
-	return max(threads, devices)
+	return threads
 }
 
 // CUDA reports whether an NVIDIA GPU computes.
@@ -93,17 +93,13 @@ func (c Choice) GPU() string {
 	return nameGPU(context.Background())
 }
 
-// Open resolves spec (see [Resolve]) and starts the backend, which the caller finalizes. The
-// backend has at least so many devices: XLA on the CPU makes as many as needed, which share its
-// cores; other backends have those of the machine.
-func Open(ctx context.Context, spec string, devices int) (compute.Backend, Choice, error) {
-	return thisMachine(cache.Fetch).open(ctx, spec, devices)
+// Open resolves spec (see [Resolve]) and starts the backend, which the caller finalizes.
+func Open(ctx context.Context, spec string) (compute.Backend, Choice, error) {
+	return thisMachine(cache.Fetch).open(ctx, spec)
 }
 
 // open is [Open] on a machine.
-func (m machine) open(
-	ctx context.Context, spec string, devices int,
-) (compute.Backend, Choice, error) {
+func (m machine) open(ctx context.Context, spec string) (compute.Backend, Choice, error) {
 	c, err := m.resolve(ctx, spec)
 	if err != nil {
 		return nil, c, err
@@ -114,10 +110,10 @@ func (m machine) open(
 	if c.CUDA() {
 		prepareCUDA(c)
 	}
-	opened, err := c.start(devices)
+	opened, err := c.start()
 	if err != nil && c.Why == foundCUDA { // an old driver, or CUDA_VISIBLE_DEVICES hides it
 		warning := cpuInstead(err)
-		if opened, c, err = m.open(ctx, "cpu", devices); err == nil {
+		if opened, c, err = m.open(ctx, "cpu"); err == nil {
 			c.Why, c.Warning = "a GPU found that does not start", warning
 		}
 		return opened, c, err
@@ -125,16 +121,10 @@ func (m machine) open(
 	if err == nil && c.Name == nameXLA && isCPU(opened.DeviceDescription(0)) {
 		opened.Finalize()
 		c.Name = nameCPU
-		opened, err = c.start(devices)
+		opened, err = c.start()
 	}
 	if err != nil {
 		return nil, Choice{}, fmt.Errorf("backend %q does not start: %w; %s", c.Config, err, c.hint(err))
-	}
-	if has := opened.NumDevices(); has < devices {
-		opened.Finalize()
-		return nil, Choice{}, fmt.Errorf("backend %s has fewer than %d devices: ask for at most %d "+
-			"with --devices, or for another --backend (cpu has any number, for trying out)",
-			c.Name, devices, has)
 	}
 	return opened, c, nil
 }
@@ -158,10 +148,9 @@ func (c Choice) hint(err error) string {
 
 var errNoexec = errors.New("no library can be loaded from a disk that is mounted noexec")
 
-// start starts the backend. For one device it leaves the CPU plugin's own default, four. GoMLX
-// panics if it does not know a backend, and go-xla if it cannot load a plugin: start returns that
-// as an error.
-func (c Choice) start(devices int) (opened compute.Backend, err error) {
+// start starts the backend. GoMLX panics if it does not know a backend, and go-xla if it cannot
+// load a plugin: start returns that as an error.
+func (c Choice) start() (opened compute.Backend, err error) {
 	if mount := noexec(c.Plugin); mount != "" {
 		return nil, fmt.Errorf("%w: that at %s is mounted so", errNoexec, mount)
 	}
@@ -170,14 +159,10 @@ func (c Choice) start(devices int) (opened compute.Backend, err error) {
 			opened, err = compute.NewWithConfig(c.Config)
 			return
 		}
-		client := pjrt.NamedValuesMap{}
-		if devices > 1 {
-			client["cpu_device_count"] = int64(devices)
-		}
 		_, options, _ := strings.Cut(c.Config, ",")
 		var name string
 		if name, err = c.load(); err == nil {
-			opened, err = xla.NewWithOptions(name+","+options, client)
+			opened, err = xla.NewWithOptions(name+","+options, nil)
 		}
 	})
 	return opened, errors.Join(panicked, err)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if spec, ok := os.LookupEnv("TEST_OPEN"); ok {
-		_, _, err := Open(context.Background(), spec, 1)
+		_, _, err := Open(context.Background(), spec)
 		fmt.Println(err)
 		return
 	}
@@ -141,14 +141,12 @@ func TestResolveErrors(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Backends compute. XLA on the CPU makes as many devices as needed, more than the plugin's default;
-// other backends have those of the machine.
+// Backends compute.
 func TestOpen(t *testing.T) {
-	for spec, devices := range map[string]int{"cpu": 6, "go": 1} {
-		opened, choice, err := Open(t.Context(), spec, devices)
+	for _, spec := range []string{"cpu", "go"} {
+		opened, choice, err := Open(t.Context(), spec)
 		require.NoError(t, err)
 		require.Equal(t, strings.TrimPrefix(choice.Name, "xla-"), spec)
-		require.EqualValues(t, devices, opened.NumDevices())
 		sum := MustNewExec(opened, func(x *Node) *Node { return ReduceAllSum(x) })
 		require.Equal(t, float32(6), sum.MustExec([]float32{1, 2, 3})[0].Value())
 		opened.Finalize()
@@ -156,16 +154,12 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	for _, c := range []struct {
-		spec, want string
-		devices    int
-	}{
-		{"xla:/etc/passwd", "does not start", 1}, {"xla:cpu,bad=yes", "unknown plugin options", 1},
-		{"go:bad=yes", "does not start", 1},
-		{"nonsense", "unknown", 1},
-		{"go", "backend go has fewer than 2 devices: ask for at most 1 with --devices", 2},
+	for _, c := range []struct{ spec, want string }{
+		{"xla:/etc/passwd", "does not start"}, {"xla:cpu,bad=yes", "unknown plugin options"},
+		{"go:bad=yes", "does not start"},
+		{"nonsense", "unknown"},
 	} {
-		_, _, err := Open(t.Context(), c.spec, c.devices)
+		_, _, err := Open(t.Context(), c.spec)
 		require.ErrorContains(t, err, c.want, c.spec)
 		require.NotContains(t, err.Error(), "\n", c.spec)
 	}
@@ -198,14 +192,14 @@ func TestXLAFlags(t *testing.T) {
 func TestOpenWithoutUsableGPU(t *testing.T) {
 	m := fake{gpu: true, cuda: wheelCUDA}.machine(t) // an empty file
 	m.cpuPlugin = thisMachine(cache.Fetch).cpuPlugin
-	opened, choice, err := m.open(t.Context(), "", 1)
+	opened, choice, err := m.open(t.Context(), "")
 	require.NoError(t, err)
 	opened.Finalize()
 	require.Equal(t, nameCPU, choice.Name)
 	require.Contains(t, choice.Warning, "the CPU will compute although there is a GPU: ")
 	require.NotContains(t, choice.Warning, "\n")
 	for _, spec := range []string{"cuda", "xla:" + wheelCUDA} {
-		_, _, err = m.open(t.Context(), spec, 1)
+		_, _, err = m.open(t.Context(), spec)
 		require.ErrorContains(t, err, "does not start", spec)
 	}
 }
@@ -225,11 +219,11 @@ func TestOpenFromNoexec(t *testing.T) {
 	defer file.Close()
 	m := fake{}.machine(t)
 	m.cpuPlugin = func(context.Context) (*os.File, error) { return file, nil }
-	_, _, err = m.open(t.Context(), "", 1)
+	_, _, err = m.open(t.Context(), "")
 	require.ErrorContains(t, err, "mounted noexec: that at "+disk+" is mounted so; set "+cache.EnvVar)
 	require.NotContains(t, err.Error(), "\n")
 	require.NotContains(t, err.Error(), "--backend")
-	_, _, err = m.open(t.Context(), "xla:"+plugin, 1)
+	_, _, err = m.open(t.Context(), "xla:"+plugin)
 	require.ErrorContains(t, err, "that at "+disk+" is mounted so; move it to another disk")
 }
 
@@ -281,13 +275,12 @@ func TestOpenCPUPluginByPath(t *testing.T) {
 	t.Setenv(cache.EnvVar, "/dev/null/cache") // is not needed
 	for _, spec := range []string{"xla:" + plugin, "xla:" + link + ",shared_buffers"} {
 		for range 2 {
-			opened, choice, err := Open(t.Context(), spec, 3)
+			opened, choice, err := Open(t.Context(), spec)
 			require.NoError(t, err)
 			require.Equal(t, "xla-cpu", choice.Name)
 			require.Equal(t, plugin, choice.Plugin)
 			require.Equal(t, spec, choice.Config)
 			require.True(t, opened.(interface{ IsCPU() bool }).IsCPU(), "or fast operations are off")
-			require.EqualValues(t, 3, opened.NumDevices())
 			opened.Finalize()
 			spec = choice.Config
 		}
@@ -303,7 +296,7 @@ func TestOpenTheVerifiedPlugin(t *testing.T) {
 	require.NoError(t, os.WriteFile(plugin, []byte("evil code"), 0o644))
 	m := fake{}.machine(t)
 	m.cpuPlugin = func(context.Context) (*os.File, error) { return file, nil }
-	opened, choice, err := m.open(t.Context(), "cpu", 1)
+	opened, choice, err := m.open(t.Context(), "cpu")
 	require.NoError(t, err)
 	require.Equal(t, plugin, choice.Plugin)
 	opened.Finalize()

@@ -36,7 +36,7 @@ type Finding struct {
 // what is wrong is a Finding, too.
 func Diagnose(ctx context.Context) Finding {
 	f := Finding{What: "backend", Status: OK}
-	opened, choice, err := thisMachine(cache.Installed).open(ctx, "", 1)
+	opened, choice, err := thisMachine(cache.Installed).open(ctx, "")
 	switch {
 	case errors.Is(err, cache.ErrMissing):
 		f.Status, f.Do = Warn, choice.Warning

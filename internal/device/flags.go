@@ -24,7 +24,7 @@ func init() {
 	var c Choice
 	if json.Unmarshal([]byte(text), &c) == nil {
 		c.file = os.NewFile(3, c.Plugin)
-		c.start(1) // an error is none of the flags
+		c.start() // an error is none of the flags
 	}
 	os.Exit(0)
 }

@@ -28,7 +28,7 @@ func Open(
 	if err != nil {
 		return nil, nil, err
 	}
-	backend, choice, err := device.Open(ctx, o.Backend, 1)
+	backend, choice, err := device.Open(ctx, o.Backend)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,7 +149,7 @@ func Halve(
 	if err != nil {
 		return 0, err
 	}
-	backend, _, err := device.Open(ctx, o.Backend, 1)
+	backend, _, err := device.Open(ctx, o.Backend)
 	if err != nil {
 		return 0, err
 	}

@@ -41,10 +41,8 @@ type Options struct {
 	Data, Results string
 	// Pictures of a person's own, which take the place of the data set of each study.
 	Pictures dataset.Pictures
-	// Backend is cpu, cuda, go or a GoMLX configuration; empty for the best available one. Its Devices
-	// share each training batch.
+	// Backend is cpu, cuda, go or a GoMLX configuration; empty for the best available one.
 	Backend string
-	Devices int
 	// Jobs is the number of runs that train at a time, on a CPU each on an equal share of the cores;
 	// 0 for as many as cores and memory allow, of a demo profile one. The zero Shard stands for all
 	// runs.
@@ -117,13 +115,13 @@ func Start(
 		}
 	}
 	s = &Session{Options: o, Runners: map[experiments.DataKind]*train.Runner{}}
-	if s.Backend, s.Choice, err = device.Open(ctx, o.Backend, o.Devices); err != nil {
+	if s.Backend, s.Choice, err = device.Open(ctx, o.Backend); err != nil {
 		return nil, err
 	}
 	if s.Choice.Warning != "" {
 		fmt.Fprintln(o.Out, "warning: "+s.Choice.Warning)
 	}
-	origin := train.OriginOf(s.Choice, o.Devices)
+	origin := train.OriginOf(s.Choice)
 	for kind, set := range sets {
 		if set == nil {
 			set, err = find(ctx, kind, o.Data, o.Out)
@@ -224,7 +222,7 @@ func Run(
 // which takes all cores: two at a time took half as long again. So they train one at a time, as do
 // those on a GPU.
 func (s *Session) fitting(profile experiments.Profile) int {
-	if profile.Demo || s.Choice.CUDA() || s.Devices > 1 {
+	if profile.Demo || s.Choice.CUDA() {
 		return 1
 	}
 	jobs := min(device.Cores(), max(2, device.Cores()/4))
@@ -261,11 +259,6 @@ func (o *Options) expect(
 				o.memory = max(o.memory, run.Memory())
 			}
 			o.BFloat16 = o.BFloat16 || run.Hyper.Precision == ebssc.BFloat16
-			if run.Hyper.Batch%max(1, o.Devices) != 0 {
-				return nil, fmt.Errorf("batch_size=%d of %s cannot be shared by %d devices: take a "+
-					"multiple of %[3]d with --set batch_size=…, or other --devices",
-					run.Hyper.Batch, run.Experiment, o.Devices)
-			}
 		}
 	}
 	slices.Sort(images)
@@ -396,7 +389,7 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	}
 	session := &Session{Options: s.Options, Choice: s.Choice,
 		Runners: map[experiments.DataKind]*train.Runner{}}
-	session.Backend, _, err = device.Open(ctx, s.Choice.Config, s.Devices)
+	session.Backend, _, err = device.Open(ctx, s.Choice.Config)
 	for kind, r := range s.Runners {
 		jobRunner := *r
 		jobRunner.Backend, jobRunner.Origin.Cores = session.Backend, cores

@@ -77,7 +77,7 @@ func digits(t *testing.T) string {
 // smoke returns options at profile smoke on made digits, and their log.
 func smoke(t *testing.T) (Options, *lines) {
 	log := &lines{}
-	return Options{Profile: "smoke", Backend: backend, Devices: 1, Jobs: 1, Data: digits(t),
+	return Options{Profile: "smoke", Backend: backend, Jobs: 1, Data: digits(t),
 		Results: t.TempDir(), Out: log}, log
 }
 
@@ -460,14 +460,12 @@ func TestOwnPictures(t *testing.T) {
 
 // Unless the user says how many, as many runs train at a time as cores and memory allow.
 func TestFittingJobs(t *testing.T) {
-	s := Session{Options: Options{Devices: 1, memory: 1}}
+	s := Session{Options: Options{memory: 1}}
 	require.GreaterOrEqual(t, s.fitting(experiments.Profile{}), min(2, device.Cores()))
 	require.LessOrEqual(t, s.fitting(experiments.Profile{}), device.Cores())
 	require.Equal(t, 1, s.fitting(experiments.Profile{Demo: true}), "which mostly compiles")
 	s.memory = 1 << 60
 	require.Equal(t, 1, s.fitting(experiments.Profile{}), "one is tried, whatever it takes")
-	s = Session{Options: Options{Devices: 2, memory: 1}}
-	require.Equal(t, 1, s.fitting(experiments.Profile{}), "devices share the cores already")
-	s = Session{Options: Options{Devices: 1, memory: 1}, Choice: device.Choice{Name: "xla-cuda"}}
+	s = Session{Options: Options{memory: 1}, Choice: device.Choice{Name: "xla-cuda"}}
 	require.Equal(t, 1, s.fitting(experiments.Profile{}), "a GPU is shared by those who ask for it")
 }

@@ -83,7 +83,7 @@ type Origin struct {
 	// Commit that the program was built from, "unknown" without one; Go and GoMLX are versions.
 	Commit, Go, GoMLX string
 	// Backend that computed (xla-cpu, xla-cuda, xla-cuda-float32 without TF32, or go), the XLA Plugin,
-	// and the number of Devices.
+	// and the number of Devices, one.
 	Backend, Plugin string
 	Devices         int
 	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores
@@ -98,7 +98,7 @@ type Origin struct {
 }
 
 // ResumedOn returns the origin of a run that began on o and was resumed on next. Fields that differ
-// read "first then second"; Cores and Devices are next's, and so are Threads if o has as many.
+// read "first then second"; Cores are next's, and so are Threads if o has as many.
 func (o Origin) ResumedOn(next Origin) Origin {
 	join := func(first string, then *string) {
 		before, now := cmp.Or(first, "none"), cmp.Or(*then, "none")

@@ -95,7 +95,7 @@ func (p *Results) runsTable() Table {
 			{"train_err", number(r.TrainErr, 2)}, {"test_err", number(r.TestErr, 2)},
 			{"train_loss", number(r.TrainLoss, 4)}, {"test_loss", number(r.TestLoss, 4)},
 			{"penalty", number(r.Penalty, 4)},
-			{"seconds", number(r.Seconds, 0)}, {"cores", count(o.Cores)}, {"devices", count(o.Devices)},
+			{"seconds", number(r.Seconds, 0)}, {"cores", count(o.Cores)},
 		} {
 			if line = append(line, field.cell); i == 0 {
 				t.Columns = append(t.Columns, Column{Name: field.name})

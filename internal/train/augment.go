@@ -25,8 +25,7 @@ func seedEpoch(store *model.Store, run experiments.Run, epoch int) error {
 	return seed(store, augmentationState, run.Stream(experiments.Augmentation, epoch))
 }
 
-// seed sets the state of random numbers at a path. (GoMLX's SetRNGStateFromSeed makes one without a
-// link to its store, which several devices need.)
+// seed sets the state of random numbers at a path.
 func seed(store *model.Store, path string, seed int64) error {
 	state, err := RNGStateFromSeed(seed)
 	if err != nil {

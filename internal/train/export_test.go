@@ -98,7 +98,7 @@ func Order(
 	images, err := dataset.InMemoryFromData(backend, "numbers", []any{order}, []any{order})
 	require.NoError(t, err)
 	order = nil
-	batches := batchParts{images: images, run: run, from: epoch * run.StepsPerEpoch(), parts: 1}
+	batches := trainingBatches{images: images, run: run, from: epoch * run.StepsPerEpoch()}
 	for batch, err := range batches.Iter() {
 		require.NoError(t, err)
 		order = append(order, tensors.MustCopyFlatData[int32](batch.Labels[0])...)
@@ -109,11 +109,11 @@ func Order(
 	return order
 }
 
-// TakeSteps takes steps from the start of a run, in numbers of a type. `after` gets the loss,
-// Adam's rate and the network's variables after each.
-func TakeSteps[T float32 | float64](
+// TakeSteps takes steps from the start of a run. `after` gets Adam's rate and the network's
+// variables after each.
+func TakeSteps(
 	t require.TestingT, runner *Runner, run experiments.Run, steps int,
-	after func(loss, rate float64, variable func(name string) []T),
+	after func(rate float64, variable func(name string) []float32),
 ) {
 	s := newTrainingRun(runner, run)
 	var err error
@@ -124,23 +124,17 @@ func TakeSteps[T float32 | float64](
 	s.store = newStore(run)
 	defer s.store.Finalize()
 	require.NoError(t, seedEpoch(s.store, run, 0))
-	batches, err := s.batches()
-	require.NoError(t, err)
-	dtype := dtypes.FromGenericsType[T]()
-	loop := train.NewLoop(s.newTrainer(func(scope *model.Scope, images *Node) *Node {
-		return trainingGraph(run)(scope, ConvertDType(images, dtype))
-	}))
+	loop := train.NewLoop(s.newTrainer(trainingGraph(run)))
 	defer loop.Trainer.ResetComputationGraphs()
-	loop.OnStep("after", 0, func(_ *train.Loop, metrics []*tensors.Tensor) error {
-		rate := optimizer.LearningRateVar(s.store.RootScope(), dtype, 0).MustValue()
-		variable := func(name string) []T {
-			return tensors.MustCopyFlatData[T](run.Network.Variables(s.store)[name])
+	loop.OnStep("after", 0, func(*train.Loop, []*tensors.Tensor) error {
+		rate := optimizer.LearningRateVar(s.store.RootScope(), dtypes.Float32, 0).MustValue()
+		variable := func(name string) []float32 {
+			return tensors.MustCopyFlatData[float32](run.Network.Variables(s.store)[name])
 		}
-		loss := float64(tensors.ToScalar[T](metrics[0]))
-		after(loss, float64(tensors.ToScalar[T](rate)), variable)
+		after(float64(tensors.ToScalar[float32](rate)), variable)
 		return nil
 	})
-	_, err = loop.RunSteps(batches, steps)
+	_, err = loop.RunSteps(s.batches(), steps)
 	require.NoError(t, err)
 }
 

@@ -17,16 +17,16 @@ import (
 
 // Versions names the program, Go, GoMLX and the system in a line.
 func Versions() string {
-	o := OriginOf(device.Choice{}, 1)
+	o := OriginOf(device.Choice{})
 	return fmt.Sprintf("ebssc, commit %s, %s, GoMLX %s, %s", o.Commit, o.Go, o.GoMLX, o.System)
 }
 
 // OriginOf names the program and the computer for records, and an XLA plugin by its file and the
 // start of its SHA-256.
-func OriginOf(choice device.Choice, devices int) record.Origin {
+func OriginOf(choice device.Choice) record.Origin {
 	o := record.Origin{Commit: record.Commit(), Go: runtime.Version(), GoMLX: "unknown",
-		Backend: choice.Name, Devices: devices, System: runtime.GOOS + "/" + runtime.GOARCH,
-		CPU: cpuid.CPU.BrandName, Cores: device.Cores(), Threads: choice.Threads(devices),
+		Backend: choice.Name, Devices: 1, System: runtime.GOOS + "/" + runtime.GOARCH,
+		CPU: cpuid.CPU.BrandName, Cores: device.Cores(), Threads: choice.Threads(),
 		GPU: choice.GPU()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dependency := range info.Deps {

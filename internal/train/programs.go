@@ -117,7 +117,7 @@ func (s *trainingRun) prepare() (err error) {
 // release returns the trained network, and frees the run's programs, or keeps them if a later run
 // can use them. What is kept holds no values.
 func (s *trainingRun) release() (trained *model.Store, err error) {
-	if !s.runner.Places[s.ID].SeedsFollow || s.runner.Origin.Devices > 1 {
+	if !s.runner.Places[s.ID].SeedsFollow {
 		ended := s.program
 		ended.store = nil
 		ended.finalize()

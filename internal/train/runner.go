@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/distributed"
 	"github.com/gomlx/gomlx/core/tensors"
 	mldataset "github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
@@ -32,7 +31,7 @@ type Runner struct {
 	Backend compute.Backend
 	// Set holds the images as bytes.
 	Set *dataset.Set
-	// Origin is what records say of this process. Its Devices share each training batch.
+	// Origin is what records say of this process.
 	Origin record.Origin
 	// Checkpoints is the folder of checkpoints, which has to exist.
 	Checkpoints string
@@ -185,58 +184,40 @@ func Classify(
 	return seen, scores, nil
 }
 
-// batches returns the run's training batches from the present step onwards. Of N devices the first
-// takes the first Nth of a batch's images, and so on. The step stays as declared: it sees whole
-// batches, and so the same random numbers, and XLA (Shardy) splits it. Each device holds all
-// variables.
-func (s *trainingRun) batches() (train.Dataset, error) {
-	devices := max(1, s.runner.Origin.Devices)
-	parts := &batchParts{images: s.train.InMemoryDataset, run: s.run, from: s.taken(), parts: devices}
-	if devices == 1 {
-		return parts, nil
-	}
-	mesh, err := distributed.NewDeviceMesh([]int{devices}, []string{"batch"})
-	if err != nil {
-		return nil, err
-	}
-	split, err := distributed.BuildSpec(mesh).S("batch").Done()
-	if err != nil {
-		return nil, err
-	}
-	specs := []*distributed.ShardingSpec{split}
-	return mldataset.NewDistributedAccumulator(s.runner.Backend, parts, distributed.AutoSharding,
-		specs, specs, nil)
+// batches returns the training batches from the present step onwards.
+func (s *trainingRun) batches() *trainingBatches {
+	return &trainingBatches{images: s.train.InMemoryDataset, run: s.run, from: s.taken()}
 }
 
-// batchParts yields the training batches from a step onwards, without end, each in equal parts. The
-// order of the images depends on the run's seed and the epoch alone, so a run that goes on sees
-// what it would have seen.
-type batchParts struct {
-	images      *mldataset.InMemoryDataset
-	run         experiments.Run
-	from, parts int
+// trainingBatches yields a run's training batches from a step onwards, without end. The order of
+// the images depends on the run's seed and the epoch alone, so a run that goes on sees what it
+// would have seen.
+type trainingBatches struct {
+	images *mldataset.InMemoryDataset
+	run    experiments.Run
+	from   int
 }
 
 // Name returns the name of the data set.
-func (e *batchParts) Name() string { return "training" }
+func (e *trainingBatches) Name() string { return "training" }
 
-// Iter yields parts of batches: images [B/parts, H, W, C] and labels [B/parts, 1].
-func (e *batchParts) Iter() iter.Seq2[train.Batch, error] {
+// Iter yields images [B, H, W, C] and labels [B, 1].
+func (e *trainingBatches) Iter() iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
-		steps, size := e.run.StepsPerEpoch(), e.run.Hyper.Batch/e.parts
-		skip := e.from % steps * e.parts
+		steps := e.run.StepsPerEpoch()
+		skip := e.from % steps
 		for epoch := e.from / steps; ; epoch++ {
 			order := e.run.Stream(experiments.Order, epoch)
 			random := rand.New(&stream{*randv2.NewPCG(uint64(order), 0)})
 			images := e.images.Copy().WithRand(random).Shuffle()
-			for part, err := range images.BatchSize(size, true).TakeN(steps * e.parts).Iter() {
+			for batch, err := range images.BatchSize(e.run.Hyper.Batch, true).TakeN(steps).Iter() {
 				if skip > 0 && err == nil {
 					skip--
-					if err = part.Finalize(); err == nil {
+					if err = batch.Finalize(); err == nil {
 						continue
 					}
 				}
-				if !yield(part, err) {
+				if !yield(batch, err) {
 					return
 				}
 			}

@@ -145,11 +145,7 @@ func (s *trainingRun) takeSteps() (err error) {
 		})
 	}
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
-	batches, err := s.batches()
-	if err != nil {
-		return err
-	}
-	_, err = loop.RunToGlobalStep(batches, s.run.Steps())
+	_, err = loop.RunToGlobalStep(s.batches(), s.run.Steps())
 	return cmp.Or(stopped, err)
 }
 

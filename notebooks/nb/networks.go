@@ -37,7 +37,7 @@ func Profile() experiments.Profile {
 // Backend starts the best backend, or the one that $GOMLX_BACKEND names. It is freed when the cell
 // ends.
 func Backend() compute.Backend {
-	backend, _, err := device.Open(context.Background(), "", 1)
+	backend, _, err := device.Open(context.Background(), "")
 	return Must(backend, err)
 }
 
@@ -88,7 +88,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 	_, e, err := catalogue.All.Experiment(name)
 	Check(err)
 	s := alone(e)
-	o := pipeline.Options{Profile: "smoke", Results: ownResults, Devices: 1, Out: os.Stdout}
+	o := pipeline.Options{Profile: "smoke", Results: ownResults, Out: os.Stdout}
 	session := Must(pipeline.Start(context.Background(), o, dataset.FindOrStandIn, s.Images))
 	runner := session.Runners[s.Images]
 	runner.Log = io.Discard

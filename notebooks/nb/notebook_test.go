@@ -227,7 +227,7 @@ func TestScriptsOnNoexec(t *testing.T) {
 }
 
 func TestShrinkage(t *testing.T) {
-	backend, _, err := device.Open(t.Context(), "cpu", 1)
+	backend, _, err := device.Open(t.Context(), "cpu")
 	require.NoError(t, err)
 	defer backend.Finalize()
 	figure, err := Shrinkage(backend)

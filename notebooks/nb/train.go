@@ -47,7 +47,7 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 	records [][]record.Record) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	o.Results, o.Devices, o.Jobs, o.Out = ownResults, 1, 1, io.Discard // a bar shows progress
+	o.Results, o.Jobs, o.Out = ownResults, 1, io.Discard // a bar shows progress
 	o.Seeds = cmp.Or(o.Seeds, 1)
 	own := o.Pictures // listed; the pipeline lists them itself
 	if own.Folder != "" {

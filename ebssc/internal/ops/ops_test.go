@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 func open(name string) (compute.Backend, error) {
-	started, _, err := device.Open(context.Background(), name, 1)
+	started, _, err := device.Open(context.Background(), name)
 	return started, err
 }
 
