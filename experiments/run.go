@@ -219,8 +219,8 @@ func (r Run) Validate() error {
 		return fmt.Errorf("%d training and %d test images: at least 1 and 2 are needed, and no more "+
 			"than there are", r.TrainImages, r.TestImages)
 	case r.Hyper.Batch > r.TrainImages:
-		return fmt.Errorf("batch_size=%d does not fit: there are %d training images", r.Hyper.Batch,
-			r.TrainImages)
+		return fmt.Errorf("batch_size=%d does not fit: there are %d training images; take more, or a "+
+			"smaller --set batch_size=…", r.Hyper.Batch, r.TrainImages)
 	}
 	return nil
 }

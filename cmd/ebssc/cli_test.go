@@ -18,6 +18,7 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
+	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/record"
@@ -47,6 +48,49 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 		id = r.ID
 	}
 	return id
+}
+
+// A network of own pictures is used if it is named or the only one. Among networks of other classes
+// nobody chooses but the user.
+func TestNetworksOfOwnPictures(t *testing.T) {
+	made := t.TempDir()
+	ids := map[string]string{"quick": write(t, made, "ssc-ebc67", 30)}
+	study, _, err := catalogue.All.Experiment("ssc-ebc67")
+	require.NoError(t, err)
+	profile, err := experiments.FindProfile("quick")
+	require.NoError(t, err)
+	for i, name := range []string{"own-flowers", "own-cars"} {
+		images := experiments.Images{Height: 32, Width: 32, Channels: 3, Classes: []string{"a", "b"}}
+		set := experiments.Dataset{Name: name, SHA256: strings.Repeat("01234567", 8), Train: 100,
+			Test: 20 + i}
+		runs, err := experiments.Plan(study.On(images), profile, set, experiments.Overrides{Seeds: 1})
+		require.NoError(t, err)
+		at := slices.IndexFunc(runs, func(run experiments.Run) bool {
+			return run.Experiment == "ssc-ebc67"
+		})
+		r := recordtest.Made(t, runs[at], 25, 25)
+		r.Classes = images.Classes
+		r, err = r.Save(filepath.Join(made, "quick-"+name, record.Folder))
+		require.NoError(t, err)
+		ids[name] = r.ID
+	}
+	says := func(flags ...string) string { // of a network whose file is missing
+		args := []string{"classify", "../../docs/cat.jpg", "--backend", "none", "--results", made}
+		status, _, stderr := call(append(args, flags...)...)
+		require.Equal(t, 1, status)
+		require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+		return stderr
+	}
+	several := says("--run", "ssc-ebc67")
+	for folder, id := range map[string]string{"quick": ids["quick"], "quick-own-cars": ids["own-cars"],
+		"quick-own-flowers": ids["own-flowers"]} {
+		require.Contains(t, several, id+" of "+folder)
+	}
+	require.Contains(t, says("--run", ids["own-cars"]), ids["own-cars"])
+	require.Contains(t, says("--run", "ssc-ebc67", "--pictures", "/no/Flowers"), ids["own-flowers"])
+	require.Contains(t, says("--pictures", "/no/Flowers"), ids["own-flowers"])
+	require.Contains(t, says(), ids["quick"], "the default is of CIFAR-10")
+	require.Contains(t, says("--pictures", "/no/trees"), "no such network is in "+made)
 }
 
 // Bad input ends in one line that says what to do, with status 1, before a backend starts and

@@ -46,16 +46,24 @@ func (flags *networkFlags) add(cmd *cobra.Command) {
 	resultsFlag(cmd, &flags.Results)
 }
 
+// candidate is a record that --run may mean.
+type candidate struct {
+	record.Record
+	folder string
+	rank   []float64 // the least is the best; what stands first decides
+}
+
 // find finds the record that --run means, and its folder: of several the one that errs least. Those
-// whose networks are here go first, trials last, and after all others those of a person's own
-// pictures.
+// whose networks are here go first, trials last. Networks of a person's own pictures have classes
+// of their own: --pictures names the folder, and without it find does not choose among them and
+// others.
 func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
 	profiles, err := report.LoadAll(flags.Results, "")
 	if err != nil {
 		return best, "", err
 	}
-	var first []float64 // the rank of the best
+	found := map[string]candidate{} // the best, by the name of own pictures or "" for all other data
 	for _, p := range profiles {
 		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
 			r := p.Records[id]
@@ -65,29 +73,42 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 				meant = s.Images == experiments.CIFAR10 &&
 					!experiments.NamedImages(r.Run.Dataset.Name).StandsIn
 			}
+			own := ""
+			if experiments.Own(r.Run.Dataset.Name) {
+				own = r.Run.Dataset.Name
+			}
 			switch {
 			case id == flags.run:
 				return r, p.Folder, nil
-			case undeclared != nil, r.Run.HeldOut > 0, !meant:
+			case undeclared != nil, r.Run.HeldOut > 0, !meant,
+				flags.Pictures.Folder != "" && own != flags.Pictures.Images().Name:
 				continue
 			}
-			rank := []float64{0, 0, 0, r.TestErr}    // what stands first decides
-			if experiments.Own(r.Run.Dataset.Name) { // of other classes than those of all others
-				rank[0] = 1
-			}
+			c := candidate{r, p.Folder, []float64{0, 0, r.TestErr}}
 			if _, missing := os.Stat(record.NetworkFile(p.Folder, id)); missing != nil {
-				rank[1] = 1
+				c.rank[0] = 1
 			}
 			if p.Trial(r) {
-				rank[2] = 1
+				c.rank[1] = 1
 			}
-			if first == nil || slices.Compare(rank, first) < 0 {
-				first, best, folder = rank, r, p.Folder
+			if other, ok := found[own]; !ok || slices.Compare(c.rank, other.rank) < 0 {
+				found[own] = c
 			}
 		}
 	}
-	if best.ID != "" {
-		return best, folder, nil
+	if usual, ok := found[""]; ok && flags.run == "" {
+		return usual.Record, usual.folder, nil
+	}
+	if len(found) > 1 {
+		var ids []string
+		for _, own := range slices.Sorted(maps.Keys(found)) {
+			ids = append(ids, found[own].ID+" of "+filepath.Base(found[own].folder))
+		}
+		return best, "", fmt.Errorf("several networks fit, and they have other classes: name one by "+
+			"--run and its ID, %s, or pictures by --pictures", strings.Join(ids, ", "))
+	}
+	for _, c := range found {
+		return c.Record, c.folder, nil
 	}
 	command := "table"
 	if flags.run != "" {
@@ -97,6 +118,9 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 				flags.run, flags.Results, err)
 		}
 		command = s.Name + " --only " + flags.run
+	}
+	if flags.Pictures.Folder != "" {
+		command += flags.Pictures.Flags()
 	}
 	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s",
 		flags.Results, command)
@@ -219,7 +243,7 @@ func classifyCommand() *cobra.Command {
 			}
 			for i, picture := range read {
 				path := picture.Path
-				fmt.Fprintf(cmd.OutOrStdout(), "%s, by %s\n", path, r.ID)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s, by %s of %s\n", path, r.ID, filepath.Base(folder))
 				for _, done := range picture.Done {
 					fmt.Fprintln(cmd.OutOrStdout(), done)
 				}

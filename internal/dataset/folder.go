@@ -15,6 +15,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -34,6 +38,7 @@ type Pictures struct {
 	// parts are the pictures for training and for tests; undivided ones are all in the first.
 	parts   [][]listed
 	classes []string
+	beside  []string // what lies beside the folders of classes, by its path, and why it is skipped
 }
 
 // listed is a picture of a class, by its path in the folder.
@@ -42,8 +47,12 @@ type listed struct {
 	class uint16
 }
 
-// maxFiles is the largest number of files that are read as pictures.
-const maxFiles = 200_000
+// maxFiles is the largest number of files that are read as pictures, maxName that of bytes in the
+// name of a class, and in that of the folder as it was given.
+const maxFiles, maxName = 200_000, 1000
+
+// unprintable reports characters that records do not take.
+func unprintable(c rune) bool { return !unicode.IsPrint(c) }
 
 // testShare says how many pictures of a class there are for each one that tests, if they are
 // undivided.
@@ -61,10 +70,16 @@ func (p Pictures) List() (Pictures, error) {
 		return p, err
 	}
 	defer root.Close()
-	p.parts = nil // of an earlier list
+	p.parts, p.beside = nil, nil // of an earlier list
 	places, err := p.findClasses(root)
 	if err != nil {
 		return p, err
+	}
+	for _, name := range append(p.classes, p.Folder) {
+		if !utf8.ValidString(name) || strings.ContainsFunc(name, unprintable) || len(name) > maxName {
+			return p, fmt.Errorf("%s: the name %.80q is too long, or has characters that cannot be "+
+				"shown: rename the folder", path.Clean(p.Folder), name)
+		}
 	}
 	if count := len(p.classes); count < 2 || count > experiments.MaxClasses {
 		return p, fmt.Errorf("%s: folders of classes: %d, and 2 to %d are needed, one for each "+
@@ -77,15 +92,18 @@ func (p Pictures) List() (Pictures, error) {
 			folder := path.Join(place, name)
 			entries, err := fs.ReadDir(root.FS(), folder)
 			if err != nil {
-				return p, fmt.Errorf("%s: %w", p.Folder, err)
+				return p, fmt.Errorf("%s: %w; make it readable, or remove it", p.Folder, err)
 			}
-			entries = slices.DeleteFunc(entries, hidden)
-			if len(entries) < least {
-				return p, fmt.Errorf("%s/%s: pictures: %d, and at least %d are needed: add some, "+
-					"or remove the folder", p.Folder, folder, len(entries), least)
-			}
-			for _, entry := range entries {
+			files := 0
+			for _, entry := range slices.DeleteFunc(entries, hidden) {
+				if !entry.IsDir() {
+					files++
+				}
 				part = append(part, listed{path.Join(folder, entry.Name()), uint16(class)})
+			}
+			if files < least {
+				return p, fmt.Errorf("%s: pictures: %d, and at least %d are needed: add some, or "+
+					"remove the folder", path.Join(p.Folder, folder), files, least)
 			}
 			if p.Len()+len(part) > maxFiles {
 				return p, fmt.Errorf("%s has more than %d files: take fewer pictures", p.Folder,
@@ -109,26 +127,42 @@ func (p Pictures) open() (*os.Root, error) {
 // findClasses sets the classes, and returns the places in the folder that have a folder of each:
 // the folder itself, or train/ and test/.
 func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
-	top, err := folders(root, ".")
+	top, others, err := folders(root, ".")
 	train, test := slices.Contains(top, "train"), slices.Contains(top, "test")
+	spelled := func(name string) func(string) bool {
+		return func(folder string) bool { return strings.EqualFold(folder, name) }
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", p.Folder, err)
+	case !(train && test) && slices.ContainsFunc(top, spelled("train")) &&
+		slices.ContainsFunc(top, spelled("test")):
+		return nil, fmt.Errorf("%s: write train and test in small letters: rename the folders",
+			p.Folder)
 	case train != test:
 		return nil, fmt.Errorf("%s has one of train/ and test/ alone: add the other, or put the "+
 			"classes into the folder itself", p.Folder)
 	case !train:
 		p.classes = top
+		p.skip("", "in no class's folder", others)
 		return []string{"."}, nil
 	}
-	p.classes, err = folders(root, "train")
+	p.skip("", "neither in train nor in test", others)
+	for _, name := range top {
+		if name != "train" && name != "test" {
+			p.skip("", "neither in train nor in test", []string{name})
+		}
+	}
+	p.classes, others, err = folders(root, "train")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Folder, err)
 	}
-	tested, err := folders(root, "test")
+	p.skip("train", "in no class's folder", others)
+	tested, others, err := folders(root, "test")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Folder, err)
 	}
+	p.skip("test", "in no class's folder", others)
 	for _, class := range slices.Concat(p.classes, tested) {
 		if !slices.Contains(p.classes, class) || !slices.Contains(tested, class) {
 			return nil, fmt.Errorf("%s: class %q is not both in train/ and in test/: add pictures "+
@@ -138,22 +172,38 @@ func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 	return []string{"train", "test"}, nil
 }
 
-// hidden reports whether a file or folder is one of those that programs leave. A Mac's zip has
-// __MACOSX.
-func hidden(entry fs.DirEntry) bool {
-	return strings.HasPrefix(entry.Name(), ".") || entry.Name() == "__MACOSX"
+// skip notes what lies in a folder and is no class, and why.
+func (p *Pictures) skip(folder, why string, names []string) {
+	for _, name := range names {
+		p.beside = append(p.beside, path.Join(folder, name)+": "+why)
+	}
 }
 
-// folders returns the names of folders in another one, in their order, without hidden ones.
-func folders(root *os.Root, in string) (names []string, err error) {
+// hidden reports whether a file or folder is one of those that systems leave. A Mac's zip has
+// __MACOSX.
+func hidden(entry fs.DirEntry) bool {
+	name := entry.Name()
+	return strings.HasPrefix(name, ".") ||
+		slices.Contains([]string{"__MACOSX", "Thumbs.db", "desktop.ini", "@eaDir"}, name)
+}
+
+// folders returns the names of the folders in another one, also of those that a link in it names,
+// and of what else is there, in their order, without what is hidden. A link that leads nowhere or
+// out of [Pictures] is an error: it may be a class.
+func folders(root *os.Root, in string) (names, others []string, err error) {
 	entries, err := fs.ReadDir(root.FS(), in)
 	for _, entry := range slices.DeleteFunc(entries, hidden) {
-		info, err := root.Stat(path.Join(in, entry.Name())) // also of a folder that a link names
-		if err == nil && info.IsDir() {
+		info, err := root.Stat(path.Join(in, entry.Name()))
+		switch {
+		case err != nil:
+			return nil, nil, fmt.Errorf("%w: put a folder in its place, or remove it", err)
+		case info.IsDir():
 			names = append(names, entry.Name())
+		default:
+			others = append(others, entry.Name())
 		}
 	}
-	return names, err
+	return names, others, err
 }
 
 // Images describes the images that the pictures become, without their number.
@@ -170,17 +220,16 @@ func (p Pictures) Images() experiments.Images {
 	return images
 }
 
-// Expected returns the data set that the pictures become if all can be read and none is there
-// twice: about that many images, without a fingerprint.
+// Expected returns the largest data set that the pictures can become, without a fingerprint.
 func (p Pictures) Expected() experiments.Dataset {
-	train, test := len(p.parts[0]), 0
+	all := experiments.Dataset{Name: p.Images().Name, Train: len(p.parts[0])}
 	if len(p.parts) == 2 {
-		test = len(p.parts[1])
+		all.Test = len(p.parts[1])
 	} else {
-		test = max(len(p.classes), train/testShare)
-		train -= test
+		all.Train -= len(p.classes) // of each class one picture is in the other part
+		all.Test = all.Train
 	}
-	return experiments.Dataset{Name: p.Images().Name, Train: train, Test: test}
+	return all
 }
 
 // Len returns the number of files that are listed.
@@ -193,7 +242,8 @@ func (p Pictures) Len() (count int) {
 
 // Flags returns the pictures as the command line takes them.
 func (p Pictures) Flags() string {
-	flags := fmt.Sprintf(" --pictures %q --side %d", p.Folder, p.Side)
+	folder := "'" + strings.ReplaceAll(p.Folder, "'", `'\''`) + "'" // as a shell takes it
+	flags := fmt.Sprintf(" --pictures %s --side %d", folder, p.Side)
 	if p.Grey {
 		flags += " --grey"
 	}
@@ -222,9 +272,10 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 		return nil, err
 	}
 	defer root.Close()
-	parts, skipped := make([][]decoded, 2), []string(nil)
+	parts, skipped := make([][]decoded, 2), p.beside
+	read := reading{log: log, files: p.Len(), began: time.Now()}
 	for i, part := range p.parts {
-		all, err := p.decode(ctx, root, part)
+		all, err := p.decode(ctx, root, part, &read)
 		if err != nil {
 			return nil, err
 		}
@@ -239,11 +290,13 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 			return bytes.Compare(a.content[:], b.content[:])
 		})
 	}
-	again, err := p.single(parts)
-	if err != nil {
-		return nil, err
+	again, shared := p.single(parts)
+	say(log, "skipped", p.Folder, append(skipped, again...))
+	if len(shared) > 0 {
+		say(log, "twice:", p.Folder, shared)
+		return nil, fmt.Errorf("%s: %s show the same picture (such pairs: %d): remove one of each",
+			p.Folder, shared[0], len(shared))
 	}
-	say(log, p.Folder, append(skipped, again...))
 	if len(p.parts) == 1 {
 		parts[0], parts[1] = divide(parts[0], len(p.classes))
 	}
@@ -261,9 +314,9 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 	return set, nil
 }
 
-// single leaves one of the pictures of a class that show the same, and says which it skips. It
-// returns an error if two classes, or training and test images, share a picture.
-func (p Pictures) single(parts [][]decoded) (skipped []string, err error) {
+// single leaves one of the pictures of a class that show the same, and says which it skips. shared
+// are pairs of pictures that show the same in two classes, or in training and test images.
+func (p Pictures) single(parts [][]decoded) (skipped, shared []string) {
 	type place struct {
 		decoded
 		part int
@@ -278,30 +331,52 @@ func (p Pictures) single(parts [][]decoded) (skipped []string, err error) {
 				seen[one.shows] = place{one, i}
 				kept = append(kept, one)
 			case other.class != one.class || other.part != i:
-				return nil, fmt.Errorf("%s: %s and %s show the same picture: remove one", p.Folder,
-					other.path, one.path)
+				shared = append(shared, other.path+" and "+one.path)
 			default:
 				skipped = append(skipped, one.path+": shows the same as "+other.path)
 			}
 		}
 		parts[i] = kept
 	}
-	return skipped, nil
+	return skipped, shared
 }
 
-// say names skipped files, the first ones each in a line.
-func say(log io.Writer, folder string, skipped []string) {
+// say names files of the folder and what they are, the first ones each in a line.
+func say(log io.Writer, what, folder string, files []string) {
 	const most = 20
-	for _, one := range skipped[:min(most, len(skipped))] {
-		fmt.Fprintf(log, "skipped %s/%s\n", folder, one)
+	for _, one := range files[:min(most, len(files))] {
+		fmt.Fprintf(log, "%s %s\n", what, path.Join(folder, one))
 	}
-	if more := len(skipped) - most; more > 0 {
-		fmt.Fprintf(log, "skipped %d more files of %s\n", more, folder)
+	if more := len(files) - most; more > 0 {
+		fmt.Fprintf(log, "%s %d more files of %s\n", what, more, folder)
+	}
+}
+
+// reading says now and then how many files have been read. Several goroutines read.
+type reading struct {
+	mu          sync.Mutex
+	log         io.Writer
+	files, read int
+	began, said time.Time
+}
+
+// one counts a file.
+func (r *reading) one() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.read++
+	if now := time.Now(); now.Sub(r.began) > sayEvery && now.Sub(r.said) > sayEvery {
+		r.said = now
+		left := now.Sub(r.began) * time.Duration(r.files-r.read) / time.Duration(r.read)
+		fmt.Fprintf(r.log, "read %d of %d pictures, %v left\n", r.read, r.files,
+			left.Round(time.Second))
 	}
 }
 
 // decode reads pictures on all cores.
-func (p Pictures) decode(ctx context.Context, root *os.Root, files []listed) ([]decoded, error) {
+func (p Pictures) decode(
+	ctx context.Context, root *os.Root, files []listed, read *reading,
+) ([]decoded, error) {
 	all := make([]decoded, len(files))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -309,6 +384,7 @@ func (p Pictures) decode(ctx context.Context, root *os.Root, files []listed) ([]
 		group.Go(func() error {
 			if ctx.Err() == nil {
 				all[i] = p.decodeOne(root, f)
+				read.one()
 			}
 			return context.Cause(ctx)
 		})

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -133,6 +134,17 @@ func TestFolderIsReadAsPictures(t *testing.T) {
 	}
 }
 
+// Long reading says how far it is.
+func TestFolderProgress(t *testing.T) {
+	before := sayEvery
+	sayEvery = time.Nanosecond
+	t.Cleanup(func() { sayEvery = before })
+	var log bytes.Buffer
+	_, err := readFolder(t, pictures(t, 3, "a", "b"), &log)
+	require.NoError(t, err)
+	require.Contains(t, log.String(), "read 3 of 6 pictures, ")
+}
+
 // A folder that is divided stays so.
 func TestFolderWithSplits(t *testing.T) {
 	folder := t.TempDir()
@@ -144,9 +156,17 @@ func TestFolderWithSplits(t *testing.T) {
 	set, err := readFolder(t, folder, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 2}, []int{set.Train.Len(), set.Test.Len()})
-	put(t, folder, map[string][]byte{"test/a/6.png": drawn(t, 3, 16, 16)})
-	_, err = readFolder(t, folder, io.Discard)
+	put(t, folder, map[string][]byte{"test/a/6.png": drawn(t, 3, 16, 16),
+		"test/b/7.png": drawn(t, 2, 16, 16), "val/a/8.png": nil, "notes.txt": nil, "test/x.csv": nil})
+	var log bytes.Buffer
+	_, err = readFolder(t, folder, &log)
 	requireOneLine(t, err, folder, "train/b/3.png", "test/a/6.png", "show the same picture")
+	for _, line := range []string{"skipped %s/notes.txt: neither in train nor in test",
+		"skipped %s/val: neither in train nor in test", "skipped %s/test/x.csv: in no class's folder",
+		"twice: %s/train/b/3.png and test/a/6.png", "twice: %s/train/b/2.png and test/b/7.png",
+	} {
+		require.Contains(t, log.String(), fmt.Sprintf(line, folder)+"\n")
+	}
 }
 
 // What is no picture of the folder is skipped, and a line says so. Nobody waits for it.
@@ -155,6 +175,7 @@ func TestFolderSkips(t *testing.T) {
 	put(t, outside, map[string][]byte{"secret.png": drawn(t, 77, 16, 16)})
 	put(t, folder, map[string][]byte{
 		"a/notes.txt": []byte("notes"), "a/empty.png": nil, "a/.hidden": []byte("x"),
+		"a/Thumbs.db": []byte("x"), "b/desktop.ini": []byte("x"), "@eaDir/x": []byte("x"),
 		"b/half.png": drawn(t, 9, 16, 16)[:30], "b/again.png": drawn(t, 1000, 16, 20),
 	})
 	secret := filepath.Join(outside, "secret.png")
@@ -200,6 +221,10 @@ func TestFolderRefuses(t *testing.T) {
 		"a class in one": {"train/a/1 train/b/2 test/a/3",
 			`class "b" is not both in train/ and in test/`},
 		"two classes share one": {"a/1 a/2 b/1 b/4", "show the same picture"},
+		"two pairs are shared":  {"a/1 a/2 b/1 b/2", "(such pairs: 2): remove one of each"},
+		"other letters":         {"Train/a/1 TEST/a/2", "write train and test in small letters"},
+		"commands as a name":    {"a/1 a/2 b\u202e/3 b\u202e/4", `"b\u202e" is too long, or has characters`},
+		"folders alone":         {"a/1 a/2 b/c/3 b/d/4", "/b: pictures: 0,"},
 		"none can be read":      {"a/1 a/2 b/x0 b/y0", `class "b" has no training picture left`},
 		"one can be read":       {"a/1 a/2 b/x0 b/4", `class "b" has no test picture left`},
 	} {
@@ -221,6 +246,14 @@ func TestFolderRefuses(t *testing.T) {
 	requireOneLine(t, err, "/does/not/exist", "--pictures")
 	_, err = Pictures{Folder: t.TempDir(), Side: 65}.List()
 	requireOneLine(t, err, "--side 65", "16 to 64")
+	links := pictures(t, 2, "a", "b")
+	for _, to := range []string{t.TempDir(), "c", "nowhere"} {
+		link := filepath.Join(links, "c")
+		require.NoError(t, os.Symlink(to, link))
+		_, err = readFolder(t, links, io.Discard)
+		requireOneLine(t, err, links, "c: ", "put a folder in its place, or remove it")
+		require.NoError(t, os.Remove(link))
+	}
 	many := t.TempDir()
 	for class := range 1001 {
 		require.NoError(t, os.Mkdir(filepath.Join(many, fmt.Sprint(class)), 0o755))

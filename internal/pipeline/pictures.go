@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -17,6 +18,10 @@ func onPictures(
 	if listed, err = o.Pictures.List(); err != nil {
 		return listed, nil, err
 	}
+	if inside(o.Results, listed.Folder) {
+		return listed, nil, fmt.Errorf("--results %s lies among the pictures of %s: give a folder "+
+			"elsewhere", o.Results, listed.Folder)
+	}
 	images := listed.Images()
 	for _, study := range studies {
 		on = append(on, study.On(images))
@@ -24,9 +29,22 @@ func onPictures(
 	return listed, on, nil
 }
 
+// inside reports whether a path is a folder or lies below it.
+func inside(path, folder string) bool {
+	path, err := filepath.Abs(path)
+	if err == nil {
+		folder, err = filepath.Abs(folder)
+	}
+	var below string
+	if err == nil {
+		below, err = filepath.Rel(folder, path)
+	}
+	return err == nil && filepath.IsLocal(below)
+}
+
 // readOnce reads a person's own pictures. The finder that it returns has them for every kind of
 // images.
-func readOnce(ctx context.Context, o Options) (finder, error) {
+func readOnce(ctx context.Context, o Options) (set *dataset.Set, always finder, err error) {
 	images := o.Pictures.Images()
 	fmt.Fprintf(o.Out, "reading %d pictures of %d classes in %s\n", o.Pictures.Len(),
 		len(images.Classes), o.Pictures.Folder)
@@ -35,8 +53,8 @@ func readOnce(ctx context.Context, o Options) (finder, error) {
 			"alone: --set preprocessing=zca whitens them and takes minutes and gigabytes\n",
 			images.Height, images.Width, images.Channels)
 	}
-	set, err := o.Pictures.Read(ctx, o.Out)
-	return func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error) {
+	set, err = o.Pictures.Read(ctx, o.Out)
+	return set, func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error) {
 		return set, err
 	}, err
 }

@@ -166,7 +166,11 @@ func Run(
 			return nil, nil, err
 		}
 	}
-	images, err := o.expect(profile, studies)
+	var expected experiments.Dataset
+	if own {
+		expected = o.Pictures.Expected()
+	}
+	images, err := o.expect(profile, studies, expected)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,7 +179,11 @@ func Run(
 		find = dataset.Find // all shards must train on the same data
 	}
 	if own {
-		if find, err = readOnce(ctx, o); err != nil {
+		var set *dataset.Set
+		if set, find, err = readOnce(ctx, o); err == nil {
+			_, err = o.expect(profile, studies, set.Dataset()) // now that it is known
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -232,10 +240,10 @@ func (s *Session) fitting(profile experiments.Profile) int {
 	return jobs
 }
 
-// expect plans the studies on the data sets that they should find, checks the runs, and returns the
-// kinds of images. It sets BFloat16 if a run has that precision, and memory.
+// expect plans the studies on the data sets that they should find, or on own pictures, checks the
+// runs, and returns the kinds of images. It sets BFloat16 if a run has that precision, and memory.
 func (o *Options) expect(
-	profile experiments.Profile, studies experiments.Suite,
+	profile experiments.Profile, studies experiments.Suite, pictures experiments.Dataset,
 ) (images []experiments.DataKind, err error) {
 	own := o.Pictures.Folder != ""
 	o.memory = profile.Memory * device.GiB
@@ -245,7 +253,7 @@ func (o *Options) expect(
 		}
 		set := study.Images.Declared()
 		if own {
-			set = o.Pictures.Expected()
+			set = pictures
 		}
 		runs, err := experiments.Plan(study, profile, set, o.Overrides)
 		if err == nil && own {

@@ -418,6 +418,18 @@ func TestOwnPictures(t *testing.T) {
 		}
 	}
 	studies := experiments.Suite{only(t, "unroll-1")}
+	among := o
+	among.Results = filepath.Join(o.Pictures.Folder, "results")
+	_, _, err := Run(t.Context(), among, studies)
+	require.ErrorContains(t, err, "lies among the pictures")
+	few := o
+	few.Set, few.Images = "batch_size=270", 270
+	_, _, err = Run(t.Context(), few, studies)
+	require.ErrorContains(t, err, "--images 270: there are ", "what is left to train on")
+	written, err := os.ReadDir(o.Results)
+	require.NoError(t, err)
+	require.Empty(t, written)
+	log.Reset()
 	reports, diverged, err := Run(t.Context(), o, studies)
 	require.NoError(t, err)
 	require.NoError(t, diverged)
@@ -427,6 +439,7 @@ func TestOwnPictures(t *testing.T) {
 	rows := p.Rows(catalogue.All[1])
 	require.Len(t, rows, 1, "it is the profile's own run")
 	require.Zero(t, rows[0].Paper)
+	require.Empty(t, p.Claims(false), "nobody claims anything of them")
 	r := rows[0].Records[0]
 	require.Len(t, r.Classes, 12)
 	require.Equal(t, []string{"shade 01", "shade 02"}, r.Classes[:2])
