@@ -75,7 +75,7 @@ func (p Pictures) List() (Pictures, error) {
 	if err != nil {
 		return p, err
 	}
-	for _, name := range append(p.classes, p.Folder) {
+	for _, name := range append([]string{p.Folder}, p.classes...) {
 		if !utf8.ValidString(name) || strings.ContainsFunc(name, unprintable) || len(name) > maxName {
 			return p, fmt.Errorf("%s: the name %.80q is too long, or has characters that cannot be "+
 				"shown: rename the folder", path.Clean(p.Folder), name)
@@ -147,12 +147,8 @@ func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 		p.skip("", "in no class's folder", others)
 		return []string{"."}, nil
 	}
-	p.skip("", "neither in train nor in test", others)
-	for _, name := range top {
-		if name != "train" && name != "test" {
-			p.skip("", "neither in train nor in test", []string{name})
-		}
-	}
+	top = slices.DeleteFunc(top, func(name string) bool { return name == "train" || name == "test" })
+	p.skip("", "neither in train nor in test", append(top, others...))
 	p.classes, others, err = folders(root, "train")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Folder, err)
