@@ -49,6 +49,7 @@ var ClassifierSteps = []ClassifierStep{
 	{"tuned", "ssc-ebc67-tuned", "ssc-lc7-tuned"},
 	{"20,000 images", "ssc-ebc67-base", "ssc-lc7-base"},
 	{"Adam", "ssc-ebc67-adam", "ssc-lc7-adam"},
+	{"Fashion-MNIST", "ssc-ebc67-fashion", "ssc-lc7-fashion"},
 }
 
 // FitIntercept and FitSlope are the line through the classifier's steps at 13 scales, before the
