@@ -2,14 +2,14 @@
 # Sourced by findings about GoMLX 0.28.3 with go-xla 0.4.2.
 # Needs Go, a C compiler, and Python 3 with pip on Linux, amd64.
 
+# shellcheck source=findings/lib/go.sh
+source "$(dirname "${BASH_SOURCE[0]}")/go.sh"
+
 # compare_backends runs a Go file, read from standard input, on the Go backend and on XLA. It declares
 # the cases, and result(backend, case). The output must be the argument.
 compare_backends() {
-  local folder
-  folder=$(mktemp -d)
-  # shellcheck disable=SC2064 # this folder, when the script ends
-  trap "rm -rf '$folder'" EXIT
-  cd "$folder" || exit
+  in_module github.com/gomlx/gomlx@v0.28.3 github.com/gomlx/compute@v0.1.3 \
+    github.com/gomlx/go-xla@v0.4.2
   python3 -m pip install --quiet --target plugin --no-deps fastatomstruct-xla-cpu==2026.6.23
   cat > finding.go
   cat > main.go <<'GO'
@@ -44,10 +44,6 @@ func main() {
 	}
 }
 GO
-  export GOFLAGS=-mod=mod GOWORK=off
-  go mod init finding 2> /dev/null
-  go get github.com/gomlx/gomlx@v0.28.3 github.com/gomlx/compute@v0.1.3 github.com/gomlx/go-xla@v0.4.2 2> /dev/null
   go build -o finding .
-  ./finding go "xla:$folder/plugin/fastatomstruct_xla_cpu/libpjrt_cpu.so" | tee seen
-  diff seen - <<< "$1"
+  expect "$1" ./finding go "xla:$PWD/plugin/fastatomstruct_xla_cpu/libpjrt_cpu.so"
 }
