@@ -37,11 +37,11 @@ func OwnName(folder string) string {
 func Own(name string) bool { return strings.HasPrefix(name, ownPrefix) }
 
 // On returns the study on a person's own images. Of their declaration the size and the classes
-// count: the networks are made for them. The study has neither the paper's numbers nor decodings,
-// which have a picture for each class. Images of more than [MaxWhitened] values only have their
-// contrast normalised, unless --set asks for more.
+// count: the networks are made for them. The study has no claims, none of the paper's numbers, and
+// no decodings, which have a picture for each class. Images of more than [MaxWhitened] values only
+// have their contrast normalised, unless --set asks for more.
 func (s Study) On(images Images) Study {
-	s.Experiments = slices.Clone(s.Experiments)
+	s.Experiments, s.Claims = slices.Clone(s.Experiments), nil
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
 		e.Architecture, e.Paper, e.Decoded = onImages{e.Architecture, images}, Paper{}, false

@@ -29,8 +29,8 @@ const (
 // Run describes one training: all that decides its result, and the names that it is planned under
 // (Experiment, Profile) with what is measured beside it (EvalEachEpoch, Decoded). These decide no
 // number, but count for its ID: the same training under another name is another run. What computes
-// it (the backend, the processor and the versions of libraries) is not part
-// of it: it changes how numbers are rounded and nothing else, and a record names it.
+// it (the backend, the processor and the versions of libraries) is not part of it: it changes how
+// numbers are rounded and nothing else, and a record names it.
 type Run struct {
 	// Version of the code, see the constant.
 	Version int
@@ -117,13 +117,18 @@ func (o Overrides) Validate() error {
 				number.max)
 		}
 	}
-	unprintable := func(c rune) bool { return !unicode.IsPrint(c) }
-	if len(o.Set) > 1000 || strings.ContainsFunc(o.Set, unprintable) { // records take no such text
+	if len(o.Set) > 1000 || !Printable(o.Set) { // records take no such text
 		return fmt.Errorf("--set %.80q: write it in one line of at most 1000 characters, without tabs",
 			o.Set)
 	}
 	_, err := Recipe.Set(o.Set)
 	return err
+}
+
+// Printable reports whether a text has no characters that a terminal or a page takes for commands.
+// Records take no other text.
+func Printable(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
 // Plan returns the runs of a study's experiments at a profile's scale, one a seed.

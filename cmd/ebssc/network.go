@@ -63,6 +63,10 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 	if err != nil {
 		return best, "", err
 	}
+	named := "" // own pictures
+	if flags.Pictures.Folder != "" {
+		named = flags.Pictures.Images().Name
+	}
 	found := map[string]candidate{} // the best, by the name of own pictures or "" for all other data
 	for _, p := range profiles {
 		for _, id := range slices.Sorted(maps.Keys(p.Records)) {
@@ -80,8 +84,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 			switch {
 			case id == flags.run:
 				return r, p.Folder, nil
-			case undeclared != nil, r.Run.HeldOut > 0, !meant,
-				flags.Pictures.Folder != "" && own != flags.Pictures.Images().Name:
+			case undeclared != nil, r.Run.HeldOut > 0, !meant, named != "" && own != named:
 				continue
 			}
 			c := candidate{r, p.Folder, []float64{0, 0, r.TestErr}}
@@ -96,19 +99,18 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 			}
 		}
 	}
-	if usual, ok := found[""]; ok && flags.run == "" {
-		return usual.Record, usual.folder, nil
+	names := slices.Sorted(maps.Keys(found)) // "" first
+	if len(names) == 1 || len(names) > 1 && names[0] == "" && flags.run == "" {
+		chosen := found[names[0]]
+		return chosen.Record, chosen.folder, nil
 	}
-	if len(found) > 1 {
+	if len(names) > 1 {
 		var ids []string
-		for _, own := range slices.Sorted(maps.Keys(found)) {
+		for _, own := range names {
 			ids = append(ids, found[own].ID+" of "+filepath.Base(found[own].folder))
 		}
 		return best, "", fmt.Errorf("several networks fit, and they have other classes: name one by "+
 			"--run and its ID, %s, or pictures by --pictures", strings.Join(ids, ", "))
-	}
-	for _, c := range found {
-		return c.Record, c.folder, nil
 	}
 	command := "table"
 	if flags.run != "" {
@@ -119,7 +121,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 		}
 		command = s.Name + " --only " + flags.run
 	}
-	if flags.Pictures.Folder != "" {
+	if named != "" {
 		command += flags.Pictures.Flags()
 	}
 	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s",

@@ -194,10 +194,14 @@ func (t *transfer) receive(
 		}
 		if now := time.Now(); now.Sub(said) >= sayEvery {
 			said = now
-			left := float64(t.size-t.at) / float64(t.at-from) * float64(now.Sub(began))
 			fmt.Fprintf(t.log, "%d of %d MB (%d %%), %v left\n", t.at/1e6, t.size/1e6,
-				100*t.at/t.size, time.Duration(left).Round(time.Second))
+				100*t.at/t.size, timeLeft(now.Sub(began), t.at-from, t.size-t.at))
 		}
 	}
 	return false, nil
+}
+
+// timeLeft returns how long the rest takes if it goes on as what is done did, in whole seconds.
+func timeLeft(taken time.Duration, done, rest int64) time.Duration {
+	return time.Duration(float64(taken) * float64(rest) / float64(done)).Round(time.Second)
 }

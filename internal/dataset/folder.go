@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -47,12 +46,9 @@ type listed struct {
 	class uint16
 }
 
-// maxFiles is the largest number of files that are read as pictures, maxName that of bytes in the
-// name of a class, and in that of the folder as it was given.
+// maxFiles is the most files that are read as pictures, and maxName the most bytes in the name of a
+// class or of the folder, as it was given.
 const maxFiles, maxName = 200_000, 1000
-
-// unprintable reports characters that records do not take.
-func unprintable(c rune) bool { return !unicode.IsPrint(c) }
 
 // testShare says how many pictures of a class there are for each one that tests, if they are
 // undivided.
@@ -76,7 +72,7 @@ func (p Pictures) List() (Pictures, error) {
 		return p, err
 	}
 	for _, name := range append([]string{p.Folder}, p.classes...) {
-		if !utf8.ValidString(name) || strings.ContainsFunc(name, unprintable) || len(name) > maxName {
+		if !utf8.ValidString(name) || !experiments.Printable(name) || len(name) > maxName {
 			return p, fmt.Errorf("%s: the name %.80q is too long, or has characters that cannot be "+
 				"shown: rename the folder", path.Clean(p.Folder), name)
 		}
@@ -129,14 +125,15 @@ func (p Pictures) open() (*os.Root, error) {
 func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 	top, others, err := folders(root, ".")
 	train, test := slices.Contains(top, "train"), slices.Contains(top, "test")
-	spelled := func(name string) func(string) bool {
-		return func(folder string) bool { return strings.EqualFold(folder, name) }
+	spelled := func(name string) bool { // in letters of any size
+		return slices.ContainsFunc(top, func(folder string) bool {
+			return strings.EqualFold(folder, name)
+		})
 	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", p.Folder, err)
-	case !(train && test) && slices.ContainsFunc(top, spelled("train")) &&
-		slices.ContainsFunc(top, spelled("test")):
+	case !(train && test) && spelled("train") && spelled("test"):
 		return nil, fmt.Errorf("%s: write train and test in small letters: rename the folders",
 			p.Folder)
 	case train != test:
@@ -268,8 +265,9 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 		return nil, err
 	}
 	defer root.Close()
-	parts, skipped := make([][]decoded, 2), p.beside
-	read := reading{log: log, files: p.Len(), began: time.Now()}
+	parts, skipped := make([][]decoded, 2), slices.Clone(p.beside)
+	now := time.Now()
+	read := reading{log: log, files: p.Len(), began: now, said: now}
 	for i, part := range p.parts {
 		all, err := p.decode(ctx, root, part, &read)
 		if err != nil {
@@ -361,11 +359,10 @@ func (r *reading) one() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.read++
-	if now := time.Now(); now.Sub(r.began) > sayEvery && now.Sub(r.said) > sayEvery {
+	if now := time.Now(); now.Sub(r.said) >= sayEvery {
 		r.said = now
-		left := now.Sub(r.began) * time.Duration(r.files-r.read) / time.Duration(r.read)
 		fmt.Fprintf(r.log, "read %d of %d pictures, %v left\n", r.read, r.files,
-			left.Round(time.Second))
+			timeLeft(now.Sub(r.began), int64(r.read), int64(r.files-r.read)))
 	}
 }
 

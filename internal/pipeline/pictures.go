@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"ebsscgo/experiments"
@@ -42,9 +41,8 @@ func inside(path, folder string) bool {
 	return err == nil && filepath.IsLocal(below)
 }
 
-// readOnce reads a person's own pictures. The finder that it returns has them for every kind of
-// images.
-func readOnce(ctx context.Context, o Options) (set *dataset.Set, always finder, err error) {
+// readPictures reads a person's own pictures.
+func readPictures(ctx context.Context, o Options) (*dataset.Set, error) {
 	images := o.Pictures.Images()
 	fmt.Fprintf(o.Out, "reading %d pictures of %d classes in %s\n", o.Pictures.Len(),
 		len(images.Classes), o.Pictures.Folder)
@@ -53,10 +51,7 @@ func readOnce(ctx context.Context, o Options) (set *dataset.Set, always finder, 
 			"alone: --set preprocessing=zca whitens them and takes minutes and gigabytes\n",
 			images.Height, images.Width, images.Channels)
 	}
-	set, err = o.Pictures.Read(ctx, o.Out)
-	return set, func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error) {
-		return set, err
-	}, err
+	return o.Pictures.Read(ctx, o.Out)
 }
 
 // roomFor returns an error if there is no memory for so many runs at a time as there are jobs.

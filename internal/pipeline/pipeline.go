@@ -179,12 +179,15 @@ func Run(
 		find = dataset.Find // all shards must train on the same data
 	}
 	if own {
-		var set *dataset.Set
-		if set, find, err = readOnce(ctx, o); err == nil {
+		set, err := readPictures(ctx, o)
+		if err == nil {
 			_, err = o.expect(profile, studies, set.Dataset()) // now that it is known
 		}
 		if err != nil {
 			return nil, nil, err
+		}
+		find = func(context.Context, experiments.DataKind, string, io.Writer) (*dataset.Set, error) {
+			return set, nil // for every kind of images
 		}
 	}
 	if err := os.MkdirAll(o.Results, 0o755); err != nil {

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/safefile"
@@ -311,14 +310,14 @@ func within(least, most float64, values ...*float64) error {
 	return nil
 }
 
-// textError returns an error if a name or another text of the record's file is too long, or has
-// characters that a terminal or a page takes for commands.
+// textError returns an error if a name or another text of the record's file is too long, or not
+// printable.
 func (r Record) textError(file []byte) error {
 	tokens := json.NewDecoder(bytes.NewReader(file))
 	for token, err := tokens.Token(); err == nil; token, err = tokens.Token() {
 		text, _ := token.(string)
 		long := len(text) > 2000 && text != r.Predictions && text != r.Labels
-		if long || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		if long || !experiments.Printable(text) {
 			return fmt.Errorf("%.40q… is too long or not printable", text)
 		}
 	}

@@ -82,10 +82,11 @@ type NetworkSums struct{ SHA256, HalfSHA256 string }
 type Origin struct {
 	// Commit that the program was built from, "unknown" without one; Go and GoMLX are versions.
 	Commit, Go, GoMLX string
-	// Backend that computed (xla-cpu, xla-cuda, xla-cuda-float32 without TF32, or go), the XLA Plugin,
-	// and the number of Devices, one.
+	// Backend that computed (xla-cpu, xla-cuda, xla-cuda-float32 without TF32, or go), and the XLA
+	// Plugin.
 	Backend, Plugin string
-	Devices         int
+	// Devices is 1: a run trains on one.
+	Devices int
 	// System, such as "linux/amd64"; CPU is the processor's name and Cores the number of its cores
 	// that the run could use.
 	System, CPU string

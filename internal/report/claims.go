@@ -59,10 +59,7 @@ func (p *Results) judge(ours, overImages bool) (all []Verdict) {
 	}
 	values := slices.Repeat([]float64{1}, declared) // 1 where there is no verdict, or no record
 	for _, study := range p.Studies {
-		if _, own := p.own[study.Images]; own { // of which nobody claims anything
-			continue
-		}
-		for _, claim := range study.Claims {
+		for _, claim := range p.onOwn(study).Claims {
 			if claim.Ours != ours {
 				continue
 			}

@@ -116,7 +116,8 @@ func (l *looks) Err() error {
 }
 
 // Runs that are stopped and go on in other processes end with the same record, but for its times,
-// and the same network as without a stop: with dropout and augmentation, on GoMLX's backend and on XLA's.
+// and the same network as without a stop: with dropout and augmentation, on GoMLX's backend and on
+// XLA's.
 func TestResumeIsBitForBit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
