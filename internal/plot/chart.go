@@ -128,8 +128,16 @@ func (c Chart) panel() (*plot.Plot, error) {
 		return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
 	}
 	// From a power of ten, which have the labels, to another. LogTicks leaves out the first power
-	// below 1.
-	ticks := func(low, high float64) []plot.Tick { return plot.LogTicks{Prec: -1}.Ticks(low/10, high) }
+	// below 1, and small ones are not what it takes them for: 9.999999999999999e-05.
+	ticks := func(low, high float64) []plot.Tick {
+		ticks := plot.LogTicks{}.Ticks(low/10, high)
+		for i, tick := range ticks {
+			if tick.Label != "" {
+				ticks[i].Label = fmt.Sprintf("%.3g", tick.Value)
+			}
+		}
+		return ticks
+	}
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(ticks)
 	p.Y.Min, p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Min))-1),
 		math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))

@@ -54,6 +54,9 @@ func TestChartLabels(t *testing.T) {
 			}
 		}, []string{"50", "100", "200"}, []string{"30"}},
 		"logarithm": {func(c *plot.Chart) { c.Log = true }, []string{"0.1", "1", "10"}, nil},
+		"logarithm of small numbers": {func(c *plot.Chart) {
+			c.Log, c.Curves[0].Points[2] = true, plot.At(3, 2e-6)
+		}, []string{"1e-06", "1e-05", "0.0001", "0.001"}, nil},
 	} {
 		chart := chart(0)
 		c.change(&chart)
