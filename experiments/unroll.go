@@ -66,26 +66,31 @@ var chosen = []func(*Hyper){
 	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.003, 3, 1e-4 },
 }
 
-// unrolled returns experiments with 0 to most sweeps. Each one's base has a sweep fewer.
-// changes[t], if given, changes the shared hyperparameters of the one with t sweeps.
-func unrolled(
-	name string, most int, below ebssc.Coding, changes []func(*Hyper),
-) (all []Experiment) {
-	paper := map[int]Paper{0: {TestErr: 1.31}, 1: {TestErr: 0.74}} // Sec. 3.1.1
-	for sweeps := range most + 1 {
-		e := Experiment{
-			Name: fmt.Sprintf("%s-%d", name, sweeps), Title: fmt.Sprintf("T = %d", sweeps),
-			Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Change: oneSetting, Paper: paper[sweeps],
+// swept completes experiments with 0, 1, … sweeps: each one's base has a sweep fewer.
+func swept(name, title string, all ...Experiment) []Experiment {
+	for t := range all {
+		e := &all[t]
+		e.Name, e.Title = fmt.Sprintf("%s-%d", name, t), fmt.Sprintf("T = %d%s", t, title)
+		if t > 0 {
+			e.Base = all[t-1].Name
 		}
+	}
+	return all
+}
+
+// unrolled returns experiments with 0 to most sweeps. changes[t], if given, changes the shared
+// hyperparameters of the one with t sweeps.
+func unrolled(name string, most int, below ebssc.Coding, changes []func(*Hyper)) []Experiment {
+	var all []Experiment
+	for sweeps := range most + 1 {
+		e := Experiment{Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Change: oneSetting}
 		if changes != nil {
 			e.Change = func(h *Hyper) { *h = h.Changed(oneSetting, changes[sweeps]) }
 		}
-		if sweeps > 0 {
-			e.Base = all[sweeps-1].Name
-		}
 		all = append(all, e)
 	}
-	return all
+	all[0].Paper.TestErr, all[1].Paper.TestErr = 1.31, 0.74 // Sec. 3.1.1
+	return swept(name, "", all...)
 }
 
 // budgeted returns experiments without a sweep and with one at three lengths of training, at a
@@ -94,28 +99,17 @@ func unrolled(
 // The look that asked for them (6 epochs: 4.17 % without a sweep, 1.76 % with one; 60 epochs
 // without: 1.45 %) was an independent program's.
 func budgeted() (all []Experiment) {
-	lengths := []struct {
-		name  string
-		times func(epochs int) int // of the short ones' 6 at profile quick
-	}{
-		{"short", func(epochs int) int { return epochs }},
-		{"medium", func(epochs int) int { return epochs * 10 / 3 }},
-		{"long", func(epochs int) int { return epochs * 10 }},
-	}
-	for _, length := range lengths {
-		for sweeps := range 2 {
-			e := Experiment{
-				Name:         fmt.Sprintf("unroll-%s-%d", length.name, sweeps),
-				Title:        fmt.Sprintf("T = %d, %s training", sweeps, length.name),
-				Architecture: TwoBlocks{Below: ebssc.SSC, Sweeps: sweeps},
-				Change:       moderate,
-				Rescale:      func(s *Scale) { s.Epochs = length.times(s.Epochs) },
-			}
-			if sweeps > 0 {
-				e.Base, e.Adds = all[len(all)-1].Name, "first sweep, "+length.name+" training"
-			}
-			all = append(all, e)
+	for _, length := range []struct {
+		name   string
+		thirds int // of the short ones' epochs
+	}{{"short", 3}, {"medium", 10}, {"long", 30}} {
+		with := func(sweeps int) Experiment {
+			return Experiment{Architecture: TwoBlocks{Below: ebssc.SSC, Sweeps: sweeps}, Change: moderate,
+				Rescale: func(s *Scale) { s.Epochs = s.Epochs * length.thirds / 3 }}
 		}
+		pair := swept("unroll-"+length.name, ", "+length.name+" training", with(0), with(1))
+		pair[1].Adds = "first sweep, " + length.name + " training"
+		all = append(all, pair...)
 	}
 	return all
 }
@@ -130,21 +124,18 @@ func moderate(h *Hyper) {
 // blocks, with the energies themselves in the softmax (factor 1) and with a hundred times them.
 func convolutional() (all []Experiment) {
 	for _, factor := range []float64{1, 100} {
+		var some []Experiment
 		for sweeps := range 5 {
-			e := Experiment{
-				Name:         fmt.Sprintf("unroll-conv-%g-%d", factor, sweeps),
-				Title:        fmt.Sprintf("T = %d, factor %g", sweeps, factor),
+			some = append(some, Experiment{
 				Architecture: TwoBlocks{Below: ebssc.SSC, Sweeps: sweeps, Convolutional: true},
 				Change: func(h *Hyper) {
 					moderate(h)
 					h.EnergyScale = factor
 				},
-			}
-			if sweeps > 0 {
-				e.Base = all[len(all)-1].Name
-			}
-			all = append(all, e)
+			})
 		}
+		all = append(all, swept(fmt.Sprintf("unroll-conv-%g", factor),
+			fmt.Sprintf(", factor %g", factor), some...)...)
 	}
 	return all
 }

@@ -171,11 +171,11 @@ func decodeCommand() *cobra.Command {
 				return err
 			}
 			defer free()
-			test, err := pipeline.TestImages(cmd.Context(), flags.Options, r)
+			set, err := pipeline.TrainedOn(cmd.Context(), flags.Options, r)
 			if err != nil {
 				return err
 			}
-			figure, err := network.DecodeImage(cmd.Context(), test, image)
+			figure, err := network.DecodeImage(cmd.Context(), set.Test, image)
 			if err != nil {
 				return err
 			}

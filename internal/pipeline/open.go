@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/gomlx/compute"
-
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
@@ -37,7 +35,11 @@ func Open(
 	}
 	whitening, err := train.LoadWhitening(backend, folder, r.Run)
 	if errors.Is(err, fs.ErrNotExist) {
-		whitening, err = fitAgain(ctx, o, backend, r)
+		var set *dataset.Set
+		if set, err = TrainedOn(ctx, o, r); err == nil {
+			runner := train.Runner{Backend: backend, Set: set, Log: o.Out}
+			whitening, err = runner.Whitening(ctx, r.Run)
+		}
 	}
 	if err != nil {
 		backend.Finalize()
@@ -53,29 +55,8 @@ func Open(
 	}, nil
 }
 
-// fitAgain fits the whitening of a run on its training images.
-func fitAgain(
-	ctx context.Context, o Options, backend compute.Backend, r record.Record,
-) (*dataset.Whitening, error) {
-	set, err := trainedOn(ctx, o, r)
-	if err != nil {
-		return nil, err
-	}
-	return (&train.Runner{Backend: backend, Set: set, Log: o.Out}).Whitening(ctx, r.Run)
-}
-
-// TestImages returns the test images of the data set that a recorded run was trained on, or of a
-// copy of it.
-func TestImages(ctx context.Context, o Options, r record.Record) (dataset.Images, error) {
-	set, err := trainedOn(ctx, o, r)
-	if err != nil {
-		return dataset.Images{}, err
-	}
-	return set.Test, nil
-}
-
-// trainedOn finds the data set that a run was trained on, or a copy of it.
-func trainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, error) {
+// TrainedOn finds the data set that a recorded run was trained on, or a copy of it.
+func TrainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, error) {
 	study, _, err := catalogue.All.Experiment(r.Run.Experiment)
 	if err != nil {
 		return nil, err
@@ -145,7 +126,7 @@ func Halve(
 		return 0, fmt.Errorf("%s was recorded when half precision was rounded otherwise: train it "+
 			"again with %s", r.ID, r.Command)
 	}
-	set, err := trainedOn(ctx, o, r)
+	set, err := TrainedOn(ctx, o, r)
 	if err != nil {
 		return 0, err
 	}

@@ -323,8 +323,9 @@ func TestDecodings(t *testing.T) {
 		network, free, err := Open(t.Context(), o, results, r)
 		require.NoError(t, err)
 		defer free()
-		test, err := TestImages(t.Context(), o, r)
+		set, err := TrainedOn(t.Context(), o, r)
 		require.NoError(t, err)
+		test := set.Test
 		again, err := network.DecodeImage(t.Context(), test, slices.Index(test.Labels, 0))
 		require.NoError(t, err)
 		picture, err := again.PNG()
@@ -348,11 +349,11 @@ func TestDecodings(t *testing.T) {
 		// others.
 		stoodIn := r
 		stoodIn.Run.Experiment, stoodIn.Run.Dataset.Name = "ssc-ebc17", "mnist32-unknown"
-		padded, err := TestImages(t.Context(), o, stoodIn)
+		padded, err := TrainedOn(t.Context(), o, stoodIn)
 		require.NoError(t, err)
-		require.Equal(t, 32, padded.Width)
+		require.Equal(t, 32, padded.Test.Width)
 		stoodIn.Run.Dataset.SHA256 = "another"
-		_, err = TestImages(t.Context(), o, stoodIn)
+		_, err = TrainedOn(t.Context(), o, stoodIn)
 		require.ErrorContains(t, err, "give the same with --data")
 
 		// What is not as it was is seen before a backend starts.
@@ -360,7 +361,7 @@ func TestDecodings(t *testing.T) {
 		_, _, err = Open(t.Context(), o, results, r)
 		require.ErrorContains(t, err, "none")
 		o.Data = "/does/not/exist"
-		_, err = TestImages(t.Context(), o, r)
+		_, err = TrainedOn(t.Context(), o, r)
 		require.ErrorContains(t, err, o.Data)
 		require.NoError(t, os.Remove(record.NetworkFile(results, r.ID)))
 		_, _, err = Open(t.Context(), o, results, r)
@@ -450,12 +451,12 @@ func TestOwnPictures(t *testing.T) {
 	require.NoError(t, err)
 	defer free()
 	require.Equal(t, r.Classes, network.Classes)
-	test, err := TestImages(t.Context(), o, r)
+	set, err := TrainedOn(t.Context(), o, r)
 	require.NoError(t, err)
-	require.Equal(t, r.Run.TestImages, test.Len())
+	require.Equal(t, r.Run.TestImages, set.Test.Len())
 	unnamed := o
 	unnamed.Pictures.Folder = ""
-	_, err = TestImages(t.Context(), unnamed, r)
+	_, err = TrainedOn(t.Context(), unnamed, r)
 	require.ErrorContains(t, err, "name their folder with --pictures")
 
 	log.Reset()
@@ -467,7 +468,7 @@ func TestOwnPictures(t *testing.T) {
 	_, _, err = Run(t.Context(), o, studies)
 	require.ErrorContains(t, err, "has runs on other images")
 	require.NotContains(t, err.Error(), "\n")
-	_, err = TestImages(t.Context(), o, r)
+	_, err = TrainedOn(t.Context(), o, r)
 	require.ErrorContains(t, err, "other pictures than those in")
 }
 

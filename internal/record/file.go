@@ -96,7 +96,7 @@ var named = regexp.MustCompile(`^\S+-\d+-[0-9a-f]{10}\.json$`)
 // has none. Files whose names no record has, such as "… (1).json", are copies that programs make: a
 // line on standard error says that they are passed over.
 func LoadAll(folder string) (map[string]Record, error) {
-	entries, err := safefile.ReadDir(folder)
+	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading records: %w; name another folder with --results", err)
 	}
@@ -167,38 +167,12 @@ func (r Record) check(path string, text []byte) error {
 		{"Penalty", within(0, math.MaxFloat32, &r.Penalty)},
 		{"Seconds", within(0, 1e9, &r.Seconds)},
 		{"Origin", r.originError()},
-		{"Curve", r.curveError()},
+		{"Curve", errors.Join(equal(len(r.Curve), r.Run.Epochs), r.epochsError())},
 		{"Decodings", r.decodingsError()},
 		{"Network", errors.Join(shaError(r.Network.SHA256), shaError(r.Network.HalfSHA256))},
 	} {
 		if field.err != nil {
 			return refused(path, field.name, field.err)
-		}
-	}
-	return nil
-}
-
-// curveError returns an error if the learning curve is not one that training writes.
-func (r Record) curveError() error {
-	if err := equal(len(r.Curve), r.Run.Epochs); err != nil {
-		return fmt.Errorf("its number of epochs: %w", err)
-	}
-	return r.epochsError()
-}
-
-// ProgressError returns an error that names the field where the curve or the origin of a run that
-// is under way is not what a record could have.
-func (r Record) ProgressError() error {
-	text, err := json.Marshal(r.Origin)
-	for _, field := range []struct {
-		name string
-		err  error
-	}{
-		{"Curve", r.epochsError()},
-		{"Origin", errors.Join(err, r.textError(text), r.originError())},
-	} {
-		if field.err != nil {
-			return fmt.Errorf("%s: %s", field.name, strings.ReplaceAll(field.err.Error(), "\n", "; "))
 		}
 	}
 	return nil

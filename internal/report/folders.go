@@ -12,7 +12,6 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
-	"ebsscgo/internal/safefile"
 )
 
 // Folders returns the folders in results of the profile of that name, or of all profiles for an
@@ -26,7 +25,7 @@ func Folders(results, name string) (map[string]experiments.Profile, error) {
 			fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results",
 				results)
 	}
-	entries, err := safefile.ReadDir(results)
+	entries, err := os.ReadDir(results)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading results: %w; name another folder with --results", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,65 +161,8 @@ func (s *trainingRun) load(path string) error {
 		return fmt.Errorf("it says %d epochs and %d steps, and its variables have taken %d steps",
 			len(p.Curve), p.Steps, taken)
 	}
-	if err := p.check(s.run); err != nil {
-		return err
-	}
-	if err := trainedError(store, s.run, taken); err != nil {
-		return err
-	}
 	p.Origin = p.Origin.ResumedOn(s.Origin)
 	s.store, s.progress = store, p
-	return nil
-}
-
-// check returns an error that names a field whose value training does not write.
-func (p progress) check(run experiments.Run) error {
-	r := record.Record{Run: run, Training: record.Training{Curve: p.Curve, Origin: p.Origin}}
-	if err := r.ProgressError(); err != nil {
-		return err
-	}
-	steps := float64(p.Steps)
-	for _, sum := range []struct {
-		name        string
-		value, most float64
-	}{
-		{"Loss", p.Loss, steps * math.MaxFloat32},
-		{"Err", p.Err, 100 * steps},
-		{"Seconds", p.Seconds, 1e9},
-	} {
-		if !(sum.value >= 0 && sum.value <= sum.most) {
-			return fmt.Errorf("%s: %g is out of range", sum.name, sum.value)
-		}
-	}
-	return nil
-}
-
-// trainedError returns an error that names a variable whose values no training leaves after taken
-// steps: thresholds and second moments are never negative, rates never above the run's, and counts
-// of steps are taken.
-func trainedError(store *model.Store, run experiments.Run, taken int) error {
-	bounds := func(name string) (least, most float64) {
-		switch {
-		case strings.HasSuffix(name, "/thresholds"), strings.HasSuffix(name, "_2nd_moment"):
-			return 0, math.MaxFloat32
-		case strings.HasSuffix(name, "/learning_rate"):
-			return 0, 1.0001 * run.Hyper.LearningRate // as float32 rounds it
-		case strings.HasSuffix(name, "/step"):
-			return float64(taken), float64(taken)
-		}
-		return -math.MaxFloat32, math.MaxFloat32
-	}
-	for v := range store.IterVariables() {
-		if v.DType() != dtypes.Float32 {
-			continue
-		}
-		least, most := bounds(nameOf(v))
-		for _, value := range tensors.MustCopyFlatData[float32](v.MustValue()) {
-			if !(float64(value) >= least && float64(value) <= most) {
-				return fmt.Errorf("%s: %g is not between %g and %g", nameOf(v), value, least, most)
-			}
-		}
-	}
 	return nil
 }
 
