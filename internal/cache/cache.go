@@ -133,8 +133,8 @@ func LoadOrMake[T comparable](
 		return nothing, explain(err)
 	}
 	if missing() {
-		err = fmt.Errorf("%s: other bytes are read than were written; check that disk, or set %s to "+
-			"a folder on another", path, EnvVar)
+		err = fmt.Errorf("%s: other bytes are read than were written, or all users may write there, "+
+			"as on some foreign disks; check that disk, or set %s to a folder on another", path, EnvVar)
 	}
 	return found, err
 }
