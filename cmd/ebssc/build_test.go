@@ -148,7 +148,7 @@ func TestLeastGo(t *testing.T) {
 }
 
 // A pack's program uses the pack's cache, or a folder that EBSSC_CACHE names, with all that the
-// pack has: the program takes no plugin of another user's.
+// pack has: the pack's is refused where another user can change it.
 func TestPacksCache(t *testing.T) {
 	pack, own := t.TempDir(), filepath.Join(t.TempDir(), "own")
 	script, err := os.ReadFile("../../experiments/offline/run.sh")

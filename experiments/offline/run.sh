@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 if [[ ${EBSSC_CACHE:-} == /* && ! $EBSSC_CACHE -ef cache ]]; then
-  # The program takes no plugin and no whitening of another user's, as in a pack that a colleague made.
+  # The program takes no cache that another user can change, as a pack that a colleague made.
   mkdir -p "$EBSSC_CACHE/locks"
   exec 9>"$EBSSC_CACHE/locks/pack.lock"
   flock 9

@@ -10,6 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/gofrs/flock"
@@ -21,14 +24,17 @@ import (
 // EnvVar names the environment variable that moves the cache folder.
 const EnvVar = "EBSSC_CACHE"
 
-// ErrUnusable is the error of a cache folder that does not exist or cannot be written to.
+// ErrUnusable is the error of a cache folder that does not exist, that another user can change, or
+// that cannot be written to.
 var ErrUnusable = errors.New("cache folder cannot be used")
 
-// Locate returns the absolute path of the cache folder: $EBSSC_CACHE if set, else "ebssc" in the
-// operating system's cache folder of the user. It changes nothing, so that a read-only cache can be
-// used. The folder need not exist yet.
+// Locate returns the absolute path of the cache folder, without symbolic links: $EBSSC_CACHE if
+// set, else "ebssc" in the operating system's cache folder of the user. It changes nothing, so that
+// a read-only cache can be used. The folder need not exist yet, except in one like /tmp, where
+// another user could make it first.
 //
-// The error is [ErrUnusable], with what to do: no $HOME, or a relative path.
+// The error is [ErrUnusable], with what to do: no $HOME, a relative path, or a folder that another
+// user can change.
 func Locate() (dir string, err error) {
 	if dir = os.Getenv(EnvVar); dir == "" {
 		if dir, err = os.UserCacheDir(); err != nil {
@@ -39,20 +45,102 @@ func Locate() (dir string, err error) {
 	if !filepath.IsAbs(dir) {
 		return "", elsewhere(fmt.Errorf("%s is a relative path", dir))
 	}
-	return filepath.Clean(dir), nil
+	real, err := trust(dir)
+	if err == nil {
+		return real, nil
+	}
+	_, missing := os.Stat(dir)
+	above, unknown := os.Stat(filepath.Dir(dir))
+	if errors.Is(missing, fs.ErrNotExist) && unknown == nil && above.Mode()&fs.ModeSticky != 0 {
+		err = elsewhere(fmt.Errorf("%s is not there, and another user could make it first: "+
+			"mkdir %[1]s, if that is where it is to be", dir))
+	}
+	return "", err
 }
 
-// Private reports whether an open file is this user's or root's, and not all users may write to it.
-// Only such a file of the cache may decide what this program computes or runs, wherever the cache
-// lies: one that others wrote is made again.
-func Private(file *os.File) bool {
-	info, err := file.Stat()
+// trust returns a path without symbolic links, and refuses one at which another user can change or
+// exchange what lies there. The path and the folders above must belong to this user or root, and
+// nobody else may write to them, except above to a folder like /tmp, where all keep their own files
+// ("sticky"). The user's groups may write: the first is often the user alone, and for another one
+// trust warns, as it warns root if another user owns root's home.
+func trust(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		parent, err := trust(filepath.Dir(path))
+		return filepath.Join(parent, filepath.Base(path)), err
+	}
+	var stat unix.Stat_t
+	for part, child := real, ""; err == nil && part != child; part, child = filepath.Dir(part), part {
+		if err = unix.Lstat(part, &stat); err != nil {
+			break
+		}
+		group := stat.Mode&unix.S_IWGRP != 0 && int(stat.Gid) != os.Getegid()
+		shared := group && isMember(stat.Gid)
+		written := stat.Mode&unix.S_IWOTH != 0 || group && !shared
+		sticky := child != "" && stat.Mode&unix.S_ISVTX != 0
+		own := stat.Uid == 0 || int(stat.Uid) == os.Geteuid() || child != "" && unmapped(stat.Uid)
+		switch {
+		case written && !sticky || !own && !mountedHome(stat.Uid):
+			err = fmt.Errorf("another user can change %s", part)
+		case !own:
+			warn("user %d can change %s", stat.Uid, part)
+		case shared && !sticky:
+			warn("the members of group %d can change %s", stat.Gid, part)
+		}
+	}
 	if err != nil {
+		return "", elsewhere(fmt.Errorf("%s: %w", path, err))
+	}
+	return real, nil
+}
+
+var warned sync.Once
+
+// warn writes the first warning of this process.
+func warn(format string, values ...any) {
+	warned.Do(func() {
+		format = "warning: " + format + ", in which this program keeps what it runs\n"
+		fmt.Fprintf(os.Stderr, format, values...)
+	})
+}
+
+// mountedHome reports whether this is root with the home of that owner: in a container in which the
+// home of who started it is mounted.
+func mountedHome(owner uint32) bool {
+	var home unix.Stat_t
+	return os.Geteuid() == 0 && unix.Stat(os.Getenv("HOME"), &home) == nil && home.Uid == owner
+}
+
+// isMember reports whether a group is one of this user's. Those that a user namespace leaves out
+// look alike.
+func isMember(group uint32) bool {
+	groups, err := os.Getgroups()
+	return err == nil && slices.Contains(groups, int(group)) &&
+		!outside("/proc/self/gid_map", "/proc/sys/kernel/overflowgid", group)
+}
+
+// unmapped reports whether an owner is one that this process's user namespace leaves out, as that
+// of Apptainer does with root: then root's folders seem to be nobody's. They may lie above a folder
+// of this user's own, whose place this user has chosen.
+func unmapped(owner uint32) bool {
+	return outside("/proc/self/uid_map", "/proc/sys/kernel/overflowuid", owner)
+}
+
+// outside reports whether an ID is the one that the kernel shows for all that have none here.
+func outside(mapFile, overflowFile string, id uint32) bool {
+	overflow, err := os.ReadFile(overflowFile)
+	ranges, missing := os.ReadFile(mapFile)
+	if err != nil || missing != nil || strings.TrimSpace(string(overflow)) != fmt.Sprint(id) {
 		return false
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	own := ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
-	return own && info.Mode()&0o002 == 0
+	for line := range strings.Lines(string(ranges)) {
+		var first, there, count uint32
+		_, err := fmt.Sscan(line, &first, &there, &count)
+		if err != nil || id >= first && id-first < count {
+			return false // it is an ID like others
+		}
+	}
+	return true
 }
 
 // explain adds what to do to an error of writing to the cache folder, and makes it [ErrUnusable],
@@ -102,9 +190,9 @@ func makeFolder(dir string, bytes uint64) error {
 	return nil
 }
 
-// LoadOrMake returns what load finds at kind/name in the cache folder. If that is nothing, a zero T,
-// create makes it there, in one process at a time, and it is loaded again. A read-only folder is
-// enough for what load finds.
+// LoadOrMake returns what load finds at kind/name in the cache folder, where no other user can
+// change it. If that is nothing, a zero T, create makes it there, in one process at a time, and it
+// is loaded again. A read-only folder is enough for what load finds.
 func LoadOrMake[T comparable](
 	ctx context.Context, kind, name string,
 	load func(path string) T, create func(path string) error,
@@ -113,7 +201,9 @@ func LoadOrMake[T comparable](
 	var dir, path string
 	missing := func() bool {
 		if dir, err = Locate(); err == nil {
-			path = filepath.Join(dir, kind, name)
+			path, err = trust(filepath.Join(dir, kind, name))
+		}
+		if err == nil {
 			found = load(path)
 		}
 		return err == nil && found == nothing
@@ -133,8 +223,8 @@ func LoadOrMake[T comparable](
 		return nothing, explain(err)
 	}
 	if missing() {
-		err = fmt.Errorf("%s: other bytes are read than were written, or all users may write there, "+
-			"as on some foreign disks; check that disk, or set %s to a folder on another", path, EnvVar)
+		err = fmt.Errorf("%s: other bytes are read than were written; check that disk, or set %s to "+
+			"a folder on another", path, EnvVar)
 	}
 	return found, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -25,14 +26,19 @@ func TestLocate(t *testing.T) {
 	link := filepath.Join(home, "link")
 	require.NoError(t, os.Symlink(filepath.Join(home, "new"), link))
 	for env, want := range map[string]string{
-		"": ".cache/ebssc", filepath.Join(home, "new", "folder"): "new/folder", link: "link",
+		"": ".cache/ebssc", filepath.Join(home, "new", "folder"): "new/folder", link: "new",
 	} {
 		t.Setenv(EnvVar, env)
 		want = filepath.Join(home, want)
+		if env == link {
+			require.NoError(t, os.Mkdir(want, 0o755))
+		}
 		dir, err := Locate()
 		require.NoError(t, err)
 		require.Equal(t, want, dir)
-		require.NoDirExists(t, want)
+		if env != link {
+			require.NoDirExists(t, want)
+		}
 	}
 }
 
@@ -98,6 +104,134 @@ func TestExplain(t *testing.T) {
 		require.ErrorIs(t, flockless, ErrUnusable)
 	}
 	require.Equal(t, full, explain(full), "once")
+}
+
+// Nothing is loaded that another user could change or exchange: a file, its folders, the cache
+// folder, and the folders above.
+func TestOthersFiles(t *testing.T) {
+	above := t.TempDir()
+	dir := filepath.Join(above, "cache")
+	file := filepath.Join(dir, "kind", "name")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte("planted"), 0o644))
+	t.Setenv(EnvVar, dir)
+	load := func() error {
+		found, err := LoadOrMake(t.Context(), "kind", "name", func(path string) string { return path },
+			func(string) error { return errors.New("made") })
+		require.Equal(t, err == nil, found == file)
+		return err
+	}
+	require.NoError(t, load())
+	for _, place := range []string{file, filepath.Dir(file), dir, above} {
+		info, err := os.Stat(place)
+		require.NoError(t, err)
+		require.NoError(t, os.Chmod(place, info.Mode()|0o002))
+		requireOneLine(t, load(), "another user can change "+place, "set "+EnvVar)
+		require.NoError(t, os.Chmod(place, 0o777|os.ModeSticky))
+		require.Equal(t, place == file || place == dir, load() != nil,
+			"others cannot exchange what is in %s", place)
+		require.NoError(t, os.Chmod(place, 0o775))
+		require.NoError(t, load(), "the user's group may write")
+		if os.Geteuid() == 0 {
+			require.NoError(t, os.Lchown(place, 0, 65534))
+			requireOneLine(t, load(), "another user can change "+place)
+			require.NoError(t, os.Chmod(place, info.Mode()))
+			require.NoError(t, load(), "a group that may not write")
+			require.NoError(t, os.Lchown(place, 65534, 0))
+			requireOneLine(t, load(), "another user can change "+place)
+			require.NoError(t, os.Lchown(place, 0, 0))
+		}
+		require.NoError(t, os.Chmod(place, info.Mode()))
+	}
+	require.NoError(t, os.Chmod(above, 0o777|os.ModeSticky))
+	t.Setenv(EnvVar, filepath.Join(above, "new"))
+	requireOneLine(t, load(), "mkdir "+filepath.Join(above, "new"), "set "+EnvVar)
+}
+
+// locateEnv makes this test's program print what Locate returns, and end.
+const locateEnv = "TEST_LOCATE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(locateEnv) != "" {
+		dir, err := Locate()
+		fmt.Println(dir, err)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// passable makes a folder that every user may pass.
+func passable(t *testing.T) string {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	return dir
+}
+
+// located returns what this test's program prints when it is another user, in another user
+// namespace.
+func located(t *testing.T, dir string, attributes *syscall.SysProcAttr) string {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), locateEnv+"=1", EnvVar+"="+dir)
+	cmd.SysProcAttr = attributes
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skipf("no user namespace, and no other user, can be had here: %v", err)
+	}
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// In a user namespace without root, as Apptainer makes it, root's folders seem to be nobody's. The
+// cache folder below them must still be the user's.
+func TestLocateInUserNamespace(t *testing.T) {
+	dir, user := passable(t), os.Geteuid()
+	if user == 0 {
+		user = 12345
+		require.NoError(t, os.Chown(dir, user, user))
+	}
+	inside := &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: user, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: user, Size: 1}},
+		Credential:  &syscall.Credential{Uid: 1000, Gid: 1000, NoSetGroups: true},
+	}
+	require.Equal(t, dir+" <nil>\n", located(t, dir, inside))
+	require.Contains(t, located(t, "/usr", inside), "another user can change /usr")
+}
+
+// A folder of one of the user's groups, but not the first, is taken with a warning; that of another
+// group is refused.
+func TestLocateInGroupFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become a user with other groups")
+	}
+	project := passable(t)
+	dir := filepath.Join(project, "cache")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	require.NoError(t, errors.Join(os.Chown(project, 0, 500), os.Chown(dir, 12345, 500)))
+	require.NoError(t, os.Chmod(project, 0o775|fs.ModeSetgid))
+	as := func(groups ...uint32) string {
+		user := &syscall.Credential{Uid: 12345, Gid: 12345, Groups: groups}
+		return located(t, dir, &syscall.SysProcAttr{Credential: user})
+	}
+	warned := as(500, 501)
+	require.Regexp(t, "^warning: the members of group 500 can change "+project+",.*\n"+dir+" <nil>\n$",
+		warned)
+	require.Contains(t, as(501), "another user can change "+project)
+}
+
+// Root in a container may use the home that is mounted there, whose owner can change it.
+func TestLocateInMountedHome(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be in another user's home")
+	}
+	home, other := t.TempDir(), t.TempDir()
+	require.NoError(t, errors.Join(os.Chown(home, 12345, 12345), os.Chown(other, 12346, 12346)))
+	t.Setenv("HOME", home)
+	warned := located(t, filepath.Join(home, "cache"), nil)
+	require.Regexp(t, "^warning: user 12345 can change "+home+",.*\n"+home+"/cache <nil>\n$", warned)
+	require.Contains(t, located(t, other, nil), "another user can change "+other)
 }
 
 // Of several at once one makes what is missing; others wait for it, but not for what has another

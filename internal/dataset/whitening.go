@@ -135,16 +135,11 @@ func (w *Whitening) save(file string) error {
 }
 
 // loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing
-// or damaged, or another user can have written it.
+// or damaged.
 func loadWhitening(file string, d int) *Whitening {
 	fixed := d + 2*d*d
-	in, err := safefile.Open(file)
-	if err != nil {
-		return nil
-	}
-	defer in.Close()
-	content, err := io.ReadAll(io.LimitReader(in, int64(sha256.Size+4*(fixed+d*(d+1)))))
-	if err != nil || !cache.Private(in) || len(content) < sha256.Size+4*fixed ||
+	content, err := safefile.Read(file, int64(sha256.Size+4*(fixed+d*(d+1))))
+	if err != nil || len(content) < sha256.Size+4*fixed ||
 		sha256.Sum256(content[sha256.Size:]) != [sha256.Size]byte(content) {
 		return nil
 	}

@@ -133,7 +133,7 @@ func (c Chart) panel() (*plot.Plot, error) {
 		ticks := plot.LogTicks{}.Ticks(low/10, high)
 		for i, tick := range ticks {
 			if tick.Label != "" {
-				ticks[i].Label = fmt.Sprintf("%.3g", tick.Value)
+				ticks[i].Label = fmt.Sprintf("%.6g", tick.Value)
 			}
 		}
 		return ticks

@@ -96,7 +96,7 @@ var named = regexp.MustCompile(`^\S+-\d+-[0-9a-f]{10}\.json$`)
 // has none. Files whose names no record has, such as "… (1).json", are copies that programs make: a
 // line on standard error says that they are passed over.
 func LoadAll(folder string) (map[string]Record, error) {
-	entries, err := os.ReadDir(folder)
+	entries, err := safefile.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading records: %w; name another folder with --results", err)
 	}

@@ -80,7 +80,7 @@ type NetworkSums struct{ SHA256, HalfSHA256 string }
 
 // Origin names the program and the computer that a record comes from.
 type Origin struct {
-	// Commit that the program was built from, "unknown" without one; Go and GoMLX are versions.
+	// Commit that build.sh built the program from, or "unknown"; Go and GoMLX are versions.
 	Commit, Go, GoMLX string
 	// Backend that computed (xla-cpu, xla-cuda, xla-cuda-float32 without TF32, or go), and the XLA
 	// Plugin.

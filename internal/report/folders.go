@@ -12,6 +12,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/record"
+	"ebsscgo/internal/safefile"
 )
 
 // Folders returns the folders in results of the profile of that name, or of all profiles for an
@@ -25,7 +26,7 @@ func Folders(results, name string) (map[string]experiments.Profile, error) {
 			fmt.Errorf("%s is the folder of one profile: name the folder that it lies in with --results",
 				results)
 	}
-	entries, err := os.ReadDir(results)
+	entries, err := safefile.ReadDir(results)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading results: %w; name another folder with --results", err)
 	}

@@ -332,6 +332,31 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
+// A folder of records that is a link to one of the kernel's or of devices is no folder without
+// records, and a record there is not waited for.
+func TestFoldersOfTheKernel(t *testing.T) {
+	results := t.TempDir()
+	runs := filepath.Join(results, "quick", record.Folder)
+	require.NoError(t, os.Mkdir(filepath.Dir(runs), 0o755))
+	defer time.AfterFunc(time.Minute, func() { panic("it waits") }).Stop()
+	for _, target := range []string{"/proc/self", "/sys", "/dev"} {
+		require.NoError(t, os.Symlink(target, runs))
+		_, err := report.LoadAll(results, "quick")
+		require.ErrorContains(t, err, "reading records: list "+runs, target)
+		require.ErrorContains(t, err, "name another folder with --results")
+		_, err = report.LoadAll(target, "")
+		require.ErrorContains(t, err, "reading results: list "+target)
+		require.NoError(t, os.Remove(runs))
+	}
+	r := recordtest.New(t, "ssc-lc7", "quick", 1, experiments.Overrides{})
+	path := record.Path(runs, r.Run.ID())
+	require.NoError(t, os.Mkdir(runs, 0o755))
+	require.NoError(t, os.Symlink("/proc/self/maps", path))
+	_, err := report.LoadAll(results, "quick")
+	require.ErrorContains(t, err, path+" is refused: file: ")
+	require.NotContains(t, err.Error(), "\n")
+}
+
 // Who waits while another process writes the reports stops with the context.
 func TestWaitingEnds(t *testing.T) {
 	results := t.TempDir()

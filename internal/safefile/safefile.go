@@ -1,6 +1,7 @@
-// Package safefile reads and writes whole files, and locks. It opens regular files alone, by their
-// descriptors, and reads no more than a bound. It writes in one step: to a temporary name beside
-// the file's place, which is then renamed, so that a kill leaves the old file.
+// Package safefile reads and writes whole files, lists folders and locks. It opens regular files
+// and folders of a disk alone, by their descriptors, and reads no more than a bound. It writes in
+// one step: to a temporary name beside the file's place, which is then renamed, so that a kill
+// leaves the old file.
 package safefile
 
 import (
@@ -11,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/google/renameio/v2"
@@ -19,17 +22,18 @@ import (
 var (
 	errNotRegular = errors.New("it is no regular file")
 	errFolder     = errors.New("it is a folder, no regular file")
+	errKernel     = errors.New("it is of no disk, but the kernel's, as /proc and /sys are")
 )
 
-// Open opens a regular file for reading. A pipe, a device or a folder is an error, and none makes
-// it wait.
+// Open opens a regular file for reading. A pipe, a device, a folder or a file of the kernel's is an
+// error, and none makes it wait.
 func Open(path string) (*os.File, error) {
 	return regular(path, func() (*os.File, error) {
 		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	})
 }
 
-// regular opens a file and returns it if it is regular.
+// regular opens a file and returns it if it is regular and of a disk.
 func regular(path string, open func() (*os.File, error)) (*os.File, error) {
 	file, err := open()
 	if err != nil {
@@ -41,12 +45,45 @@ func regular(path string, open func() (*os.File, error)) (*os.File, error) {
 		err = errFolder
 	case err != nil || !info.Mode().IsRegular():
 		err = errNotRegular
+	case ofKernel(file):
+		err = errKernel
 	}
 	if err != nil {
 		file.Close()
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	return file, nil
+}
+
+// maxEntries is the number of entries of the largest folder that is listed.
+const maxEntries = 1 << 17
+
+// ReadDir lists a folder by name, as [os.ReadDir] does. A folder of the kernel's, of devices, or of
+// more than 131,072 entries is an error, and nothing makes it wait.
+func ReadDir(path string) ([]fs.DirEntry, error) {
+	folder, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	entries, err := folder.ReadDir(maxEntries + 1)
+	device := func(entry fs.DirEntry) bool { return entry.Type()&fs.ModeDevice != 0 }
+	switch {
+	case ofKernel(folder):
+		err = errKernel
+	case err != nil && !errors.Is(err, io.EOF): // of an empty folder
+		return nil, err
+	case len(entries) > maxEntries:
+		err = fmt.Errorf("it has more than %d entries", maxEntries)
+	case slices.ContainsFunc(entries, device):
+		err = errors.New("it has devices, as /dev has")
+	default:
+		slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+			return strings.Compare(a.Name(), b.Name())
+		})
+		return entries, nil
+	}
+	return nil, &fs.PathError{Op: "list", Path: path, Err: err}
 }
 
 // Read reads a regular file of up to most bytes.

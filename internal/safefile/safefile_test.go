@@ -32,8 +32,43 @@ func TestRead(t *testing.T) {
 		_, err := Read(path, 5)
 		require.ErrorContains(t, err, "no regular file", path)
 	}
+	for _, path := range []string{"/proc/self/maps", "/sys/kernel/notes"} {
+		_, err := Read(path, 1<<20)
+		require.ErrorIs(t, err, errKernel, path)
+	}
 	_, err = Read(strings.Repeat("x", 300), 5)
 	require.ErrorIs(t, err, syscall.ENAMETOOLONG)
+}
+
+// Folders are listed by name. What is none, or none of files, is an error, and a pipe is not waited
+// for.
+func TestReadDir(t *testing.T) {
+	dir := t.TempDir()
+	entries, err := ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+	for _, name := range []string{"c", "a", "b"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+	}
+	link, pipe := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, os.Symlink(dir, link))
+	want, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	entries, err = ReadDir(link)
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+	for i, entry := range entries {
+		require.Equal(t, want[i].Name(), entry.Name())
+	}
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err = ReadDir(pipe)
+	require.ErrorIs(t, err, syscall.ENOTDIR)
+	_, err = ReadDir(filepath.Join(dir, "none"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = ReadDir("/proc/self")
+	require.ErrorIs(t, err, errKernel)
+	_, err = ReadDir("/dev")
+	require.ErrorContains(t, err, "list /dev: it has devices")
 }
 
 // A lock keeps others out until it is closed, and who waits stops with the context. Only a regular
