@@ -90,7 +90,8 @@ func TestNetworksOfOwnPictures(t *testing.T) {
 	require.Contains(t, says("--run", "ssc-ebc67", "--pictures", "/no/Flowers"), ids["own-flowers"])
 	require.Contains(t, says("--pictures", "/no/Flowers"), ids["own-flowers"])
 	require.Contains(t, says(), ids["quick"], "the default is of CIFAR-10")
-	require.Contains(t, says("--pictures", "/no/trees"), "no such network is in "+made)
+	require.Contains(t, says("--pictures", "/no/trees"), "no such network is in "+made+
+		"; to train one: ebssc run table --pictures '/no/trees' --results ")
 }
 
 // Bad input ends in one line that says what to do, with status 1, before a backend starts and

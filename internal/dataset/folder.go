@@ -236,7 +236,10 @@ func (p Pictures) Len() (count int) {
 // Flags returns the pictures as the command line takes them.
 func (p Pictures) Flags() string {
 	folder := "'" + strings.ReplaceAll(p.Folder, "'", `'\''`) + "'" // as a shell takes it
-	flags := fmt.Sprintf(" --pictures %s --side %d", folder, p.Side)
+	flags := " --pictures " + folder
+	if p.Side != 0 {
+		flags += fmt.Sprintf(" --side %d", p.Side)
+	}
 	if p.Grey {
 		flags += " --grey"
 	}
