@@ -71,13 +71,7 @@ func (d Dots) Draw() Figure {
 				AddLine(p, plotter.XYs{{X: point.Low, Y: y}, {X: point.High, Y: y}}, Hue(i), 1.5)
 			}
 		}
-		glyphs := []plot.Thumbnailer{dots(means, Hue(i), 4)}
-		if c.Hollow {
-			glyphs = append(glyphs, dots(means, color.White, 3))
-		}
-		for _, glyph := range glyphs {
-			p.Add(glyph.(plot.Plotter))
-		}
+		glyphs := addDots(p, means, Hue(i), c.Hollow)
 		if len(d.Curves) > 1 && len(means) > 0 {
 			p.Legend.Add(printable(c.Name), glyphs...)
 		}

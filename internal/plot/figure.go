@@ -79,6 +79,17 @@ func dots(points plotter.XYs, hue color.Color, radius vg.Length) *plotter.Scatte
 		Shape: draw.CircleGlyph{}}}
 }
 
+// addDots draws large dots, hollow ones as rings, and returns what the legend shows of them.
+func addDots(p *plot.Plot, points plotter.XYs, hue color.Color, hollow bool) []plot.Thumbnailer {
+	outer, inner := dots(points, hue, 4), dots(points, color.White, 3)
+	p.Add(outer)
+	if !hollow {
+		return []plot.Thumbnailer{outer}
+	}
+	p.Add(inner)
+	return []plot.Thumbnailer{outer, inner}
+}
+
 // margin around plots, in points.
 const margin = 10
 

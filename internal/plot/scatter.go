@@ -35,13 +35,7 @@ func (s Scatter) Draw() Figure {
 				AddLine(p, plotter.XYs{{X: point.X, Y: point.Low}, {X: point.X, Y: point.High}}, hue, 1.5)
 			}
 		}
-		glyphs := []plot.Thumbnailer{dots(means, hue, 4)}
-		if c.Hollow {
-			glyphs = append(glyphs, dots(means, color.White, 3))
-		}
-		for _, glyph := range glyphs {
-			p.Add(glyph.(plot.Plotter))
-		}
+		glyphs := addDots(p, means, hue, c.Hollow)
 		p.Legend.Add(printable(c.Name), glyphs...)
 	}
 	p.X.Min, p.X.Max = 0, 1.05*right

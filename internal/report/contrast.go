@@ -154,20 +154,12 @@ func (p *Results) estimate(study experiments.Study, quantity experiments.Quantit
 	return estimate
 }
 
-// overImages returns the estimate of a sum of test errors for other test images, too.
-func (p *Results) overImages(estimate stats.Estimate, terms []experiments.Term) stats.Estimate {
-	if x := p.errorsByImage(terms); len(x) > 0 {
-		return estimate.Over(x)
-	}
-	return estimate
-}
-
 // Difference estimates how much the test error of one experiment is above that of another one: over
 // seeds for these test images, as claims are judged, and over seeds and images together.
 func (p *Results) Difference(subject, base string) (seeds, both stats.Estimate) {
 	terms := minusBase(subject, base)
 	seeds = p.estimate(p.rows[subject].Study, experiments.TestErr, terms)
-	return seeds, p.overImages(seeds, terms)
+	return seeds, seeds.Over(p.errorsByImage(terms))
 }
 
 // estimates are those of expectations. Quantities of a network's blocks have the variance pooled
@@ -179,7 +171,7 @@ func (p *Results) estimates(study experiments.Study, expect []experiments.Expect
 		if !e.Quantity.InBlock {
 			estimate := p.estimate(study, e.Quantity, e.Terms)
 			if overImages && e.Quantity == experiments.TestErr {
-				estimate = p.overImages(estimate, e.Terms)
+				estimate = estimate.Over(p.errorsByImage(e.Terms))
 			}
 			all = append(all, estimate)
 			continue

@@ -136,8 +136,11 @@ func (e Estimate) AtLeast(x Images) Estimate {
 
 // Over returns the estimate for other test images, too: images of one population are drawn, as
 // seeds are. Both variances add up, with the degrees of freedom of Satterthwaite (1946). Of a
-// single seed the error is that over images alone.
+// single seed the error is that over images alone. Without images it is unchanged.
 func (e Estimate) Over(x Images) Estimate {
+	if len(x) == 0 {
+		return e
+	}
 	_, images := x.variances()
 	seeds, degrees := 0.0, float64(len(x[0])-1)
 	if e.Known() {
