@@ -66,7 +66,8 @@ var chosen = []func(*Hyper){
 	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.003, 3, 1e-4 },
 }
 
-// swept completes experiments with 0, 1, … sweeps: each one's base has a sweep fewer.
+// swept gives experiments with 0, 1, … sweeps their names, titles and bases: the base of each has a
+// sweep fewer.
 func swept(name, title string, all ...Experiment) []Experiment {
 	for t := range all {
 		e := &all[t]
