@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds bin/ebssc, as `go build -o bin/ebssc ./cmd/ebssc` does, and says in a line what is missing
 # for that. Arguments are those of another `go build`. The program names its commit in records: that
-# of this folder, or "unknown", as without build.sh.
+# of this folder, or "unknown". Built without this script it says "unknown".
 set -euo pipefail
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")"
 

@@ -125,9 +125,9 @@ func moderate(h *Hyper) {
 // blocks, with the energies themselves in the softmax (factor 1) and with a hundred times them.
 func convolutional() (all []Experiment) {
 	for _, factor := range []float64{1, 100} {
-		var some []Experiment
+		var series []Experiment
 		for sweeps := range 5 {
-			some = append(some, Experiment{
+			series = append(series, Experiment{
 				Architecture: TwoBlocks{Below: ebssc.SSC, Sweeps: sweeps, Convolutional: true},
 				Change: func(h *Hyper) {
 					moderate(h)
@@ -136,7 +136,7 @@ func convolutional() (all []Experiment) {
 			})
 		}
 		all = append(all, swept(fmt.Sprintf("unroll-conv-%g", factor),
-			fmt.Sprintf(", factor %g", factor), some...)...)
+			fmt.Sprintf(", factor %g", factor), series...)...)
 	}
 	return all
 }

@@ -68,10 +68,7 @@ func TrainedOn(ctx context.Context, o Options, r record.Record) (*dataset.Set, e
 	if standsIn {
 		kind = kind.Images().StandIn
 	}
-	set, err := dataset.Local(kind, o.Data)
-	if err == nil && set == nil {
-		set, err = dataset.Find(ctx, kind, o.Data, o.Out)
-	}
+	set, err := dataset.Find(ctx, kind, o.Data, o.Out)
 	if err != nil {
 		return nil, err
 	}

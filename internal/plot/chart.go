@@ -127,8 +127,8 @@ func (c Chart) panel() (*plot.Plot, error) {
 	if p.Y.Min <= 0 {
 		return nil, fmt.Errorf("a logarithmic axis has no value %g: values must be positive", p.Y.Min)
 	}
-	// From a power of ten, which have the labels, to another. LogTicks leaves out the first power
-	// below 1, and its small ones are rounded wrongly: 9.999999999999999e-05.
+	// From a power of ten, which have the labels, to another. LogTicks (gonum/plot 0.17) leaves out
+	// the first power below 1, and does not reach small ones exactly: 9.999999999999999e-05.
 	ticks := func(low, high float64) []plot.Tick {
 		ticks := plot.LogTicks{}.Ticks(low/10, high)
 		for i, tick := range ticks {

@@ -91,10 +91,8 @@ func (p *Results) bySeed(terms []experiments.Term) (all [][]record.Record) {
 	for _, first := range p.rows[terms[0].Experiment].Records {
 		var records []record.Record
 		for _, term := range terms {
-			for _, r := range p.rows[term.Experiment].Records {
-				if r.Run.Seed == first.Run.Seed {
-					records = append(records, r)
-				}
+			if r, ok := p.rows[term.Experiment].recordOf(first.Run.Seed); ok {
+				records = append(records, r)
 			}
 		}
 		if len(records) == len(terms) {

@@ -86,11 +86,11 @@ func (p *Results) chart(study experiments.Study, title, y string,
 func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 	measured := func(title, y string, value func(record.BlockMeasures) *float64) plot.Chart {
 		chart := plot.Chart{Title: title, X: "block", Y: y}
-		for i, name := range []string{"trained", "untrained"} {
+		for _, trained := range []bool{true, false} {
 			var curve plot.Curve // one without points keeps its colour from the other
-			row.eachBlock(i == 0, func(block int, levels []record.BlockMeasures) {
+			row.eachBlock(trained, func(block int, levels []record.BlockMeasures) {
 				if values := valuesOf(levels, value); len(values) > 0 {
-					curve.Name = name
+					curve.Name = trainedWord(trained)
 					curve.Points = append(curve.Points, plot.At(float64(block), values...))
 				}
 			})
@@ -117,6 +117,13 @@ func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 			func(l record.BlockMeasures) *float64 { return l.Difference }),
 		measured("spread of class biases", "share of the image",
 			func(l record.BlockMeasures) *float64 { return l.BiasSpread }))
+}
+
+func trainedWord(trained bool) string {
+	if trained {
+		return "trained"
+	}
+	return "untrained"
 }
 
 // valuesOf returns what is measured of some levels, without those of which it was not.
