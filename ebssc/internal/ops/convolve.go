@@ -15,19 +15,20 @@ func (k Impl) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 		}
 		return k.CrossCorrelate(zeroPad(x, pad), d, stride, 0)
 	}
+	height, width := x.Shape().Dim(1), x.Shape().Dim(2)
 	switch {
-	case !k.Plain && tilesImage(d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2)):
+	case !k.Plain && tilesImage(d, stride, pad, height, width):
 		return patchwise(x, d)
 	case !k.Plain && fitsWinograd(d, stride, pad):
 		return k.correlate3x3(x, d)
 	case !k.Plain && fitsColumnPairs(x, d, stride, pad):
 		return columnPairs(x, d)
-	case d.Shape().Dim(0)%2 == 0 || 2*pad >= d.Shape().Dim(0):
-		// GoMLX's gradient in x is wrong for kernels of even size, and panics where the padding is wide.
+	case d.Shape().Dim(0)%2 == 0 || 2*pad >= d.Shape().Dim(0),
+		!k.Plain && fitsCells(stride, pad, height, width):
+		// GoMLX's gradient in x is wrong for kernels of even size, panics where the padding is wide, and
+		// is slow with a stride.
 		return withGradients(convolve(x, d, stride, pad),
-			operand{x, func(v *Node) *Node {
-				return transpose(v, d, stride, pad, x.Shape().Dim(1), x.Shape().Dim(2))
-			}},
+			operand{x, func(v *Node) *Node { return k.Transpose(v, d, stride, pad, height, width) }},
 			operand{d, func(v *Node) *Node {
 				return kernelGradient(x, v, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1))
 			}})
@@ -78,7 +79,13 @@ func (k Impl) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 	if !k.Plain && tilesImage(d, stride, pad, height, width) {
 		return patchwiseTranspose(z, d)
 	}
-	return withGradients(transpose(z, d, stride, pad, height, width),
+	var x *Node
+	if !k.Plain && fitsCells(stride, pad, height, width) {
+		x = transposeOnCells(z, d, stride, height, width)
+	} else {
+		x = transpose(z, d, stride, pad, height, width)
+	}
+	return withGradients(x,
 		operand{z, func(v *Node) *Node { return k.CrossCorrelate(v, d, stride, pad) }},
 		operand{d, func(v *Node) *Node {
 			return kernelGradient(v, z, stride, pad, d.Shape().Dim(0), d.Shape().Dim(1))

@@ -144,6 +144,9 @@ func TestCrossCorrelateLikePlain(t *testing.T) {
 		{2, 8, 8, 8, 12, 1, 1, 1}, // conv7: 1×1 with a border of zeros
 		{3, 5, 5, 4, 6, 5, 2, 0},  // one window
 		{3, 6, 9, 4, 6, 3, 3, 0},  // windows side by side
+		{2, 12, 8, 3, 4, 5, 2, 0}, // the gradient in x on cells
+		{2, 12, 9, 3, 4, 4, 3, 0}, // the kernel covers parts of cells
+		{2, 6, 6, 3, 4, 2, 3, 0},  // it is smaller than a cell
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, c := range cases {
@@ -197,7 +200,7 @@ func TestTransposeIsAdjoint(t *testing.T) {
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, c := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0},
-			{3, 6, 9, 4, 6, 3, 3, 0}, {2, 10, 13, 1, 4, 5, 3, 1},
+			{3, 6, 9, 4, 6, 3, 3, 0}, {2, 10, 13, 1, 4, 5, 3, 1}, {2, 12, 8, 3, 4, 5, 2, 0},
 			// the first three have fast paths
 			{2, 7, 8, 3, 4, 3, 2, 1}, {2, 8, 9, 3, 4, 5, 2, 2}, {2, 7, 8, 3, 4, 1, 2, 1}} {
 			c.requireAdjoint(t, on)
