@@ -167,6 +167,7 @@ func TestWorkInCells(t *testing.T) {
 	panicked := ""
 	for range 5 {
 		panicked = run("a", "%%\nvar none []int\nfmt.Println(none[3:][0])").Text
+		require.Contains(t, panicked, "slice bounds out of range [3:0]")
 		if strings.Contains(panicked, " Line 3 ]]") {
 			break
 		}

@@ -14,10 +14,9 @@ func fitsCells(stride, pad, height, width int) bool {
 // transposeOnCells is the adjoint of convolve(x, d, stride, 0) with respect to x [N, height, width,
 // C].
 func transposeOnCells(z, d *Node, stride, height, width int) *Node {
-	c := d.Shape().Dim(2)
-	x := transpose(z, kernelOnCells(d, stride), 1, 0, height/stride, width/stride)
-	x = Reshape(x, -1, height/stride, width/stride, stride, stride, c)
-	return Reshape(TransposeAllAxes(x, 0, 1, 3, 2, 4, 5), -1, height, width, c)
+	rows, columns := height/stride, width/stride
+	x := transpose(z, kernelOnCells(d, stride), 1, 0, rows, columns)
+	return joinTiles(Reshape(x, -1, rows, columns, stride, stride, d.Shape().Dim(2)))
 }
 
 // kernelOnCells returns the kernel [⌈kh/s⌉, ⌈kw/s⌉, s·s·C, K] that does to cells of s × s pixels

@@ -60,8 +60,15 @@ func patchwiseTranspose(z, d *Node) *Node {
 	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	count, rows, columns := z.Shape().Dim(0), z.Shape().Dim(1), z.Shape().Dim(2)
 	windows := DotGeneral(Reshape(z, -1, k), []int{1}, nil, Reshape(d, kh*kw*c, k), []int{1}, nil)
-	x := TransposeAllAxes(Reshape(windows, count, rows, columns, kh, kw, c), 0, 1, 3, 2, 4, 5)
-	return Reshape(x, count, rows*kh, columns*kw, c)
+	return joinTiles(Reshape(windows, count, rows, columns, kh, kw, c))
+}
+
+// joinTiles returns the images [N, rows·kh, columns·kw, C] of their tiles [N, rows, columns, kh, kw,
+// C].
+func joinTiles(tiles *Node) *Node {
+	dims := tiles.Shape().Dimensions
+	return Reshape(TransposeAllAxes(tiles, 0, 1, 3, 2, 4, 5),
+		dims[0], dims[1]*dims[3], dims[2]*dims[4], dims[5])
 }
 
 // Transpose returns d * z, the exact adjoint of [Impl.CrossCorrelate] with respect to x: ⟨d ⋆ x, z⟩
