@@ -63,8 +63,7 @@ func patchwiseTranspose(z, d *Node) *Node {
 	return joinTiles(Reshape(windows, count, rows, columns, kh, kw, c))
 }
 
-// joinTiles returns the images [N, rows·kh, columns·kw, C] of their tiles [N, rows, columns, kh, kw,
-// C].
+// joinTiles puts tiles [N, rows, columns, kh, kw, C] together to images [N, rows·kh, columns·kw, C].
 func joinTiles(tiles *Node) *Node {
 	dims := tiles.Shape().Dimensions
 	return Reshape(TransposeAllAxes(tiles, 0, 1, 3, 2, 4, 5),
