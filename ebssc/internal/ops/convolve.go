@@ -63,7 +63,8 @@ func patchwiseTranspose(z, d *Node) *Node {
 	return joinTiles(Reshape(windows, count, rows, columns, kh, kw, c))
 }
 
-// joinTiles puts tiles [N, rows, columns, kh, kw, C] together to images [N, rows·kh, columns·kw, C].
+// joinTiles puts tiles [N, rows, columns, kh, kw, C] together to images [N, rows·kh, columns·kw,
+// C].
 func joinTiles(tiles *Node) *Node {
 	dims := tiles.Shape().Dimensions
 	return Reshape(TransposeAllAxes(tiles, 0, 1, 3, 2, 4, 5),
