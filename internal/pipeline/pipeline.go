@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/ml/model"
 	"golang.org/x/sync/errgroup"
 
 	"ebsscgo/ebssc"
@@ -473,17 +474,9 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	var decodings *record.Decodings
 	if run.Decoded {
 		fmt.Fprintf(s.Out, "%s: decoding from every level\n", name)
-		whitening, err := runner.Whitening(ctx, run.Run)
-		if err != nil {
-			return err
-		}
-		network := decode.NewTrained(runner.Backend, run.Run, store, whitening)
-		defer network.Close()
-		draw := run.Seed == 1 && training.Learned(run.Network.Classes) // reports show no other
-		images := runner.Set.Test.Slice(0, run.TestImages)
 		var pictures map[string][]byte
-		decodings, pictures, err = network.Measure(ctx, images, draw)
-		if err != nil {
+		draw := run.Seed == 1 && training.Learned(run.Network.Classes) // reports show no other
+		if decodings, pictures, err = decoded(ctx, runner, run.Run, store, draw); err != nil {
 			return err
 		}
 		for file, picture := range pictures {
@@ -521,4 +514,18 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n",
 		name, finished.TrainErr, testOrHeldOut, finished.TestErr, finished.Seconds)
 	return nil
+}
+
+// decoded measures what a trained network decodes from its test images. With draw it also returns
+// pictures of that, by the names of their files.
+func decoded(
+	ctx context.Context, runner *train.Runner, run experiments.Run, store *model.Store, draw bool,
+) (*record.Decodings, map[string][]byte, error) {
+	whitening, err := runner.Whitening(ctx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	network := decode.NewTrained(runner.Backend, run, store, whitening)
+	defer network.Close()
+	return network.Measure(ctx, runner.Set.Test.Slice(0, run.TestImages), draw)
 }

@@ -14,23 +14,57 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
-// WriteAnswer writes what the results of all profiles say together: the classifier's step at every
-// scale, as classifier.svg and classifier.csv in the folder of results, and the tables of the
-// README.md beside that folder, between its marks. A README without marks stays as it is.
+// WriteAnswer writes what the results of all profiles say together. The classifier's step at every
+// scale goes to classifier.svg and classifier.csv in the folder of results. The steps of the table
+// at all profiles, and how many claims agree at the smallest of them, go between the marks of the
+// README.md beside that folder; a README without marks stays as it is.
 func WriteAnswer(results string, folders map[string]*Results) error {
 	profiles := largestFirst(slices.Collect(maps.Values(folders)))
-	if t, chart := ClassifierSteps(profiles); len(t.Rows) > 1 {
-		picture, err := chart.Draw().SVG()
-		if err != nil {
-			return err
-		}
-		for name, content := range map[string][]byte{".csv": t.CSV(), ".svg": picture} {
-			if err := replace(filepath.Join(results, t.Name+name), content); err != nil {
-				return err
-			}
+	if err := writeClassifier(results, profiles); err != nil {
+		return err
+	}
+	path := filepath.Join(results, "..", File)
+	old, err := safefile.Read(path, maxSize)
+	if errors.Is(err, fs.ErrNotExist) || len(profiles) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	largest, smallest := profiles[0], profiles[len(profiles)-1]
+	blocks := map[string]string{"claims": tally(smallest)}
+	for _, study := range largest.Studies {
+		if study.Headline {
+			blocks["differences"] = largest.Differences(study, profiles[1:]...).Markdown()
 		}
 	}
-	return writeReadme(filepath.Join(results, "..", File), profiles)
+	content := string(old)
+	for mark, text := range blocks {
+		before, rest, begins := strings.Cut(content, "<!-- "+mark+" -->\n")
+		_, after, ends := strings.Cut(rest, "<!-- /"+mark+" -->")
+		if begins && ends {
+			content = before + "<!-- " + mark + " -->\n\n" + text + "\n<!-- /" + mark + " -->" + after
+		}
+	}
+	return replace(path, []byte(content))
+}
+
+// writeClassifier writes the classifier's step at every scale, if there is one.
+func writeClassifier(results string, profiles []*Results) error {
+	t, chart := ClassifierSteps(profiles)
+	if len(t.Rows) < 2 { // the paper's alone
+		return nil
+	}
+	picture, err := chart.Draw().SVG()
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{".csv": t.CSV(), ".svg": picture} {
+		if err := replace(filepath.Join(results, t.Name+name), content); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // largestFirst returns the results on the paper's images that say something, of the largest profile
@@ -84,7 +118,7 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 		step := experiments.ClassifierSteps[0]
 		subject, base := profiles[0].rows[step.Subject], profiles[0].rows[step.Base]
 		add("Kong & Fowlkes", "", step, base.Paper.TrainErr,
-			difference{subject: subject, base: base}.paper(), 1, 1, true)
+			comparison{subject: subject, base: base}.paper(), 1, 1, true)
 	}
 	return t, chart
 }
@@ -99,40 +133,6 @@ func scaleName(run experiments.Run, note string) string {
 		name += ", " + note
 	}
 	return name
-}
-
-// writeReadme replaces what stands between the marks of a README: the steps of the table at all
-// profiles, and how many claims agree at the smallest of them.
-func writeReadme(path string, profiles []*Results) error {
-	old, err := safefile.Read(path, maxSize)
-	if errors.Is(err, fs.ErrNotExist) || len(profiles) == 0 {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	content := string(old)
-	for mark, text := range ReadmeTables(profiles) {
-		before, rest, begins := strings.Cut(content, "<!-- "+mark+" -->\n")
-		_, after, ends := strings.Cut(rest, "<!-- /"+mark+" -->")
-		if begins && ends {
-			content = before + "<!-- " + mark + " -->\n\n" + text + "\n<!-- /" + mark + " -->" + after
-		}
-	}
-	return replace(path, []byte(content))
-}
-
-// ReadmeTables returns what the project's README says of profiles, the largest first, by the names
-// of its marks.
-func ReadmeTables(profiles []*Results) map[string]string {
-	smallest := profiles[len(profiles)-1]
-	blocks := map[string]string{"claims": tally(smallest)}
-	for _, study := range profiles[0].Studies {
-		if study.Headline {
-			blocks["differences"] = profiles[0].Differences(study, profiles[1:]...).Markdown()
-		}
-	}
-	return blocks
 }
 
 // tally counts the verdicts of a profile on the claims that the paper's text states, on those that

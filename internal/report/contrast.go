@@ -91,8 +91,12 @@ func (p *Results) bySeed(terms []experiments.Term) (all [][]record.Record) {
 	for _, first := range p.rows[terms[0].Experiment].Records {
 		var records []record.Record
 		for _, term := range terms {
-			if r, ok := p.rows[term.Experiment].recordOf(first.Run.Seed); ok {
-				records = append(records, r)
+			row := p.rows[term.Experiment].Records
+			at := slices.IndexFunc(row, func(r record.Record) bool {
+				return r.Run.Seed == first.Run.Seed
+			})
+			if at >= 0 {
+				records = append(records, row[at])
 			}
 		}
 		if len(records) == len(terms) {
@@ -134,10 +138,10 @@ func (p *Results) pooled(study experiments.Study,
 
 // estimate estimates a weighted sum of a quantity, paired over seeds. The variance between seeds is
 // pooled over the steps of the study at the same scale; without such a step it is the sum's own. Of
-// a test error it is at least that of the residual between seeds and images, see
-// [stats.Estimate.AtLeast].
+// a test error, seeds holds for these test images and both for others, too, see
+// [stats.Estimate.OverImages]. Of other quantities they are the same.
 func (p *Results) estimate(study experiments.Study, quantity experiments.Quantity,
-	terms []experiments.Term) stats.Estimate {
+	terms []experiments.Term) (seeds, both stats.Estimate) {
 	var pool stats.PooledVariance
 	for _, e := range p.pooled(study, terms) {
 		pool.Add(p.contrastBySeed(quantity, minusBase(e.Name, e.Base)))
@@ -145,19 +149,17 @@ func (p *Results) estimate(study experiments.Study, quantity experiments.Quantit
 	if pool.Empty() {
 		pool.Add(p.contrastBySeed(quantity, terms))
 	}
-	estimate := pool.Estimate(p.contrastBySeed(quantity, terms))
-	if quantity == experiments.TestErr && estimate.Known() {
-		estimate = estimate.AtLeast(p.errorsByImage(terms))
+	seeds = pool.Estimate(p.contrastBySeed(quantity, terms))
+	if quantity != experiments.TestErr {
+		return seeds, seeds
 	}
-	return estimate
+	return seeds.OverImages(p.errorsByImage(terms))
 }
 
 // Difference estimates how much the test error of one experiment is above that of another one: over
 // seeds for these test images, as claims are judged, and over seeds and images together.
 func (p *Results) Difference(subject, base string) (seeds, both stats.Estimate) {
-	terms := minusBase(subject, base)
-	seeds = p.estimate(p.rows[subject].Study, experiments.TestErr, terms)
-	return seeds, seeds.Over(p.errorsByImage(terms))
+	return p.estimate(p.rows[subject].Study, experiments.TestErr, minusBase(subject, base))
 }
 
 // estimates are those of expectations. Quantities of a network's blocks have the variance pooled
@@ -167,9 +169,9 @@ func (p *Results) estimates(study experiments.Study, expect []experiments.Expect
 	overImages bool) (all []stats.Estimate) {
 	for _, e := range expect {
 		if !e.Quantity.InBlock {
-			estimate := p.estimate(study, e.Quantity, e.Terms)
-			if overImages && e.Quantity == experiments.TestErr {
-				estimate = estimate.Over(p.errorsByImage(e.Terms))
+			estimate, both := p.estimate(study, e.Quantity, e.Terms)
+			if overImages {
+				estimate = both
 			}
 			all = append(all, estimate)
 			continue

@@ -19,11 +19,11 @@ func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	}
 	dots := plot.Dots{Title: "Differences in test error: " + p.named(study), Zero: true}
 	dots.X = "points, with 95 % intervals (left of 0: fewer errors)"
-	for i, d := range p.differences(study) {
-		dots.Rows = append(dots.Rows, strings.Join(Fold(cmp.Or(d.adds, d.title()), 40), "\n"))
-		_, both := p.Difference(d.subject.Name, d.base.Name)
+	for i, c := range p.comparisons(study) {
+		dots.Rows = append(dots.Rows, strings.Join(Fold(cmp.Or(c.adds, c.title()), 40), "\n"))
+		_, both := p.Difference(c.subject.Name, c.base.Name)
 		add(&here, i, estimated(both, "%.2f"))
-		add(&paper, i, d.paper())
+		add(&paper, i, c.paper())
 	}
 	dots.Curves = []plot.Curve{here}
 	if len(paper.Points) > 0 {

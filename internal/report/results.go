@@ -187,15 +187,6 @@ func (p *Results) shown(study experiments.Study) (rows []Row) {
 // reported says whether reports have the row: if it has a record, or a number of the paper.
 func (r Row) reported() bool { return len(r.Records) > 0 || r.Paper != (experiments.Paper{}) }
 
-// recordOf returns the record of a seed.
-func (r Row) recordOf(seed int) (record.Record, bool) {
-	at := slices.IndexFunc(r.Records, func(of record.Record) bool { return of.Run.Seed == seed })
-	if at < 0 {
-		return record.Record{}, false
-	}
-	return r.Records[at], true
-}
-
 // Trial reports whether a record is of a run that the profile does not plan.
 func (p *Results) Trial(r record.Record) bool { return !p.planned[r.ID] }
 

@@ -13,30 +13,30 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// difference is a row and what it is compared with. adds says what the row adds to its base; it is
+// comparison is a row and what it is compared with. adds says what the row adds to its base; it is
 // empty where no declaration says so.
-type difference struct {
+type comparison struct {
 	adds          string
 	subject, base Row
 }
 
-func (d difference) title() string { return d.subject.Title + " − " + d.base.Title }
+func (c comparison) title() string { return c.subject.Title + " − " + c.base.Title }
 
-// differences returns the rows of a study with their bases, with records or without. Those of the
+// comparisons returns the rows of a study with their bases, with records or without. Those of the
 // headline end in the paper's last row minus its first: the proposed model minus the baseline.
-func (p *Results) differences(study experiments.Study) (all []difference) {
+func (p *Results) comparisons(study experiments.Study) (all []comparison) {
 	var ofPaper []Row
 	for _, e := range study.Experiments {
 		row := p.rows[e.Name]
 		if base, ok := p.rows[e.Base]; ok && row.reported() {
-			all = append(all, difference{e.Adds, row, base})
+			all = append(all, comparison{e.Adds, row, base})
 		}
 		if row.Paper.TestErr != 0 {
 			ofPaper = append(ofPaper, row)
 		}
 	}
 	if study.Headline && len(ofPaper) > 2 {
-		all = append(all, difference{"all steps", ofPaper[len(ofPaper)-1], ofPaper[0]})
+		all = append(all, comparison{"all steps", ofPaper[len(ofPaper)-1], ofPaper[0]})
 	}
 	return all
 }
@@ -56,20 +56,20 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 	if study.Headline {
 		t.Name = "differences"
 	}
-	differences := p.differences(study)
-	for _, d := range differences {
-		if d.adds != "" {
+	comparisons := p.comparisons(study)
+	for _, c := range comparisons {
+		if c.adds != "" {
 			t.Columns[0].Title = "step"
 		}
-		t.Rows = append(t.Rows, []Cell{text(d.adds), text(d.title()), text(d.subject.Name),
-			text(d.base.Name), d.paper().boldIfClear()})
+		t.Rows = append(t.Rows, []Cell{text(c.adds), text(c.title()), text(c.subject.Name),
+			text(c.base.Name), c.paper().boldIfClear()})
 	}
 	for _, results := range append([]*Results{p}, others...) {
 		title := "ours, profile " + results.scaleOf(study)
 		t.Columns = append(t.Columns, Column{Title: title, Name: "here", Kind: Interval},
 			Column{Name: "over_seeds", Kind: Interval}, Column{Name: "seeds", Kind: Number})
-		for i, d := range differences {
-			overSeeds, both := results.Difference(d.subject.Name, d.base.Name)
+		for i, c := range comparisons {
+			overSeeds, both := results.Difference(c.subject.Name, c.base.Name)
 			cell := estimated(both, "%.2f")
 			if both.N == results.Scales[study.Name].Seeds {
 				cell = cell.boldIfClear()
@@ -106,12 +106,12 @@ func (p *Results) Brief(study experiments.Study) []Table {
 
 // paper returns the difference of the paper's test errors, with its interval over the test images;
 // an empty cell where the paper lacks one of them.
-func (d difference) paper() Cell {
-	subject, base := d.subject.Paper.TestErr, d.base.Paper.TestErr
+func (c comparison) paper() Cell {
+	subject, base := c.subject.Paper.TestErr, c.base.Paper.TestErr
 	if subject == 0 || base == 0 {
 		return Cell{}
 	}
-	half := 100 * stats.Proportions(subject/100, base/100, d.subject.Study.Images.Declared().Test)
+	half := 100 * stats.Proportions(subject/100, base/100, c.subject.Study.Images.Declared().Test)
 	cell := number(subject-base, 2)
 	cell.low, cell.high = cell.value-half, cell.value+half
 	return cell

@@ -124,34 +124,27 @@ func (x Images) variances() (residual, images float64) {
 	return within / (seeds * count), max(0, between-within) / (seeds * count)
 }
 
-// AtLeast returns the estimate with the error that seeds and images have to do with one another
-// where that is larger: seeds that agree by chance are not taken for exact.
-func (e Estimate) AtLeast(x Images) Estimate {
-	if e.Known() {
-		residual, _ := x.variances()
-		e.Error = max(e.Error, math.Sqrt(residual))
-	}
-	return e
-}
-
-// Over returns the estimate for other test images, too: images of one population are drawn, as
-// seeds are. Both variances add up, with the degrees of freedom of Satterthwaite (1946). Of a
-// single seed the error is that over images alone. Without images it is unchanged.
-func (e Estimate) Over(x Images) Estimate {
+// OverImages returns the estimate for these test images, and for others, too.
+//
+// For these, its error is at least what seeds and images have to do with one another: seeds that
+// agree by chance are not taken for exact. For others, images are drawn from a population, as seeds
+// are: both variances add up, with the degrees of freedom of Satterthwaite (1946), and of a single
+// seed the error is that over images alone. Without images both are the estimate as it is.
+func (e Estimate) OverImages(x Images) (these, others Estimate) {
 	if len(x) == 0 {
-		return e
+		return e, e
 	}
-	_, images := x.variances()
+	residual, images := x.variances()
 	seeds, degrees := 0.0, float64(len(x[0])-1)
 	if e.Known() {
+		e.Error = max(e.Error, math.Sqrt(residual))
 		seeds = e.Error * e.Error
 	}
 	all := seeds + images
 	if seeds > 0 {
 		degrees = all * all / (seeds*seeds/e.Degrees + images*images/degrees)
 	}
-	e.Error, e.Degrees = math.Sqrt(all), degrees
-	return e
+	return e, Estimate{Value: e.Value, Error: math.Sqrt(all), Degrees: degrees, N: e.N}
 }
 
 // Welch estimates b's mean minus a's, which are not paired and may differ in size and deviation, by

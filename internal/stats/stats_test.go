@@ -61,22 +61,25 @@ func TestImages(t *testing.T) {
 	e := stats.Estimate{Value: 25, Error: 10, Degrees: 4, N: 2}
 	chance, alike := stats.Images{{100, 0, 0, 0}, {0, 100, 0, 0}},
 		stats.Images{{100, 0, 0, 0}, {100, 0, 0, 0}}
-	require.InDelta(t, math.Sqrt(10_000.0/3/8), e.AtLeast(chance).Error, 1e-9)
-	require.Equal(t, e, e.AtLeast(alike))
-	require.Equal(t, e, e.Over(chance), "no image is easier than another")
-	both := e.Over(alike)
+	these, others := e.OverImages(chance)
+	require.InDelta(t, math.Sqrt(10_000.0/3/8), these.Error, 1e-9)
+	require.Equal(t, these, others, "no image is easier than another")
+	these, both := e.OverImages(alike)
+	require.Equal(t, e, these)
 	require.InDelta(t, math.Sqrt(100+2500.0/4), both.Error, 1e-9)
 	require.InDelta(t, 725*725/(100*100/4.0+625*625/3.0), both.Degrees, 1e-9)
-	one := stats.Estimate{Value: 25, N: 1}.Over(alike[:1])
+	single := stats.Estimate{Value: 25, N: 1}
+	these, one := single.OverImages(alike[:1])
+	require.Equal(t, single, these, "of one seed nothing is known")
 	require.InDelta(t, 25, one.Error, 1e-9, "over images alone")
 	require.Equal(t, 3.0, one.Degrees)
-	require.Equal(t, stats.Estimate{Value: 25, N: 1}, stats.Estimate{Value: 25, N: 1}.AtLeast(chance),
-		"of one seed nothing is known")
+	these, others = e.OverImages(nil)
+	require.Equal(t, []stats.Estimate{e, e}, []stats.Estimate{these, others})
 }
 
 // Whatever seeds and images do: an estimate for other images is never more certain than one for
 // these.
-func TestOverIsLessCertain(t *testing.T) {
+func TestOtherImagesAreLessCertain(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) {
 		seeds, images := rapid.IntRange(1, 4).Draw(draw, "seeds"),
 			rapid.IntRange(2, 9).Draw(draw, "images")
@@ -86,8 +89,9 @@ func TestOverIsLessCertain(t *testing.T) {
 				images).Draw(draw, "seed"))
 		}
 		e := stats.Estimate{Error: 1, Degrees: 3, N: seeds}
-		require.GreaterOrEqual(draw, e.AtLeast(x).Error, e.Error)
-		require.GreaterOrEqual(draw, e.Over(x).Error, e.Error)
+		these, others := e.OverImages(x)
+		require.GreaterOrEqual(draw, these.Error, e.Error)
+		require.GreaterOrEqual(draw, others.Error, these.Error)
 	})
 }
 

@@ -124,7 +124,7 @@ func TakeSteps(
 	s.store = newStore(run)
 	defer s.store.Finalize()
 	require.NoError(t, seedEpoch(s.store, run, 0))
-	loop := train.NewLoop(s.newTrainer(trainingGraph(run)))
+	loop := train.NewLoop(s.newTrainer())
 	defer loop.Trainer.ResetComputationGraphs()
 	loop.OnStep("after", 0, func(*train.Loop, []*tensors.Tensor) error {
 		rate := optimizer.LearningRateVar(s.store.RootScope(), dtypes.Float32, 0).MustValue()

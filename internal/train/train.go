@@ -129,7 +129,7 @@ func (s *trainingRun) takeSteps() (err error) {
 		return nil
 	}
 	if s.trainer == nil { // only now: it deletes the learning rate, which endEpoch's checkpoint needs
-		s.trainer = s.newTrainer(trainingGraph(s.run))
+		s.trainer = s.newTrainer()
 	}
 	loop := train.NewLoop(s.trainer)
 	var stopped error // what GoMLX wraps in words of its own
@@ -155,12 +155,10 @@ func (s *trainingRun) say(format string, values ...any) {
 	fmt.Fprintf(s.runner.Log, "%s: %s\n", name, fmt.Sprintf(format, values...))
 }
 
-// newTrainer returns what takes steps in training a graph.
-func (s *trainingRun) newTrainer(
-	graph func(scope *model.Scope, images *Node) *Node,
-) *train.Trainer {
+// newTrainer returns what takes the run's training steps.
+func (s *trainingRun) newTrainer() *train.Trainer {
 	batchError := metric.NewBaseMetric("Batch error", "err", "error", errorGraph, nil)
-	return train.NewTrainer(s.runner.Backend, s.store, graph,
+	return train.NewTrainer(s.runner.Backend, s.store, trainingGraph(s.run),
 		loss.SparseCategoricalCrossEntropyLogits, newOptimizer(s.run, s.runner.Backend),
 		[]metric.Interface{batchError}, nil)
 }
@@ -343,7 +341,14 @@ func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err err
 		}
 	}
 	e.scores = e.scores[:len(labels)]
-	e.errorRate, e.loss = errorRate(e.scores.Predictions(), labels), e.scores.LogLoss(labels)
+	wrong := 0
+	for i, predicted := range e.scores.Predictions() {
+		if predicted != labels[i] {
+			wrong++
+		}
+	}
+	e.errorRate = 100 * float64(wrong) / float64(len(labels))
+	e.loss = e.scores.LogLoss(labels)
 	if sum := e.loss + e.penalty; !finite(sum) {
 		return e, s.diverged(fmt.Sprintf("the objective is %f", sum))
 	}
@@ -369,17 +374,6 @@ func (s *trainingRun) measure() (t record.Training, err error) {
 		t.Seconds += point.Seconds
 	}
 	return t, nil
-}
-
-// errorRate returns the share of predictions, in percent, that are not the label.
-func errorRate(predictions, labels []uint16) float64 {
-	wrong := 0
-	for i, label := range labels {
-		if predictions[i] != label {
-			wrong++
-		}
-	}
-	return 100 * float64(wrong) / float64(len(labels))
 }
 
 // evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.

@@ -201,7 +201,8 @@ func Differences(row []record.Record, others ...[]record.Record) (all []stats.Es
 		pool.Add(values[i], 2)
 	}
 	for i := range others {
-		all = append(all, pool.Estimate(values[i], 2).AtLeast(images[i]).Over(images[i]))
+		_, both := pool.Estimate(values[i], 2).OverImages(images[i])
+		all = append(all, both)
 	}
 	return all
 }
