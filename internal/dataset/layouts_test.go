@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
@@ -261,6 +262,10 @@ func TestParquetOfCIFAR10(t *testing.T) {
 func TestParquetRefuses(t *testing.T) {
 	good, err := os.ReadFile(filepath.Join(written, digitTrain))
 	require.NoError(t, err)
+	var lz4 bytes.Buffer
+	rows, err := parquet.ReadFile[parquetRow](filepath.Join(written, digitTrain))
+	require.NoError(t, err)
+	require.NoError(t, parquet.Write(&lz4, rows, parquet.Compression(&parquet.Lz4Raw)))
 	type made = map[string][]byte
 	for name, c := range map[string]struct {
 		files made
@@ -273,6 +278,7 @@ func TestParquetRefuses(t *testing.T) {
 		"too deep":        {made{"a/b/c/d/train.parquet": good}, "found no MNIST"},
 		"no Parquet file": {made{"train.parquet": []byte("PAR1")}, "not a Parquet file"},
 		"cut":             {made{"train.parquet": good[:len(good)-20]}, "not a Parquet file"},
+		"LZ4":             {made{"train.parquet": lz4.Bytes()}, "compressed with LZ4"},
 		"a changed pixel": {made{"train.parquet": changed(good, 300, good[300]^1)}, "again"},
 	} {
 		folder := t.TempDir()

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"ebsscgo/internal/safefile"
 )
@@ -151,6 +152,10 @@ func readParquetFile(path string, side, channels int) (part *labelled, err error
 	if column := file.Root().Column("label"); column == nil || !column.Leaf() || !hasPictures(file) {
 		return nil, nil
 	}
+	if usesLZ4(file) {
+		return nil, errors.New("compressed with LZ4, of which parquet-go 0.32.0 reads other values: " +
+			"write it with Snappy or Zstandard")
+	}
 	part = &labelled{place: path}
 	reader, rows := parquet.NewGenericReader[parquetRow](file), make([]parquetRow, 64)
 	defer reader.Close()
@@ -187,6 +192,20 @@ func hasPictures(file *parquet.File) bool {
 	for _, name := range []string{"img", "image"} {
 		if column := file.Root().Column(name); column != nil && column.Column("bytes") != nil {
 			return true
+		}
+	}
+	return false
+}
+
+// usesLZ4 reports whether a column is compressed with LZ4. The library loses what it decompresses
+// where that is less than three times as long, and goes on with what was in its buffer, often
+// without an error.
+func usesLZ4(file *parquet.File) bool {
+	for _, group := range file.Metadata().RowGroups {
+		for _, column := range group.Columns {
+			if column.MetaData.Codec == format.Lz4Raw {
+				return true
+			}
 		}
 	}
 	return false
