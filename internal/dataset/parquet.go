@@ -197,9 +197,9 @@ func hasPictures(file *parquet.File) bool {
 	return false
 }
 
-// usesLZ4 reports whether a column is compressed with LZ4. The library loses what it decompresses
-// where that is less than three times as long, and goes on with what was in its buffer, often
-// without an error.
+// usesLZ4 reports whether a column is compressed with LZ4. parquet-go 0.32.0 loses what it
+// decompresses where that is less than three times as long, and goes on with what was in its
+// buffer, often without an error (its issue 608).
 func usesLZ4(file *parquet.File) bool {
 	for _, group := range file.Metadata().RowGroups {
 		for _, column := range group.Columns {

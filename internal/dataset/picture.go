@@ -12,6 +12,7 @@ import (
 	_ "image/jpeg"
 	_ "image/png"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -198,7 +199,33 @@ func decodePicture(content []byte) (picture image.Image, turned int, err error) 
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w; if a viewer shows it, save it there again as PNG", err)
 	}
+	if format == "webp" {
+		stretchLevels(picture)
+	}
 	return picture, turned, nil
+}
+
+// stretchLevels stretches the levels of a WebP with lossy compression, which go from 16 for black
+// to 235 for white (chroma: from 16 to 240), to the 0 to 255 of JPEG that package image takes them
+// for. x/image v0.30 to v0.48 leave that out (Go's issue 40173): white is 235, all colours fade.
+func stretchLevels(picture image.Image) {
+	var planes *image.YCbCr
+	switch lossy := picture.(type) {
+	case *image.YCbCr:
+		planes = lossy
+	case *image.NYCbCrA:
+		planes = &lossy.YCbCr
+	default:
+		return
+	}
+	stretch := func(plane []uint8, from, to, levels float64) { // levels of them become 255
+		for i, level := range plane {
+			plane[i] = uint8(min(255, max(0, math.Round(to+(float64(level)-from)*255/levels))))
+		}
+	}
+	stretch(planes.Y, 16, 0, 219)
+	stretch(planes.Cb, 128, 128, 224)
+	stretch(planes.Cr, 128, 128, 224)
 }
 
 // memory returns an upper bound in bytes of what a file and decoding it take.

@@ -267,6 +267,21 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// A WebP with lossy compression has the levels that Pillow 13, which wrote the files, reads in it,
+// from black to white, with transparency or without.
+func TestLossyWebP(t *testing.T) {
+	const side = 64
+	for _, path := range []string{"testdata/lossy.webp", "testdata/lossy-alpha.webp"} {
+		pixels := readAll(t, side, side, path).Pixels
+		for y, row := range [][][]uint8{{{255, 255, 255}, {0, 0, 0}}, {{221, 40, 31}, {19, 61, 199}}} {
+			for x, want := range row { // in the middle of each quarter
+				at := 3 * (side*(side/4+side/2*y) + side/4 + side/2*x)
+				require.InDeltaSlice(t, want, pixels[at:at+3], 2, path)
+			}
+		}
+	}
+}
+
 // A fax would be read with black and white exchanged (testdata/fax.tiff is Pillow 13's, group 4).
 func TestFaxIsRefused(t *testing.T) {
 	_, read := ReadPictures([]string{"testdata/fax.tiff"}, 16, 16, 1, false)
