@@ -266,6 +266,12 @@ func TestParquetRefuses(t *testing.T) {
 	rows, err := parquet.ReadFile[parquetRow](filepath.Join(written, digitTrain))
 	require.NoError(t, err)
 	require.NoError(t, parquet.Write(&lz4, rows, parquet.Compression(&parquet.Lz4Raw)))
+	type decimal struct {
+		Image parquetPicture `parquet:"image"`
+		Label [9]byte        `parquet:"label"`
+	}
+	var decimals bytes.Buffer
+	require.NoError(t, parquet.Write(&decimals, []decimal{{Image: rows[0].Image, Label: [9]byte{8: 5}}}))
 	type made = map[string][]byte
 	for name, c := range map[string]struct {
 		files made
@@ -279,6 +285,7 @@ func TestParquetRefuses(t *testing.T) {
 		"no Parquet file": {made{"train.parquet": []byte("PAR1")}, "not a Parquet file"},
 		"cut":             {made{"train.parquet": good[:len(good)-20]}, "not a Parquet file"},
 		"LZ4":             {made{"train.parquet": lz4.Bytes()}, "compressed with LZ4"},
+		"decimals":        {made{"train.parquet": decimals.Bytes()}, "no integers"},
 		"a changed pixel": {made{"train.parquet": changed(good, 300, good[300]^1)}, "again"},
 	} {
 		folder := t.TempDir()

@@ -149,8 +149,12 @@ func readParquetFile(path string, side, channels int) (part *labelled, err error
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file: %w", err)
 	}
-	if column := file.Root().Column("label"); column == nil || !column.Leaf() || !hasPictures(file) {
+	label := file.Root().Column("label")
+	if label == nil || !label.Leaf() || !hasPictures(file) {
 		return nil, nil
+	}
+	if label.Type().Kind() == parquet.FixedLenByteArray { // decimals, which it would read as 0
+		return nil, errors.New("the column label has no integers: write them as such")
 	}
 	if usesLZ4(file) {
 		return nil, errors.New("compressed with LZ4, of which parquet-go 0.32.0 reads other values: " +
