@@ -46,8 +46,7 @@ func fetchCIFAR10(ctx context.Context, part string, log io.Writer) ([]dataFile, 
 // cifarLayouts are the layouts of CIFAR-10.
 var cifarLayouts = []layout{
 	{cifarFolder + "/", func(folder string) ([]dataFile, error) {
-		folders := []string{folder, filepath.Join(folder, cifarFolder)}
-		return readFirst(folders, cifarFiles, cifarBytes)
+		return readFirst(folder, []string{"", cifarFolder}, cifarFiles, cifarBytes)
 	}},
 	{cifarArchive, func(folder string) ([]dataFile, error) {
 		return readArchive(filepath.Join(folder, cifarArchive), cifarFiles, cifarBytes)

@@ -43,7 +43,7 @@ func TestFashionFolder(t *testing.T) {
 	requireOneLine(t, err, "found no Fashion-MNIST, looked for FashionMNIST/raw/", "there: nothing",
 		"dataset-fashion-mnist")
 	folder := writeDigits(t)
-	knownAs(t, fingerprint(digits(t)), experiments.MNIST, MNISTName)
+	knownAs(t, fingerprint(digits(t)), MNISTName)
 	_, err = Local(experiments.FashionMNIST, folder)
 	requireOneLine(t, err, folder, "has the images of MNIST, not of Fashion-MNIST")
 }
@@ -58,7 +58,7 @@ func TestInstalled(t *testing.T) {
 	set, err := Local(experiments.FashionMNIST, "")
 	require.NoError(t, err)
 	require.Nil(t, set)
-	knownAs(t, fingerprint(digits(t)), experiments.FashionMNIST, "fashion-mnist")
+	knownAs(t, fingerprint(digits(t)), "fashion-mnist")
 	set, err = Local(experiments.FashionMNIST, "")
 	require.NoError(t, err)
 	require.Equal(t, "fashion-mnist", set.Name)
@@ -108,7 +108,7 @@ func TestFashionDownloaded(t *testing.T) {
 		path := "/" + name + ".gz"
 		fashionRemotes = append(fashionRemotes, pinned(server.URL+path, packed[path]))
 	}
-	knownAs(t, fingerprint(digits(t)), experiments.FashionMNIST, "fashion-mnist")
+	knownAs(t, fingerprint(digits(t)), "fashion-mnist")
 
 	missing = "/" + mnistNames[3] + ".gz"
 	_, err := FindOrStandIn(t.Context(), experiments.FashionMNIST, "", io.Discard)

@@ -28,11 +28,12 @@ func damaged(place string, err error) error {
 	return fmt.Errorf("%s: %w; copy or download it again", place, err)
 }
 
-// readFirst reads files from the first folder that has any of them. It returns nil without an error
-// if none has.
-func readFirst(folders, names []string, most int64) ([]dataFile, error) {
-	for _, folder := range folders {
-		if files, err := readFiles(folder, names, most); files != nil || err != nil {
+// readFirst reads files from the first of some folders below a named one that has any of them. It
+// returns nil without an error if none has.
+func readFirst(folder string, below, names []string, most int64) ([]dataFile, error) {
+	for _, part := range below {
+		files, err := readFiles(filepath.Join(folder, part), names, most)
+		if files != nil || err != nil {
 			return files, err
 		}
 	}

@@ -307,8 +307,8 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 		}
 	}
 	refused(1, images.bytes, "not an IDX file of bytes with dimensions [3]")
-	refused(0, encodeIDX([]int{0, 28, 28}), "dimensions [1 28 28]")
-	refused(0, encodeIDX([]int{1 << 31, 1 << 31, 1 << 31}), "16 bytes")
+	refused(0, encodeIDX([]int{0, 28, 28}, nil), "dimensions [1 28 28]")
+	refused(0, encodeIDX([]int{1 << 31, 1 << 31, 1 << 31}, nil), "16 bytes")
 	refused(0, encodeIDX([]int{3, 28, 56}, make([]byte, 3*28*56)), "dimensions [6 28 28]")
 	folder := writeDigits(t)
 	wrong := filepath.Join(folder, mnistNames[3])
@@ -334,7 +334,7 @@ func FuzzIDX(f *testing.F) {
 		Pixels: make([]byte, mnistImage), Labels: []uint16{7}})
 	f.Add(images.bytes)
 	f.Add(labels.bytes)
-	f.Add(encodeIDX([]int{1 << 31, 1 << 31, 4}))
+	f.Add(encodeIDX([]int{1 << 31, 1 << 31, 4}, nil))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for _, dims := range [][]int{{1, 28, 28}, {1}, {}} {
 			if values, err := decodeIDX(dataFile{bytes: content}, dims...); err == nil {

@@ -151,21 +151,15 @@ func sourceOf(which experiments.DataKind) source {
 	return source{which.Images(), decoders[which]}
 }
 
-// knownCopy is a declared copy of a data set.
-type knownCopy struct {
-	kind experiments.DataKind
-	name string
-}
-
-// known holds the declared copies by their fingerprints.
-var known = func() map[string]knownCopy {
-	all := map[string]knownCopy{}
+// known holds the names of the declared copies by their fingerprints.
+var known = func() map[string]string {
+	names := map[string]string{}
 	for _, images := range experiments.DataSets {
 		for _, c := range images.Copies {
-			all[c.SHA256] = knownCopy{images.Kind, c.Name}
+			names[c.SHA256] = c.Name
 		}
 	}
-	return all
+	return names
 }()
 
 // layout is a way in which a data set lies in a folder.
@@ -238,15 +232,14 @@ func (s source) open(folder string) (*Set, error) {
 		return nil, err
 	}
 	sum := fingerprint(files)
-	found := known[sum]
-	if found.kind != "" && found.kind != s.Kind {
+	name := cmp.Or(known[sum], s.Unknown())
+	if found := experiments.NamedImages(name).Kind; found != s.Kind {
 		return nil, fmt.Errorf("%s has the images of %s, not of %s: name another folder with "+
-			"--data or $%s", folder, found.kind, s.Kind, EnvVar)
+			"--data or $%s", folder, found, s.Kind, EnvVar)
 	}
 	if train.Height < s.Height {
 		train, test = padded32(train), padded32(test)
 	}
-	name := cmp.Or(found.name, s.Unknown())
 	return &Set{Name: name, SHA256: sum, Classes: s.Classes, Train: train, Test: test}, nil
 }
 

@@ -41,13 +41,13 @@ func fetching(t *testing.T) {
 	changed := before
 	changed.fetch = func(context.Context, string, io.Writer) ([]dataFile, error) { return files, nil }
 	decoders[experiments.MNIST] = changed
-	knownAs(t, fingerprint(files), experiments.MNIST, MNISTName)
+	knownAs(t, fingerprint(files), MNISTName)
 	t.Cleanup(func() { decoders[experiments.MNIST] = before })
 }
 
 // knownAs makes a fingerprint that of a declared copy, until the test ends.
-func knownAs(t *testing.T, sum string, kind experiments.DataKind, name string) {
-	known[sum] = knownCopy{kind, name}
+func knownAs(t *testing.T, sum, name string) {
+	known[sum] = name
 	t.Cleanup(func() { delete(known, sum) })
 }
 
@@ -116,7 +116,7 @@ func TestNamedFolderAlone(t *testing.T) {
 // Pictures of another data set under MNIST's names are not taken for digits.
 func TestOtherPictures(t *testing.T) {
 	folder := writeDigits(t)
-	knownAs(t, fingerprint(digits(t)), experiments.FashionMNIST, "fashion-mnist")
+	knownAs(t, fingerprint(digits(t)), "fashion-mnist")
 	_, err := Local(experiments.MNIST, folder)
 	requireOneLine(t, err, folder, "has the images of Fashion-MNIST, not of MNIST", "--data")
 }
@@ -250,7 +250,7 @@ func cifarFrom(t *testing.T, answer http.HandlerFunc) {
 		server.Close()
 		cifarRemote, waits = before, patience
 	})
-	knownAs(t, blackSHA256, experiments.CIFAR10, CIFAR10Name)
+	knownAs(t, blackSHA256, CIFAR10Name)
 	waits = waits[:1]
 	cifarRemote = pinned(server.URL+"/"+cifarArchive, officialArchive())
 }

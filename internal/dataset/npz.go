@@ -17,21 +17,22 @@ import (
 // npzFile is MNIST as Keras has it: a zip of four arrays of NumPy.
 const npzFile = "mnist.npz"
 
-// readNPZ reads the training and the test images from Keras's file in a folder. It returns nil
-// without an error if that is missing.
-func readNPZ(folder string) (parts []*labelled, err error) {
+// readNPZ reads Keras's file in a folder, and makes the official files of it. It returns nil without
+// an error if that is missing.
+func readNPZ(folder string) ([]dataFile, error) {
 	place := filepath.Join(folder, npzFile)
 	content, err := safefile.Read(place, 2*mnistLimit)
 	if missing(place, err) {
 		return nil, nil
 	}
+	var parts []*labelled
 	if err == nil {
 		parts, err = unpackNPZ(content, place)
 	}
 	if err != nil {
 		return nil, damaged(place, err)
 	}
-	return parts, nil
+	return mnistOf(parts)
 }
 
 // unpackNPZ returns the training and the test images of a file.
@@ -92,10 +93,7 @@ func readNPY(arrays *zip.Reader, name string, size int) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not an array of bytes of MNIST's shape, row by row: %.80q; "+
 			"write it as np.ascontiguousarray(x, np.uint8)", name, bytes.TrimSpace(line))
 	}
-	count, err := strconv.Atoi(string(header[1]))
-	if err != nil {
-		return nil, err
-	}
+	count, _ := strconv.Atoi(string(header[1])) // six digits at most
 	values := content[len(header[0]):]
 	if count < 1 || len(values) != count*size {
 		return nil, fmt.Errorf("%s has %d bytes where its shape asks for %d", name, len(values),

@@ -32,8 +32,13 @@ const parquetFolders = 3
 func parquetLayout(
 	hub string, side, channels int, official func(parts []*labelled) ([]dataFile, error),
 ) layout {
-	read := func(folder string) ([]*labelled, error) { return readParquet(folder, side, channels) }
-	return layout{"Parquet files of " + hub, remade(read, official)}
+	return layout{"Parquet files of " + hub, func(folder string) ([]dataFile, error) {
+		parts, err := readParquet(folder, side, channels)
+		if err != nil {
+			return nil, err
+		}
+		return official(parts)
+	}}
 }
 
 // splits are the names of the two parts of a data set, in the order of the official files.
@@ -44,12 +49,8 @@ var splits = []string{"train", "test"}
 // images of another size or without a class, and returns nil without an error if there is nothing
 // else.
 func readParquet(folder string, side, channels int) ([]*labelled, error) {
-	paths, err := findParquet(folder)
-	if err != nil {
-		return nil, err
-	}
 	parts, first := map[string]*labelled{}, ""
-	for _, path := range paths {
+	for _, path := range findParquet(folder) {
 		read, err := readParquetFile(path, side, channels)
 		if err != nil {
 			return nil, damaged(path, err)
@@ -85,13 +86,10 @@ func readParquet(folder string, side, channels int) ([]*labelled, error) {
 
 // findParquet finds the Parquet files of splits in a folder and not far below it, in the order of
 // their names.
-func findParquet(folder string) (found []string, err error) {
+func findParquet(folder string) (found []string) {
 	below := "*.parquet"
 	for range parquetFolders + 1 {
-		paths, err := fs.Glob(os.DirFS(folder), below)
-		if err != nil {
-			return nil, err
-		}
+		paths, _ := fs.Glob(os.DirFS(folder), below) // fails only for a bad pattern
 		for _, path := range paths {
 			if split, _ := splitOf(filepath.Join(folder, path)); split != "" {
 				found = append(found, filepath.Join(folder, path))
@@ -100,7 +98,7 @@ func findParquet(folder string) (found []string, err error) {
 		below = "*/" + below
 	}
 	slices.Sort(found)
-	return found, nil
+	return found
 }
 
 // splitOf returns the split that a file's name says it has, or else that of its folder, and the

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // The values of a pickle besides integers (int), texts and bytes ([]byte), lists and tuples
@@ -27,7 +29,7 @@ type (
 
 // unpickle reads a pickle as data. A pickle is a program that may call any function of Python's:
 // here each call becomes a note of it, an *object. It knows the opcodes of dictionaries of arrays,
-// texts and numbers up to protocol 5; any other is an error.
+// texts and numbers in protocols 1 to 5; any other is an error.
 //
 // The library for this (gopickle) gets as much memory as a file says that it needs, before it reads
 // on.
@@ -165,7 +167,7 @@ func (p *pickle) do(op byte) {
 		p.push(p.counted(8))
 	case ']', ')':
 		p.push(new([]any))
-	case 'l', 't':
+	case 't':
 		values := p.popMarked()
 		p.push(&values)
 	case 0x85, 0x86, 0x87: // TUPLE1 to TUPLE3
@@ -181,10 +183,6 @@ func (p *pickle) do(op byte) {
 		p.set(p.popLast(2))
 	case 'u':
 		p.set(p.popMarked())
-	case 'd':
-		values := p.popMarked()
-		p.push(map[string]any{})
-		p.set(values)
 	case 'c':
 		module := p.line()
 		p.push(global(module + "." + p.line()))
@@ -199,7 +197,7 @@ func (p *pickle) do(op byte) {
 		called := as[*object](p.pop())
 		called.state = state
 		p.push(called)
-	case 'q', 'r', 'p', 0x94: // BINPUT, LONG_BINPUT, PUT, MEMOIZE
+	case 'q', 'r', 0x94: // BINPUT, LONG_BINPUT, MEMOIZE
 		if p.memo == nil {
 			p.memo = map[int]any{}
 		}
@@ -210,7 +208,7 @@ func (p *pickle) do(op byte) {
 		last := p.pop()
 		p.push(last)
 		p.memo[at] = last
-	case 'h', 'j', 'g': // BINGET, LONG_BINGET, GET
+	case 'h', 'j': // BINGET, LONG_BINGET
 		value, ok := p.memo[p.place(op)]
 		if !ok {
 			panic(brokenPickle("a value is missing"))
@@ -258,15 +256,12 @@ func (p *pickle) decimal() int {
 	return number
 }
 
-// place takes the number of a place in the memo.
+// place takes the number of a place in the memo: one byte for BINPUT and BINGET, else four.
 func (p *pickle) place(op byte) int {
-	switch op {
-	case 'q', 'h':
+	if op == 'q' || op == 'h' {
 		return int(p.number(1))
-	case 'r', 'j':
-		return int(p.number(4))
 	}
-	return p.decimal()
+	return int(p.number(4))
 }
 
 // array returns the bytes of a NumPy array of bytes [rows, columns] as a pickle has it.
@@ -303,7 +298,8 @@ func array(value any, rows, columns int) ([]byte, error) {
 	}
 	encoded, ok := content.(*object)
 	if ok && encoded.of == "_codecs.encode" && len(encoded.args) == 2 {
-		content = latin1(encoded.args[0]) // bytes, as Python 3 writes them for Python 2
+		text, _ := encoded.args[0].([]byte) // bytes, as Python 3 writes them for Python 2
+		content, _ = charmap.ISO8859_1.NewEncoder().Bytes(text)
 	}
 	pixels, ok := content.([]byte)
 	if !ok || len(pixels) != rows*columns {
@@ -316,18 +312,4 @@ func array(value any, rows, columns int) ([]byte, error) {
 func isText(value any, text string) bool {
 	letters, ok := value.([]byte)
 	return ok && string(letters) == text
-}
-
-// latin1 returns a text of characters up to 255 as bytes, one a character. It returns nil if it is
-// none.
-func latin1(text any) []byte {
-	letters, _ := text.([]byte)
-	encoded := make([]byte, 0, len(letters))
-	for _, letter := range string(letters) {
-		if letter > 255 {
-			return nil
-		}
-		encoded = append(encoded, byte(letter))
-	}
-	return encoded
 }

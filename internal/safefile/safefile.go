@@ -28,14 +28,11 @@ var (
 // Open opens a regular file for reading. A pipe, a device, a folder or a file of the kernel's is an
 // error, and none makes it wait.
 func Open(path string) (*os.File, error) {
-	return regular(path, func() (*os.File, error) {
-		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	})
+	return regular(os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
-// regular opens a file and returns it if it is regular and of a disk.
-func regular(path string, open func() (*os.File, error)) (*os.File, error) {
-	file, err := open()
+// regular returns a file that was opened if it is regular and of a disk.
+func regular(file *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +47,7 @@ func regular(path string, open func() (*os.File, error)) (*os.File, error) {
 	}
 	if err != nil {
 		file.Close()
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		return nil, &fs.PathError{Op: "open", Path: file.Name(), Err: err}
 	}
 	return file, nil
 }
@@ -92,28 +89,26 @@ func Read(path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readAll(file, path, most)
+	return readAll(file, most)
 }
 
 // ReadIn reads a file in an open folder as [Read] does. No path and no link leads out of the
 // folder.
 func ReadIn(root *os.Root, path string, most int64) ([]byte, error) {
-	file, err := regular(path, func() (*os.File, error) {
-		return root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	})
+	file, err := regular(root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 	if err != nil {
 		return nil, err
 	}
-	return readAll(file, path, most)
+	return readAll(file, most)
 }
 
 // readAll reads a file of up to most bytes and closes it.
-func readAll(file *os.File, path string, most int64) ([]byte, error) {
+func readAll(file *os.File, most int64) ([]byte, error) {
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(content)) > most {
 		err = fmt.Errorf("oversized: it has more than %d bytes", most)
-		err = &fs.PathError{Op: "read", Path: path, Err: err}
+		err = &fs.PathError{Op: "read", Path: file.Name(), Err: err}
 	}
 	return content, err
 }

@@ -29,13 +29,6 @@ func writeArrays(
 	if err != nil {
 		return nil, err
 	}
-	return writeDescribed(variables, described, text)
-}
-
-// writeDescribed does what writeArrays does, with a description that is encoded.
-func writeDescribed(
-	variables map[string]*tensors.Tensor, described string, text []byte,
-) ([]byte, error) {
 	arrays := maps.Clone(variables)
 	arrays[described] = tensors.FromValue(text)
 	var file bytes.Buffer
@@ -49,7 +42,7 @@ func writeDescribed(
 			return nil, fmt.Errorf("writing %s: %w", name, err)
 		}
 	}
-	err := archive.Close()
+	err = archive.Close()
 	return file.Bytes(), err
 }
 
@@ -102,7 +95,8 @@ func readArrays(file []byte, store *model.Store, described string) (text []byte,
 	for name := range missing {
 		return nil, fmt.Errorf("it has no %s", name)
 	}
-	if again, err := writeDescribed(read, described, text); err != nil || !bytes.Equal(again, file) {
+	again, err := writeArrays(read, described, json.RawMessage(text))
+	if err != nil || !bytes.Equal(again, file) {
 		return nil, errors.New("it has more than its arrays, or not as this program writes them")
 	}
 	return text, nil
