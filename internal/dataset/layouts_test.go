@@ -269,7 +269,8 @@ func TestParquetRefuses(t *testing.T) {
 		Label [9]byte        `parquet:"label"`
 	}
 	var decimals bytes.Buffer
-	require.NoError(t, parquet.Write(&decimals, []decimal{{Image: rows[0].Image, Label: [9]byte{8: 5}}}))
+	five := decimal{Image: rows[0].Image, Label: [9]byte{8: 5}}
+	require.NoError(t, parquet.Write(&decimals, []decimal{five}))
 	type made = map[string][]byte
 	for name, c := range map[string]struct {
 		files made

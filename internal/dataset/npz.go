@@ -17,8 +17,8 @@ import (
 // npzFile is MNIST as Keras has it: a zip of four arrays of NumPy.
 const npzFile = "mnist.npz"
 
-// readNPZ reads Keras's file in a folder, and makes the official files of it. It returns nil without
-// an error if that is missing.
+// readNPZ makes the official files of Keras's file in a folder. It returns nil without an error if
+// that is missing.
 func readNPZ(folder string) ([]dataFile, error) {
 	place := filepath.Join(folder, npzFile)
 	content, err := safefile.Read(place, 2*mnistLimit)
