@@ -66,15 +66,16 @@ var chosen = []func(*Hyper){
 	func(h *Hyper) { h.LearningRate, h.EnergyScale, h.Alpha = 0.003, 3, 1e-4 },
 }
 
-// swept gives experiments with 0, 1, … sweeps their names, titles and bases: the base of each has a
-// sweep fewer.
-func swept(name, title string, all ...Experiment) []Experiment {
-	for t := range all {
-		e := &all[t]
-		e.Name, e.Title = fmt.Sprintf("%s-%d", name, t), fmt.Sprintf("T = %d%s", t, title)
-		if t > 0 {
-			e.Base = all[t-1].Name
+// swept returns experiments with 0 to most sweeps, which have their number in name and title. The
+// base of each has a sweep fewer.
+func swept(name, title string, most int, with func(sweeps int) Experiment) (all []Experiment) {
+	for sweeps := range most + 1 {
+		e := with(sweeps)
+		e.Name, e.Title = fmt.Sprintf("%s-%d", name, sweeps), fmt.Sprintf("T = %d%s", sweeps, title)
+		if sweeps > 0 {
+			e.Base = all[sweeps-1].Name
 		}
+		all = append(all, e)
 	}
 	return all
 }
@@ -82,16 +83,15 @@ func swept(name, title string, all ...Experiment) []Experiment {
 // unrolled returns experiments with 0 to most sweeps. changes[t], if given, changes the shared
 // hyperparameters of the one with t sweeps.
 func unrolled(name string, most int, below ebssc.Coding, changes []func(*Hyper)) []Experiment {
-	var all []Experiment
-	for sweeps := range most + 1 {
+	all := swept(name, "", most, func(sweeps int) Experiment {
 		e := Experiment{Architecture: TwoBlocks{Below: below, Sweeps: sweeps}, Change: oneSetting}
 		if changes != nil {
 			e.Change = func(h *Hyper) { *h = h.Changed(oneSetting, changes[sweeps]) }
 		}
-		all = append(all, e)
-	}
+		return e
+	})
 	all[0].Paper.TestErr, all[1].Paper.TestErr = 1.31, 0.74 // Sec. 3.1.1
-	return swept(name, "", all...)
+	return all
 }
 
 // budgeted returns experiments without a sweep and with one at three lengths of training, at a
@@ -104,12 +104,12 @@ func budgeted() (all []Experiment) {
 		name   string
 		thirds int // of the short ones' epochs
 	}{{"short", 3}, {"medium", 10}, {"long", 30}} {
-		with := func(sweeps int) Experiment {
+		training := length.name + " training"
+		pair := swept("unroll-"+length.name, ", "+training, 1, func(sweeps int) Experiment {
 			return Experiment{Architecture: TwoBlocks{Below: ebssc.SSC, Sweeps: sweeps}, Change: moderate,
 				Rescale: func(s *Scale) { s.Epochs = s.Epochs * length.thirds / 3 }}
-		}
-		pair := swept("unroll-"+length.name, ", "+length.name+" training", with(0), with(1))
-		pair[1].Adds = "first sweep, " + length.name + " training"
+		})
+		pair[1].Adds = "first sweep, " + training
 		all = append(all, pair...)
 	}
 	return all
@@ -125,18 +125,16 @@ func moderate(h *Hyper) {
 // blocks, with the energies themselves in the softmax (factor 1) and with a hundred times them.
 func convolutional() (all []Experiment) {
 	for _, factor := range []float64{1, 100} {
-		var series []Experiment
-		for sweeps := range 5 {
-			series = append(series, Experiment{
+		name, title := fmt.Sprintf("unroll-conv-%g", factor), fmt.Sprintf(", factor %g", factor)
+		all = append(all, swept(name, title, 4, func(sweeps int) Experiment {
+			return Experiment{
 				Architecture: TwoBlocks{Below: ebssc.SSC, Sweeps: sweeps, Convolutional: true},
 				Change: func(h *Hyper) {
 					moderate(h)
 					h.EnergyScale = factor
 				},
-			})
-		}
-		all = append(all, swept(fmt.Sprintf("unroll-conv-%g", factor),
-			fmt.Sprintf(", factor %g", factor), series...)...)
+			}
+		})...)
 	}
 	return all
 }

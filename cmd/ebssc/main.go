@@ -266,18 +266,7 @@ func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 }
 
 // place is the value of a flag that names a file or a folder.
-type place struct{ path *string }
-
-// String returns the path.
-func (p place) String() string {
-	if p.path == nil {
-		return ""
-	}
-	return *p.path
-}
-
-// Type returns a word for the help.
-func (p place) Type() string { return "string" }
+type place struct{ pflag.Value }
 
 // Set refuses a home folder that no shell has put in the place of ~: it would become a folder of
 // that name.
@@ -289,14 +278,14 @@ func (p place) Set(path string) error {
 		return errors.New("the shell expands ~ only where a word begins with it: " +
 			"put a space in the place of =, or write $HOME")
 	}
-	*p.path = path
-	return nil
+	return p.Value.Set(path)
 }
 
 // placeFlag adds a flag that names a file or a folder.
 func placeFlag(cmd *cobra.Command, path *string, name, value, about string) {
-	*path = value
-	cmd.Flags().Var(place{path}, name, about)
+	cmd.Flags().StringVar(path, name, value, about)
+	flag := cmd.Flags().Lookup(name)
+	flag.Value = place{flag.Value}
 }
 
 // resultsFlag, profileFlag and dataFlag add flags that several commands have.

@@ -42,7 +42,10 @@ func (f Figure) SVG() ([]byte, error) {
 }
 
 func (f Figure) render(canvas vg.CanvasWriterTo) ([]byte, error) {
-	f.Draw(draw.New(canvas))
+	whole := draw.New(canvas)
+	whole.SetColor(color.White)
+	whole.Fill(whole.Rectangle.Path())
+	f.Draw(whole)
 	var content bytes.Buffer
 	if _, err := canvas.WriteTo(&content); err != nil {
 		return nil, fmt.Errorf("rendering a figure: %w", err)
@@ -101,8 +104,6 @@ func Panels(width, height vg.Length, rows [][]*plot.Plot) Figure {
 		legends[p], p.Legend = p.Legend, plot.NewLegend()
 	}
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
-		canvas.SetColor(color.White)
-		canvas.Fill(canvas.Rectangle.Path())
 		inner := draw.Crop(canvas, margin, -margin, margin, -margin)
 		for i, places := range plot.Align(rows, draw.Tiles{Rows: len(rows), Cols: len(rows[0]),
 			PadX: margin, PadY: margin}, inner) {

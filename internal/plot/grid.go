@@ -81,8 +81,6 @@ func (g Grid) Draw() Figure {
 		width = max(width, scaleWidth+2*(gridText+6*gridGap+roundUp(beside.Width(g.Framed))))
 	}
 	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
-		canvas.SetColor(color.White)
-		canvas.Fill(canvas.Rectangle.Path())
 		canvas.FillText(title, vg.Point{X: width / 2, Y: height - gridGap}, printable(g.Title))
 		for i, tile := range g.Tiles {
 			row, column := i/g.Columns, i%g.Columns

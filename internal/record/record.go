@@ -215,14 +215,14 @@ func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *flo
 	}
 	for _, block := range blocks {
 		if block.Block == term.Block {
-			return block.value(quantity)
+			return block.Value(quantity)
 		}
 	}
 	return nil
 }
 
-// value returns a quantity of a block; nil if it was not measured.
-func (b BlockMeasures) value(quantity experiments.Quantity) *float64 {
+// Value returns a quantity of a block; nil if it was not measured.
+func (b BlockMeasures) Value(quantity experiments.Quantity) *float64 {
 	switch quantity {
 	case experiments.LinearFidelity:
 		return new(b.Linear.Fidelity())

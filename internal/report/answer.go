@@ -138,38 +138,30 @@ func scaleName(run experiments.Run, note string) string {
 // tally counts the verdicts of a profile on the claims that the paper's text states, on those that
 // were read off its tables and source, and on this project's.
 func tally(p *Results) string {
-	kinds := []string{"the paper's text states", "were read off its tables and its source's comments",
-		"are this project's"}
-	words := []string{Agrees, Disagrees, Open, ""} // without a verdict last
-	total, counts := make([]int, len(kinds)), make([]map[string]int, len(kinds))
-	for kind := range kinds {
-		counts[kind] = map[string]int{}
-	}
-	for _, v := range slices.Concat(p.Claims(false), p.Claims(true)) {
-		kind := 0
-		switch {
-		case v.Ours:
-			kind = 2
-		case v.ReadOff:
-			kind = 1
-		}
-		total[kind]++
-		counts[kind][v.Word]++
-	}
 	t := Table{Columns: []Column{{Title: "claims at " + p.Name + " that"},
 		{Title: "all", Kind: Number},
 		{Title: "agree", Kind: Number}, {Title: "disagree", Kind: Number},
 		{Title: "are open", Kind: Number},
 		{Title: "are not judged", Kind: Number}}}
-	for kind, name := range kinds {
-		if total[kind] == 0 {
-			continue
+	for _, kind := range []struct {
+		name          string
+		ours, readOff bool
+	}{
+		{"the paper's text states", false, false},
+		{"were read off its tables and its source's comments", false, true},
+		{"are this project's", true, false},
+	} {
+		all, words := 0, map[string]int{}
+		for _, v := range p.Claims(kind.ours) {
+			if v.Ours || v.ReadOff == kind.readOff {
+				all++
+				words[v.Word]++
+			}
 		}
-		row := []Cell{text(name), count(total[kind])}
-		for _, word := range words {
-			row = append(row, count(counts[kind][word]))
+		if all > 0 { // the last column is of claims without a verdict
+			t.Rows = append(t.Rows, []Cell{text(kind.name), count(all), count(words[Agrees]),
+				count(words[Disagrees]), count(words[Open]), count(words[""])})
 		}
-		t.Rows = append(t.Rows, row)
 	}
 	t.Notes = []string{"Open: chance can explain what was measured. Not judged: seeds are missing."}
 	return t.Markdown()

@@ -36,10 +36,9 @@ type Verdict struct {
 // project's. Each kind is corrected for its own number.
 func (p *Results) Claims(ours bool) []Verdict { return p.judge(ours, false) }
 
-// Opened names the verdicts that would be open if test errors were judged over seeds and test
-// images together: with other test images they might not hold.
-func (p *Results) Opened(ours bool) (names []string) {
-	verdicts := p.Claims(ours)
+// opened names those of the verdicts that would be open if test errors were judged over seeds and
+// test images together: with other test images they might not hold.
+func (p *Results) opened(verdicts []Verdict, ours bool) (names []string) {
 	for i, v := range p.judge(ours, true) {
 		if v.Word == Open && verdicts[i].Word != Open {
 			names = append(names, v.Name)
@@ -166,7 +165,7 @@ func (p *Results) claimsTable(verdicts []Verdict, ours bool) Table {
 	}
 	t.Notes = []string{"A claim is open if chance can explain what was measured (p ≥ 0.05, " +
 		"corrected for the number of claims)."}
-	if opened := p.Opened(ours); len(opened) > 0 {
+	if opened := p.opened(verdicts, ours); len(opened) > 0 {
 		t.Notes = append(t.Notes,
 			"Verdicts are for these test images. With others these may be open: `"+
 				strings.Join(opened, "`, `")+"`.")

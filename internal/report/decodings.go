@@ -46,35 +46,35 @@ func decodings(rows ...Row) Table {
 	}
 	for _, row := range rows {
 		for _, trained := range []bool{true, false} {
-			row.eachBlock(trained, func(_ int, levels []record.BlockMeasures) {
+			for _, levels := range row.blocks(trained) {
 				line := []Cell{text(row.Name), text(levels[0].Block), text(strconv.FormatBool(trained))}
 				for _, m := range measures {
 					line = append(line, mean(stats.SampleOf(valuesOf(levels, m.value)), 2))
 				}
 				t.Rows = append(t.Rows, line)
-			})
+			}
 		}
 	}
 	return t
 }
 
-// eachBlock calls do with each block's number, from 1, and its measurements, one a seed: of the
-// trained network, or of it before training. A run without epochs has the latter alone.
-func (r Row) eachBlock(trained bool, do func(block int, levels []record.BlockMeasures)) {
+// blocks returns the measurements of each block, one a seed: of the trained network, or of it
+// before training. A run without epochs has the latter alone.
+func (r Row) blocks(trained bool) (all [][]record.BlockMeasures) {
 	if len(r.Records) == 0 || !r.Decoded || trained && r.Records[0].Run.Epochs == 0 {
-		return
+		return nil
 	}
-	for i := range r.Records[0].Decodings.Untrained {
-		var levels []record.BlockMeasures
-		for _, seed := range r.Records {
-			if trained {
-				levels = append(levels, seed.Decodings.Trained[i])
-			} else {
-				levels = append(levels, seed.Decodings.Untrained[i])
-			}
+	all = make([][]record.BlockMeasures, len(r.Records[0].Decodings.Untrained))
+	for _, seed := range r.Records {
+		measured := seed.Decodings.Untrained
+		if trained {
+			measured = seed.Decodings.Trained
 		}
-		do(i+1, levels)
+		for i, block := range measured {
+			all[i] = append(all[i], block)
+		}
 	}
+	return all
 }
 
 // pictures are those of the row's decodings: of its first seed, if that network learned. It refuses

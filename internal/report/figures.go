@@ -9,7 +9,7 @@ import (
 	"ebsscgo/internal/record"
 )
 
-func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) {
+func (p *Results) drawDifferences(study experiments.Study) plot.Figure {
 	here, paper := plot.Curve{Name: "here"}, plot.Curve{Name: "the paper", Hollow: true}
 	add := func(curve *plot.Curve, row int, cell Cell) {
 		if !cell.empty() {
@@ -29,7 +29,7 @@ func (p *Results) drawDifferences(study experiments.Study) (plot.Figure, error) 
 	if len(paper.Points) > 0 {
 		dots.Curves = append(dots.Curves, paper)
 	}
-	return dots.Draw(), nil
+	return dots.Draw()
 }
 
 // longCurves is the number of epochs from which a chart leaves out where its curves begin.
@@ -84,46 +84,32 @@ func (p *Results) chart(study experiments.Study, title, y string,
 // training: the fidelity of the linear and of the rectified decoder, of which the claims ask for
 // more than the grey band, the class difference and the spread of class biases.
 func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
-	measured := func(title, y string, value func(record.BlockMeasures) *float64) plot.Chart {
+	measured := func(title, y string, quantity experiments.Quantity) plot.Chart {
+		value := func(l record.BlockMeasures) *float64 { return l.Value(quantity) }
 		chart := plot.Chart{Title: title, X: "block", Y: y}
-		for _, trained := range []bool{true, false} {
+		for _, name := range []string{"trained", "untrained"} {
 			var curve plot.Curve // one without points keeps its colour from the other
-			row.eachBlock(trained, func(block int, levels []record.BlockMeasures) {
+			for i, levels := range row.blocks(name == "trained") {
 				if values := valuesOf(levels, value); len(values) > 0 {
-					curve.Name = trainedWord(trained)
-					curve.Points = append(curve.Points, plot.At(float64(block), values...))
+					curve.Name = name
+					curve.Points = append(curve.Points, plot.At(float64(i+1), values...))
 				}
-			})
+			}
 			chart.Curves = append(chart.Curves, curve)
 		}
 		return chart
 	}
-	fidelity := func(title string, decoder func(record.BlockMeasures) record.Similarity) plot.Chart {
-		chart := measured(title, "fidelity", func(l record.BlockMeasures) *float64 {
-			return new(decoder(l).Fidelity())
-		})
-		row.eachBlock(false, func(block int, _ []record.BlockMeasures) {
-			chart.Band.Points = append(chart.Band.Points,
-				plot.Point{X: float64(block), High: experiments.Faithful})
-		})
-		return chart
+	linear := measured(row.Title+" at "+p.Name+"\nlinear decoder", "fidelity",
+		experiments.LinearFidelity)
+	rectified := measured("rectified decoder", "fidelity", experiments.RectifiedFidelity)
+	for i := range row.blocks(false) {
+		linear.Band.Points = append(linear.Band.Points,
+			plot.Point{X: float64(i + 1), High: experiments.Faithful})
 	}
-	return plot.ChartGrid(2,
-		fidelity(row.Title+" at "+p.Name+"\nlinear decoder",
-			func(l record.BlockMeasures) record.Similarity { return l.Linear }),
-		fidelity("rectified decoder",
-			func(l record.BlockMeasures) record.Similarity { return l.Rectified }),
-		measured("class difference", "share of the decoding",
-			func(l record.BlockMeasures) *float64 { return l.Difference }),
-		measured("spread of class biases", "share of the image",
-			func(l record.BlockMeasures) *float64 { return l.BiasSpread }))
-}
-
-func trainedWord(trained bool) string {
-	if trained {
-		return "trained"
-	}
-	return "untrained"
+	rectified.Band = linear.Band
+	return plot.ChartGrid(2, linear, rectified,
+		measured("class difference", "share of the decoding", experiments.ClassDifference),
+		measured("spread of class biases", "share of the image", experiments.BiasSpread))
 }
 
 // valuesOf returns what is measured of some levels, without those of which it was not.

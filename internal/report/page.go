@@ -40,9 +40,8 @@ func (g *page) csv(t Table) {
 	fmt.Fprintf(&g.text, "\n[%[1]s](%[1]s)\n", t.Name+".csv")
 }
 
-func (g *page) chart(name, title string, draw func() (plot.Figure, error)) {
+func (g *page) chart(name, title string, drawn plot.Figure, err error) {
 	f := record.Figure{File: name + ".svg", Title: title}
-	drawn, err := draw()
 	if err == nil {
 		g.files[record.FiguresFolder+"/"+f.File], err = drawn.SVG()
 	}
@@ -104,8 +103,7 @@ func (p *Results) writeDifferences(g *page, study experiments.Study) {
 			t.Title = p.describe(study)
 		}
 		g.table(t)
-		g.chart(t.Name, "differences in test error between rows",
-			func() (plot.Figure, error) { return p.drawDifferences(study) })
+		g.chart(t.Name, "differences in test error between rows", p.drawDifferences(study), nil)
 	}
 }
 
@@ -121,10 +119,11 @@ func (p *Results) study(g *page, study experiments.Study) {
 			"\nMean and range over seeds by epoch; the loss is that of at most %d training images. The "+
 				"error's axis ends at %g times the median of where its curves end.\n",
 			experiments.TracedImages, sweepsEnd)
-		g.chart(study.Name, "training loss and test error by epoch",
-			func() (plot.Figure, error) { return p.drawSweeps(study) })
+		drawn, err := p.drawSweeps(study)
+		g.chart(study.Name, "training loss and test error by epoch", drawn, err)
 	case curves && study.Headline:
-		g.chart("curves", "learning curves", func() (plot.Figure, error) { return p.DrawCurves(study) })
+		drawn, err := p.DrawCurves(study)
+		g.chart("curves", "learning curves", drawn, err)
 	}
 	for _, row := range p.Rows(study) {
 		if len(decodings(row).Rows) > 0 {
@@ -132,8 +131,8 @@ func (p *Results) study(g *page, study experiments.Study) {
 				"Fidelity is 1 for the image itself and 0 for the control, another image's code with this "+
 				"image's switches. Grey: not faithful. [decodings.csv](decodings.csv) has the numbers.\n",
 				escaped(row.Title), seeds(row), row.Records[0].Decodings.Images)
-			g.chart(row.Name+"-decodings", "decodings of "+row.Title+" by block",
-				func() (plot.Figure, error) { return p.drawDecodings(row) })
+			drawn, err := p.drawDecodings(row)
+			g.chart(row.Name+"-decodings", "decodings of "+row.Title+" by block", drawn, err)
 		}
 		pictures, err := p.pictures(row)
 		g.err = cmp.Or(g.err, err)

@@ -171,11 +171,6 @@ func (p *Results) Rows(study experiments.Study) (rows []Row) {
 		func(s experiments.Study) bool { return s.Name == study.Name }) {
 		return nil
 	}
-	return p.shown(study)
-}
-
-// shown returns the rows of a study that have a record, or a number of the paper.
-func (p *Results) shown(study experiments.Study) (rows []Row) {
 	for _, e := range study.Experiments {
 		if row := p.rows[e.Name]; row.reported() {
 			rows = append(rows, row)
@@ -207,7 +202,7 @@ func (r Row) values(of func(record.Record) float64) (values []float64) {
 
 // scaleOf says at what size the rows of a study are run, and how many seeds of it are recorded.
 func (p *Results) scaleOf(study experiments.Study) string {
-	rows := p.shown(study)
+	rows := p.Rows(study)
 	widths, epochs := []int{p.Scales[study.Name].Width}, []int{p.Scales[study.Name].Epochs}
 	for _, row := range rows {
 		if row.width > 0 {
