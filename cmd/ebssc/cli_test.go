@@ -134,6 +134,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --set dropuot=1", "did you mean dropout?"},
 		{"run table --set beta=-1", "out of range"},
 		{"run table --set beta=0.1;beta=0.2", "beta twice"},
+		{"run table --set beta=0.1 --set crop=0 --set beta=0.2", "beta twice"},
 		{"run table --set beta=0.1\u200b", "write it in one line"},
 		{"run table --set beta=" + strings.Repeat("0", 1000), "at most 1000 characters"},
 		{"run table --set batch_size=60000", "batch_size=60000 does not fit"},

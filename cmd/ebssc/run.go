@@ -95,7 +95,11 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 		"number of training images, from the first (default: the profile's)")
 	f.IntVar(&o.HeldOut, "held-out", 0, "measure on this many held-out training images, "+
 		"not on the test set, to choose hyperparameters")
-	f.StringVar(&o.Set, "set", "", "hyperparameters, as \"name=value;name=value\"")
+	f.Func("set", "a hyperparameter, as `name=value`, or several, as \"name=value;name=value\"; may "+
+		"be given again for others", func(text string) error {
+		o.Set = strings.TrimPrefix(o.Set+";"+text, ";")
+		return nil
+	})
 	f.StringSliceVar(&only, "only", nil, "names of the experiments to train (default: all)")
 	f.StringVar(&o.Backend, "backend", "", "cpu, cuda, go or a GoMLX configuration "+
 		"(default: $GOMLX_BACKEND, or the best available one)")

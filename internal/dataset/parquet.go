@@ -155,8 +155,8 @@ func readParquetFile(path string, side, channels int) (part *labelled, err error
 		return nil, errors.New("the column label has no integers: write them as such")
 	}
 	if usesLZ4(file) {
-		return nil, errors.New("compressed with LZ4, of which parquet-go 0.32.0 reads other values: " +
-			"write it with Snappy or Zstandard")
+		return nil, errors.New("compressed with LZ4, which is not read: write it with Snappy or " +
+			"Zstandard")
 	}
 	part = &labelled{place: path}
 	reader, rows := parquet.NewGenericReader[parquetRow](file), make([]parquetRow, 64)
