@@ -143,6 +143,7 @@ func tally(p *Results) string {
 		{Title: "agree", Kind: Number}, {Title: "disagree", Kind: Number},
 		{Title: "are open", Kind: Number},
 		{Title: "are not judged", Kind: Number}}}
+	verdicts := slices.Concat(p.Claims(false), p.Claims(true))
 	for _, kind := range []struct {
 		name          string
 		ours, readOff bool
@@ -152,8 +153,8 @@ func tally(p *Results) string {
 		{"are this project's", true, false},
 	} {
 		all, words := 0, map[string]int{}
-		for _, v := range p.Claims(kind.ours) {
-			if v.Ours || v.ReadOff == kind.readOff {
+		for _, v := range verdicts {
+			if v.Ours == kind.ours && v.ReadOff == kind.readOff {
 				all++
 				words[v.Word]++
 			}
