@@ -23,11 +23,11 @@ var Fit = []Experiment{
 		Rescale:      func(s *Scale) { s.Width = s.Width * 25 / 16 }},
 	{Name: "ssc-lc7-tuned", Title: "SSC+LC₇, tuned",
 		Architecture: SevenBlocks{Body: ebssc.SSC},
-		Change:       func(h *Hyper) { h.ClassifierScale = 3 }}, // until the trials choose
+		Change:       func(h *Hyper) { h.ClassifierScale = 30 }},
 	{Name: "ssc-ebc67-tuned", Title: "SSC+EBC₆₋₇, tuned",
 		Base: "ssc-lc7-tuned", Adds: "classifier, both tuned",
 		Architecture: SevenBlocks{Body: ebssc.SSC, EBCFrom: 6},
-		Change:       func(h *Hyper) { h.ClassLRScale, h.EnergyScale = 10, 100 }}, // likewise
+		Change:       func(h *Hyper) { h.ClassLRScale, h.EnergyScale = 30, 100 }},
 }
 
 // wideAndShort takes six times the width in a quarter of the epochs: at profile quick the paper's
