@@ -96,16 +96,12 @@ func (p *Results) unjudged(v Verdict) string {
 	case !v.Study.Images.Has(p.Datasets[v.Study.Images].Name):
 		return "other images"
 	}
-	var short []Row
+	var needed []Row
 	learned := true
 	for _, e := range v.Expect {
 		if !e.Quantity.InBlock { // the deviation comes from all rows of the pool
 			for _, step := range p.pooled(v.Study, e.Terms) {
-				for _, row := range []Row{p.rows[step.Name], p.rows[step.Base]} {
-					if len(row.Records) < row.Planned {
-						short = append(short, row)
-					}
-				}
+				needed = append(needed, p.rows[step.Name], p.rows[step.Base])
 			}
 		}
 		for _, term := range e.Terms {
@@ -115,13 +111,13 @@ func (p *Results) unjudged(v Verdict) string {
 				func(r record.Record) bool { return r.Value(e.Quantity, term) == nil }) {
 				return "not measured"
 			}
-			if len(records) < row.Planned {
-				short = append(short, row)
-			}
+			needed = append(needed, row)
 			learned = learned && !slices.ContainsFunc(records,
 				func(r record.Record) bool { return !r.Learned() })
 		}
 	}
+	short := slices.DeleteFunc(needed,
+		func(row Row) bool { return len(row.Records) >= row.Planned })
 	switch {
 	case len(short) > 0:
 		return seeds(short...)
