@@ -87,7 +87,7 @@ type Session struct {
 // Close frees the backend and what it has compiled.
 func (s *Session) Close() {
 	for _, runner := range s.Runners {
-		runner.Programs.Close()
+		runner.Kept.Close()
 	}
 	s.Backend.Finalize()
 }
@@ -134,7 +134,7 @@ func Start(
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin,
 			Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
 			Log:         o.Out, OnProgress: o.OnProgress,
-			Places: map[string]train.Place{}, Programs: &train.Programs{}}
+			Places: map[string]train.Place{}, Kept: &train.Kept{}}
 	}
 	return s, nil
 }
@@ -322,16 +322,21 @@ func (s *Session) plan(
 			s.Choice.Why, images, count-(missing-before), count)
 	}
 	for i, run := range planned {
+		follows := func(like func(later experiments.Run) bool) bool {
+			return slices.ContainsFunc(planned[i+1:], func(later task) bool {
+				_, done := recorded[later.ID()]
+				return !done && like(later.Run)
+			})
+		}
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
 			Name: fmt.Sprintf("%d/%d %s seed %d", i+1, len(planned),
 				catalogue.All.Title(run.Experiment), run.Seed),
 			RemainingWork: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
-			SeedsFollow: slices.ContainsFunc(planned[i+1:], func(later task) bool {
-				if later.Experiment != run.Experiment {
-					return false
-				}
-				_, done := recorded[later.ID()]
-				return !done
+			SeedsFollow: follows(func(later experiments.Run) bool {
+				return later.Experiment == run.Experiment
+			}),
+			ImagesFollow: follows(func(later experiments.Run) bool {
+				return train.SameImages(later, run.Run)
 			}),
 		}
 		if _, ok := recorded[run.ID()]; !ok {
@@ -405,7 +410,7 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	for kind, r := range s.Runners {
 		jobRunner := *r
 		jobRunner.Backend, jobRunner.Origin.Cores = session.Backend, cores
-		jobRunner.Programs = &train.Programs{}
+		jobRunner.Kept = &train.Kept{}
 		session.Runners[kind] = &jobRunner
 	}
 	return session, err

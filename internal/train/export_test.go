@@ -117,10 +117,9 @@ func TakeSteps(
 ) {
 	s := newTrainingRun(runner, run)
 	var err error
-	s.train, s.test, err = runner.upload(context.Background(), run)
+	s.uploaded, err = runner.upload(context.Background(), run)
 	require.NoError(t, err)
-	defer s.train.FinalizeAll()
-	defer s.test.FinalizeAll()
+	defer s.uploaded.finalize()
 	s.store = newStore(run)
 	defer s.store.Finalize()
 	require.NoError(t, seedEpoch(s.store, run, 0))
@@ -153,11 +152,10 @@ func (l looked) Err() error {
 // TrainWithDeadFilter takes a run's steps as Train does, and puts a NaN into a variable after one.
 func TrainWithDeadFilter(runner *Runner, run experiments.Run, name string, step int) (err error) {
 	s := newTrainingRun(runner, run)
-	if s.train, s.test, err = runner.upload(context.Background(), run); err != nil {
+	if s.uploaded, err = runner.upload(context.Background(), run); err != nil {
 		return err
 	}
-	defer s.train.FinalizeAll()
-	defer s.test.FinalizeAll()
+	defer s.uploaded.finalize()
 	s.ctx = looked{context.Background(), func() {
 		if s.taken() != step {
 			return

@@ -11,7 +11,6 @@ import (
 	"iter"
 	"math/rand"
 	randv2 "math/rand/v2"
-	"runtime/debug"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -44,8 +43,8 @@ type Runner struct {
 	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
 	// Places has the places of runs in a longer session, by their IDs.
 	Places map[string]Place
-	// Programs, if not nil, keeps compiled programs of the Backend for later runs.
-	Programs *Programs
+	// Kept, if not nil, keeps compiled programs and images on the Backend for later runs.
+	Kept *Kept
 }
 
 // Place is a run's place among the runs of a session.
@@ -54,51 +53,9 @@ type Place struct {
 	Name string
 	// RemainingWork is the work of the runs after it, in units of the run's own work.
 	RemainingWork float64
-	// SeedsFollow says that a later run differs from it in the seed alone. Then Programs is not nil.
-	SeedsFollow bool
-}
-
-// labelled holds preprocessed images on the device, and their labels.
-type labelled struct {
-	*mldataset.InMemoryDataset
-	labels []uint16
-}
-
-// upload preprocesses the images that a run trains on and those that it tests on, and puts them on
-// the device, where they stay until FinalizeAll.
-func (r *Runner) upload(
-	ctx context.Context, run experiments.Run,
-) (trained, tested labelled, err error) {
-	whitening, err := r.Whitening(ctx, run)
-	if err != nil {
-		return trained, tested, err
-	}
-	all := r.Set.Train.Len()
-	images := r.Set.Train.Slice(all-run.HeldOut, all)
-	if run.HeldOut == 0 {
-		images = r.Set.Test.Slice(0, run.TestImages)
-	}
-	onDevice := func(name string, images dataset.Images) (labelled, error) {
-		processed, err := Preprocess(r.Backend, run, whitening, images)
-		if err != nil {
-			return labelled{}, fmt.Errorf("preprocessing the %s images: %w", name, err)
-		}
-		labels := make([]int32, images.Len())
-		for i, label := range images.Labels {
-			labels[i] = int32(label)
-		}
-		column := tensors.FromFlatDataAndDimensions(labels, len(labels), 1)
-		set, err := mldataset.InMemoryFromData(r.Backend, name, []any{processed}, []any{column})
-		return labelled{set, images.Labels}, err
-	}
-	if trained, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
-		return trained, tested, err
-	}
-	if tested, err = onDevice("test", images); err != nil {
-		trained.FinalizeAll()
-	}
-	debug.FreeOSMemory() // training needs what reading and preprocessing took
-	return trained, tested, err
+	// SeedsFollow says that a later run differs from it in the seed alone, ImagesFollow that a later
+	// run has the same images, see [SameImages]. Then the runner's Kept is not nil.
+	SeedsFollow, ImagesFollow bool
 }
 
 // Whitening returns the run's whitening, fitted on exactly the images that it trains on; nil for a
@@ -167,19 +124,16 @@ func Classify(
 	count := pictures.Len()
 	batch := min(count, classified)
 	for from := 0; from < count; from += batch {
-		// The last batch is filled up, as another size would be compiled for a second time.
-		values := make([]float32, batch*size)
-		copy(values, flat[from*size:])
-		images := tensors.FromFlatDataAndDimensions(values,
-			batch, pictures.Height, pictures.Width, pictures.Channels)
-		part, _, err := score(evaluator, images)
+		to := min(from+batch, count)
+		part, _, err := score(evaluator, tensors.FromFlatDataAndDimensions(flat[from*size:to*size],
+			to-from, pictures.Height, pictures.Width, pictures.Channels), batch)
 		if err == nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		scores = append(scores, part[:min(batch, count-from)]...)
+		scores = append(scores, part...)
 	}
 	return seen, scores, nil
 }

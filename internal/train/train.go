@@ -36,11 +36,10 @@ func (r *Runner) Train(
 ) (finished record.Training, store *model.Store, err error) {
 	s := &trainingRun{runner: r, ctx: ctx, run: run,
 		progress: progress{ID: run.ID(), Origin: r.Origin}}
-	if s.train, s.test, err = r.upload(ctx, run); err != nil {
+	if s.uploaded, err = r.images(ctx, run); err != nil {
 		return finished, nil, err
 	}
-	defer s.train.FinalizeAll()
-	defer s.test.FinalizeAll()
+	defer r.leaveImages(run, s.uploaded)
 	if ctx.Err() != nil { // while they were preprocessed; what follows compiles
 		return finished, nil, context.Cause(ctx)
 	}
@@ -65,8 +64,7 @@ type trainingRun struct {
 	runner *Runner
 	ctx    context.Context
 	run    experiments.Run
-	// train and test have the images to train on and to test on.
-	train, test labelled
+	uploaded
 	program
 	// progress so far, but for the seconds of the epoch under way: these count from began.
 	progress
@@ -327,10 +325,10 @@ func (s *trainingRun) evaluateBoth(most int) (train, test evaluation, err error)
 // context's cause.
 func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err error) {
 	labels := images.labels[:min(most, len(images.labels))]
-	for batch, err := range images.Copy().BatchSize(min(evaluationBatch, len(labels)), false).Iter() {
+	for batch, err := range images.Copy().BatchSize(evaluationBatch, false).Iter() {
 		var some ebssc.Scores
 		if err == nil {
-			some, e.penalty, err = score(s.evaluator, batch.Inputs[0])
+			some, e.penalty, err = score(s.evaluator, batch.Inputs[0], evaluationBatch)
 			err = errors.Join(err, batch.Finalize(), context.Cause(s.ctx))
 		}
 		if err != nil {
@@ -376,7 +374,8 @@ func (s *trainingRun) measure() (t record.Training, err error) {
 	return t, nil
 }
 
-// evaluationBatch divides the sizes of the usual data sets, so that one program serves all batches.
+// evaluationBatch is how many images are measured at a time. It divides the sizes of the usual data
+// sets.
 const evaluationBatch = 100
 
 // newEvaluator returns the program of a run's network with the variables of a store, without
@@ -392,15 +391,32 @@ func newEvaluator(
 	})
 }
 
-// score returns the class scores of images, and the network's penalty.
+// score returns the class scores of images [n, H, W, C], n ≤ batch, and the network's penalty.
+// Empty images fill the batch: another size would be compiled for a second time.
 func score(
-	evaluator *model.Exec, images *tensors.Tensor,
+	evaluator *model.Exec, images *tensors.Tensor, batch int,
 ) (scores ebssc.Scores, penalty float64, err error) {
+	n := images.Shape().Dim(0)
+	if n < batch {
+		images = filled(images, batch)
+		defer images.MustFinalizeAll()
+	}
 	outputs, err := evaluator.Call(images)
 	if err != nil {
 		return nil, 0, fmt.Errorf("computing class scores: %w", err)
 	}
-	scores = outputs[0].Value().([][]float32)
+	scores = outputs[0].Value().([][]float32)[:n]
 	penalty = float64(tensors.ToScalar[float32](outputs[1]))
 	return scores, penalty, errors.Join(outputs[0].FinalizeAll(), outputs[1].FinalizeAll())
+}
+
+// filled returns images with empty ones after them, as many as make up a batch.
+func filled(images *tensors.Tensor, batch int) *tensors.Tensor {
+	shape := images.Shape().Clone()
+	shape.Dimensions[0] = batch
+	all := tensors.FromShape(shape) // of zeros
+	tensors.MustMutableFlatData(all, func(to []float32) {
+		tensors.MustConstFlatData(images, func(from []float32) { copy(to, from) })
+	})
+	return all
 }

@@ -161,18 +161,23 @@ func TestResumeIsBitForBit(t *testing.T) {
 	}
 }
 
-// Runs that share programs end with the networks and numbers that they have alone, also one that
-// goes on from a checkpoint.
-func TestProgramsAreShared(t *testing.T) {
+// Runs that share programs and images end with the networks and numbers that they have alone, also
+// one that goes on from a checkpoint.
+func TestRunsShare(t *testing.T) {
 	t.Parallel()
 	first, set := small(t, 2)
 	second := first
 	second.Seed = 2
 	runner, log := newRunner(set, t.TempDir())
-	runner.Backend, runner.Programs = xla, &train.Programs{}
-	defer runner.Programs.Close()
-	runner.Places = map[string]train.Place{first.ID(): {SeedsFollow: true}, second.ID(): {}}
+	runner.Backend, runner.Kept = xla, &train.Kept{}
+	defer runner.Kept.Close()
+	other := first // on other images
+	other.TestImages = 20
+	runner.Places = map[string]train.Place{other.ID(): {ImagesFollow: true},
+		first.ID(): {SeedsFollow: true, ImagesFollow: true}, second.ID(): {}}
 	_, _, err := runner.Train(&looks{t.Context(), 1 + 3}, second) // leaves step 3
+	require.ErrorIs(t, err, context.Canceled)
+	_, _, err = runner.Train(&looks{t.Context(), 0}, other) // leaves its images
 	require.ErrorIs(t, err, context.Canceled)
 	for _, run := range []experiments.Run{first, second} {
 		alone, network := trained(t, run, set, t.TempDir(), xla)
@@ -183,6 +188,7 @@ func TestProgramsAreShared(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, network, file)
 		store.Finalize()
+		runner.Set = nil // the second run finds the images of the first
 	}
 	require.Contains(t, log.String(), ": training "+second.ID())
 }

@@ -10,11 +10,13 @@ import (
 	"ebsscgo/experiments"
 )
 
-// Programs keeps the compiled programs of runs for later runs that differ from them in the seed
-// alone. It serves one backend; several runs may use it at a time. A nil *Programs has none.
-type Programs struct {
-	mutex sync.Mutex
-	kept  []program
+// Kept has what runs leave for later ones on the same backend: compiled programs, for runs that
+// differ in the seed alone, and the images of one run. Several runs may use it at a time. A nil
+// *Kept has nothing.
+type Kept struct {
+	mutex    sync.Mutex
+	programs []program
+	images   *uploaded // nil without
 }
 
 // program is what compiles for a run, with the store whose variables it reads at each call.
@@ -34,46 +36,79 @@ func shape(run experiments.Run) string {
 	return run.ID()
 }
 
-// take returns a program that an earlier run of the same shape has left.
-func (p *Programs) take(run experiments.Run) (kept program, ok bool) {
-	if p == nil {
+// takeProgram returns a program that an earlier run of the same shape has left.
+func (k *Kept) takeProgram(run experiments.Run) (kept program, ok bool) {
+	if k == nil {
 		return kept, false
 	}
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
 	wanted := shape(run)
-	at := slices.IndexFunc(p.kept, func(one program) bool { return one.shape == wanted })
+	at := slices.IndexFunc(k.programs, func(one program) bool { return one.shape == wanted })
 	if at < 0 {
 		return kept, false
 	}
-	kept = p.kept[at]
-	p.kept = slices.Delete(p.kept, at, at+1)
+	kept = k.programs[at]
+	k.programs = slices.Delete(k.programs, at, at+1)
 	return kept, true
+}
+
+// takeImages returns the images that an earlier run has left, if they are those of a run. It frees
+// others: the run needs their memory.
+func (k *Kept) takeImages(run experiments.Run) (kept uploaded, ok bool) {
+	if k == nil {
+		return kept, false
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if k.images == nil {
+		return kept, false
+	}
+	kept, k.images = *k.images, nil
+	if kept.of != imageKeyOf(run) {
+		kept.finalize()
+		return uploaded{}, false
+	}
+	return kept, true
+}
+
+// keepImages keeps images for later runs, unless there are some already.
+func (k *Kept) keepImages(images uploaded) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if k.images != nil {
+		images.finalize()
+		return
+	}
+	k.images = &images
 }
 
 // mostKept is how many programs are kept at a time: each takes some 25 MB.
 const mostKept = 8
 
-// keep keeps a program, whose variables have no values, for later runs of the same shape.
-func (p *Programs) keep(run experiments.Run, ended program) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if len(p.kept) >= mostKept {
+// keepProgram keeps a program, whose variables have no values, for later runs of the same shape.
+func (k *Kept) keepProgram(run experiments.Run, ended program) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if len(k.programs) >= mostKept {
 		ended.finalize()
 		return
 	}
 	ended.shape = shape(run)
-	p.kept = append(p.kept, ended)
+	k.programs = append(k.programs, ended)
 }
 
-// Close frees all programs. Their backend must not have been finalized yet.
-func (p *Programs) Close() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	for _, one := range p.kept {
+// Close frees all. Their backend must not have been finalized yet.
+func (k *Kept) Close() {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	for _, one := range k.programs {
 		one.finalize()
 	}
-	p.kept = nil
+	if k.images != nil {
+		k.images.finalize()
+	}
+	k.programs, k.images = nil, nil
 }
 
 // finalize frees a program with its variables; what is nil was not made.
@@ -94,7 +129,7 @@ func (p program) finalize() {
 // programs of an earlier run, which take the place of this one's. Programs compile when they are
 // first called.
 func (s *trainingRun) prepare() (err error) {
-	kept, ok := s.runner.Programs.take(s.run)
+	kept, ok := s.runner.Kept.takeProgram(s.run)
 	if !ok {
 		s.say("compiling %s", s.ID)
 		s.evaluator, err = newEvaluator(s.runner.Backend, s.store, s.run)
@@ -141,6 +176,6 @@ func (s *trainingRun) release() (trained *model.Store, err error) {
 			return nil, err
 		}
 	}
-	s.runner.Programs.keep(s.run, s.program)
+	s.runner.Kept.keepProgram(s.run, s.program)
 	return trained, nil
 }

@@ -1,0 +1,98 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/gomlx/gomlx/core/tensors"
+	mldataset "github.com/gomlx/gomlx/ml/dataset"
+
+	"ebsscgo/experiments"
+	"ebsscgo/internal/dataset"
+)
+
+// uploaded has the images that a run trains on and those that it tests on, on the device, where
+// they stay until finalize.
+type uploaded struct {
+	train, test labelled
+	of          imageKey
+}
+
+// labelled holds preprocessed images on the device, and their labels.
+type labelled struct {
+	*mldataset.InMemoryDataset
+	labels []uint16
+}
+
+func (u uploaded) finalize() {
+	u.train.FinalizeAll()
+	u.test.FinalizeAll()
+}
+
+// imageKey is what the images of a run depend on. Runs that agree in it can share them.
+type imageKey struct {
+	whitened
+	Preprocessing       string
+	HeldOut, TestImages int
+}
+
+// imageKeyOf returns what a run's images depend on.
+func imageKeyOf(run experiments.Run) imageKey {
+	return imageKey{whitenedOn(run), run.Hyper.Preprocessing, run.HeldOut, run.TestImages}
+}
+
+// SameImages reports whether two runs train and test on the same images, preprocessed alike.
+func SameImages(a, b experiments.Run) bool { return imageKeyOf(a) == imageKeyOf(b) }
+
+// images returns the images of a run: those that an earlier run left, or uploads them.
+func (r *Runner) images(ctx context.Context, run experiments.Run) (uploaded, error) {
+	if kept, ok := r.Kept.takeImages(run); ok {
+		return kept, nil
+	}
+	return r.upload(ctx, run)
+}
+
+// leaveImages keeps the images of a run if a later run has the same, or frees them.
+func (r *Runner) leaveImages(run experiments.Run, images uploaded) {
+	if r.Places[run.ID()].ImagesFollow {
+		r.Kept.keepImages(images)
+	} else {
+		images.finalize()
+	}
+}
+
+// upload preprocesses the images of a run and puts them on the device.
+func (r *Runner) upload(ctx context.Context, run experiments.Run) (all uploaded, err error) {
+	whitening, err := r.Whitening(ctx, run)
+	if err != nil {
+		return all, err
+	}
+	count := r.Set.Train.Len()
+	tested := r.Set.Train.Slice(count-run.HeldOut, count)
+	if run.HeldOut == 0 {
+		tested = r.Set.Test.Slice(0, run.TestImages)
+	}
+	onDevice := func(name string, images dataset.Images) (labelled, error) {
+		processed, err := Preprocess(r.Backend, run, whitening, images)
+		if err != nil {
+			return labelled{}, fmt.Errorf("preprocessing the %s images: %w", name, err)
+		}
+		labels := make([]int32, images.Len())
+		for i, label := range images.Labels {
+			labels[i] = int32(label)
+		}
+		column := tensors.FromFlatDataAndDimensions(labels, len(labels), 1)
+		set, err := mldataset.InMemoryFromData(r.Backend, name, []any{processed}, []any{column})
+		return labelled{set, images.Labels}, err
+	}
+	all.of = imageKeyOf(run)
+	if all.train, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
+		return all, err
+	}
+	if all.test, err = onDevice("test", tested); err != nil {
+		all.train.FinalizeAll()
+	}
+	debug.FreeOSMemory() // training needs what reading and preprocessing took
+	return all, err
+}
