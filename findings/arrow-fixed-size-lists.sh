@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # arrow-go 18.8.0 × pyarrow 26.0.1: a fixed-size list that is a slice is written to Parquet with the
-# values of the first lists of its parent (fixedSizeRangeSelector of pqarrow/path_builder.go knows no
-# offset). WriteTable slices a table into row groups itself. So each row group repeats the vectors of
-# the first beside the right labels, and a test set, cut off as a slice, has vectors of training.
-# Lists of any length are right, and so is Arrow's own file format. Guess before: all as written.
+# values of the first lists of its parent (fixedSizeRangeSelector of pqarrow/path_builder.go knows
+# no offset). WriteTable slices a table into row groups itself. So each row group repeats the
+# vectors of the first beside the right labels, and a test set, cut off as a slice, has vectors of
+# training. Lists of any length are right, and so is Arrow's own file format. Guess before: all as
+# written.
 set -euo pipefail
 # shellcheck source=findings/lib/go.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"
@@ -72,7 +73,6 @@ func write(name string, batch arrow.RecordBatch, rows int64) {
 	}
 }
 GO
-
 expect 'table.parquet
   label [0, 1, 2, 3]
   vector [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]

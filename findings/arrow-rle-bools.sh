@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# arrow-go 18.8.0 × pyarrow 26.0.1: bools, written to Parquet with run lengths (RLE), are right in the
-# first page of a row group only: every page has the values of all pages before it in front, so that a
-# reader sees the first page again (RleBooleanEncoder.FlushValues keeps bufferedValues). Of labels that
-# are sorted, half of them true, none is true. A page of 1 MiB, the default, holds four million bools,
-# a smaller one, which gives a page index its use, thousands. Guess before: as written.
+# arrow-go 18.8.0 × pyarrow 26.0.1: bools, written to Parquet with run lengths (RLE), are right in
+# the first page of a row group only: every page has the values of all pages before it in front, so
+# that a reader sees the first page again (RleBooleanEncoder.FlushValues keeps bufferedValues). Of
+# labels that are sorted, half of them true, none is true. A page of 1 MiB, the default, holds four
+# million bools, a smaller one, which gives a page index its use, thousands. Guess before: as
+# written.
 set -euo pipefail
 # shellcheck source=findings/lib/go.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"

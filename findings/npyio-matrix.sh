@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# npyio 0.14.0 (at Codeberg) × NumPy 2.4.6: a gonum matrix that is written by value, as the package's
-# documentation shows it, becomes a file without one number, of shape () and type void, and there is
-# no error: arrayOf of npy/array.go knows *mat.Dense only, and takes mat.Dense as a struct without
-# fields. NumPy loads the file. So weights or results are gone. A pointer is right, as are both in
-# 0.6.0. Guess before: the matrix.
+# npyio 0.14.0 (at Codeberg) × NumPy 2.4.6: a gonum matrix that is written by value, as the
+# package's documentation shows it, becomes a file without one number, of shape () and type void,
+# and there is no error: arrayOf of npy/array.go knows *mat.Dense only, and takes mat.Dense as a
+# struct without fields. NumPy loads the file. So weights or results are gone. A pointer is right,
+# as is the value in 0.6.0. Guess before: the matrix.
 set -euo pipefail
 # shellcheck source=findings/lib/go.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"
@@ -21,7 +21,8 @@ for name in "pointer", "value", "value-0.6.0":
 PY
 }
 
-in_module codeberg.org/sbinet/npyio@v0.14.0 github.com/sbinet/npyio@v0.6.0 gonum.org/v1/gonum@v0.17.0
+in_module codeberg.org/sbinet/npyio@v0.14.0 github.com/sbinet/npyio@v0.6.0 \
+  gonum.org/v1/gonum@v0.17.0
 with_python numpy==2.4.6
 cat > main.go <<'GO'
 package main

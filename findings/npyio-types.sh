@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# npyio 0.14.0 (at Codeberg) × NumPy 2.4.6: a file of integers, read into a Go array of float64, gives
-# the integers' bits as numbers near 0, without an error, while Read is documented to return one where
-# the types don't match, and does so for a slice. So do a slice of a named type, and fields of structs:
-# Read describes the data by the Go type, and of the file's only the layout is kept (fixupDescrLayout).
-# So labels, counts and pixels that NumPy saved as integers are as good as 0. Guess before: an error.
+# npyio 0.14.0 (at Codeberg) × NumPy 2.4.6: a file of integers, read into a Go array of float64,
+# gives the integers' bits as numbers near 0, without an error, while Read is documented to return
+# one where the types don't match, and does so for a slice. So do a slice of a named type, and
+# fields of structs: Read describes the data by the Go type, and of the file's only the layout is
+# kept (fixupDescrLayout). So labels, counts and pixels that NumPy saved as integers are as good as
+# 0. Guess before: an error.
 set -euo pipefail
 # shellcheck source=findings/lib/go.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"
