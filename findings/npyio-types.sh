@@ -4,7 +4,7 @@
 # one where the types don't match, and does so for a slice. So do a slice of a named type, and
 # fields of structs: Read describes the data by the Go type, and of the file's only the layout is
 # kept (fixupDescrLayout). So labels, counts and pixels that NumPy saved as integers are as good as
-# 0. Guess before: an error.
+# 0. Guess, from that documentation: an error.
 set -euo pipefail
 # shellcheck source=findings/lib/go.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"
