@@ -8,26 +8,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/filetest"
 )
 
 // repository commits a small project in a new git repository: this project's build.sh, and a
 // program that prints its commit. It returns the folder and the commit.
 func repository(t *testing.T) (folder, commit string) {
 	folder = t.TempDir()
+	for _, name := range []string{"build.sh", "internal/record/commit.go", ".gitattributes"} {
+		filetest.Copy(t, filepath.Join("../..", name), filepath.Join(folder, name))
+	}
 	for name, source := range map[string]string{
-		"build.sh": "", "internal/record/commit.go": "", ".gitattributes": "",
 		"go.mod": "module ebsscgo\n\ngo 1.26\n", ".gitignore": "bin/\n", "results/record.json": "{}\n",
 		"cmd/ebssc/main.go": "package main\n\nimport \"ebsscgo/internal/record\"\n\n" +
 			"func main() { println(record.Commit()) }\n",
 	} {
-		if source == "" {
-			text, err := os.ReadFile(filepath.Join("..", "..", name))
-			require.NoError(t, err)
-			source = string(text)
-		}
-		path := filepath.Join(folder, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(source), 0o755))
+		filetest.Write(t, filepath.Join(folder, name), source)
 	}
 	git(t, folder, "init", "--quiet")
 	commitAll(t, folder)
@@ -74,7 +71,7 @@ func TestCommitOfBuild(t *testing.T) {
 	// A worktree stays at the first commit while the checkout around it goes on.
 	worktree := filepath.Join(checkout, "bin", "worktree")
 	git(t, checkout, "worktree", "add", "--quiet", "--detach", worktree)
-	require.NoError(t, os.WriteFile(filepath.Join(checkout, "new"), nil, 0o644))
+	filetest.Write(t, filepath.Join(checkout, "new"), "")
 	_, commit = build(checkout, "./build.sh")
 	require.Equal(t, first+"+changes", commit)
 	commitAll(t, checkout)
@@ -96,7 +93,7 @@ func TestCommitOfBuild(t *testing.T) {
 	require.Equal(t, git(t, checkout, "rev-parse", "HEAD")[:12], commit)
 
 	// A go.work above is another project's, and cgo may be off.
-	require.NoError(t, os.WriteFile(filepath.Join(checkout, "go.work"), []byte("go 1.26\n"), 0o644))
+	filetest.Write(t, filepath.Join(checkout, "go.work"), "go 1.26\n")
 	_, commit = build(worktree, "env", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "./build.sh")
 	require.Equal(t, first, commit)
 
@@ -118,11 +115,8 @@ func TestCloneWithCRLF(t *testing.T) {
 	clone := filepath.Join(t.TempDir(), "clone")
 	git(t, from, "clone", "--quiet", "-c", "core.autocrlf=true", from, clone)
 	for _, name := range []string{"build.sh", "results/record.json"} {
-		want, err := os.ReadFile(filepath.Join(from, name))
-		require.NoError(t, err)
-		got, err := os.ReadFile(filepath.Join(clone, name))
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(got), name)
+		want := filetest.Read(t, filepath.Join(from, name))
+		require.Equal(t, want, filetest.Read(t, filepath.Join(clone, name)), name)
 	}
 }
 
@@ -138,29 +132,20 @@ func TestBuildWithoutCgo(t *testing.T) {
 
 // The README asks for the version of Go that go.mod asks for.
 func TestLeastGo(t *testing.T) {
-	mod, err := os.ReadFile("../../go.mod")
-	require.NoError(t, err)
-	_, after, _ := strings.Cut(string(mod), "\ngo ")
+	_, after, _ := strings.Cut(filetest.Read(t, "../../go.mod"), "\ngo ")
 	least, _, _ := strings.Cut(after, "\n")
-	readme, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
-	require.Contains(t, string(readme), "Go "+least+",")
+	require.Contains(t, filetest.Read(t, "../../README.md"), "Go "+least+",")
 }
 
 // A pack's program uses the pack's cache, or a folder that EBSSC_CACHE names, with all that the
 // pack has: the pack's is refused where another user can change it.
 func TestPacksCache(t *testing.T) {
 	pack, own := t.TempDir(), filepath.Join(t.TempDir(), "own")
-	script, err := os.ReadFile("../../experiments/offline/run.sh")
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Join(pack, "cache", "wheels"), 0o755))
-	for name, text := range map[string]string{
-		"run.sh": string(script), "cache/wheels/plugin": "plugin\n",
-		"ebssc": "#!/bin/sh\necho \"$EBSSC_CACHE\" $(cat \"$EBSSC_CACHE/wheels/plugin\") \"$@\"\n",
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(pack, name), []byte(text), 0o755))
-	}
 	run := filepath.Join(pack, "run.sh")
+	filetest.Copy(t, "../../experiments/offline/run.sh", run)
+	filetest.Write(t, filepath.Join(pack, "cache", "wheels", "plugin"), "plugin\n")
+	filetest.WriteScript(t, filepath.Join(pack, "ebssc"),
+		`echo "$EBSSC_CACHE" $(cat "$EBSSC_CACHE/wheels/plugin") "$@"`)
 	for named, used := range map[string]string{
 		"": filepath.Join(pack, "cache"), filepath.Join(pack, "cache"): filepath.Join(pack, "cache"),
 		own: own,
@@ -173,19 +158,12 @@ func TestPacksCache(t *testing.T) {
 // A pack that could not be made leaves no folder, which would be in the way of the next try.
 func TestPackFails(t *testing.T) {
 	project, pack := t.TempDir(), filepath.Join(t.TempDir(), "pack")
-	script, err := os.ReadFile("../../experiments/offline/pack.sh")
-	require.NoError(t, err)
-	for name, text := range map[string]string{
-		"experiments/offline/pack.sh": string(script),
-		"experiments/offline/run.sh":  "#!/bin/sh\nexit $RUN\n",
-		"build.sh":                    "#!/bin/sh\nexit $BUILD\n",
-	} {
-		path := filepath.Join(project, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
-	}
+	scripts := filepath.Join(project, "experiments", "offline")
+	filetest.Copy(t, "../../experiments/offline/pack.sh", filepath.Join(scripts, "pack.sh"))
+	filetest.WriteScript(t, filepath.Join(scripts, "run.sh"), "exit $RUN")
+	filetest.WriteScript(t, filepath.Join(project, "build.sh"), "exit $BUILD")
 	for _, failing := range []string{"BUILD=1 RUN=0", "BUILD=0 RUN=1", "BUILD=0 RUN=0"} {
-		cmd := exec.Command(filepath.Join(project, "experiments", "offline", "pack.sh"), pack)
+		cmd := exec.Command(filepath.Join(scripts, "pack.sh"), pack)
 		cmd.Env = append(os.Environ(), strings.Fields(failing)...)
 		err := cmd.Run()
 		require.Equal(t, strings.Contains(failing, "1"), err != nil, failing)

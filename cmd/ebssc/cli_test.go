@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,9 +18,9 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 )
@@ -30,6 +30,15 @@ func call(args ...string) (status int, stdout, stderr string) {
 	var out, messages bytes.Buffer
 	status = execute(&out, &messages, args)
 	return status, out.String(), messages.String()
+}
+
+// refused carries out a command line that ends with status 1 and one line of error, and returns the
+// line.
+func refused(t *testing.T, args ...string) string {
+	status, _, stderr := call(args...)
+	require.Equal(t, 1, status, args)
+	require.Equal(t, 1, strings.Count(stderr, "\n"), "%s: %s", args, stderr)
+	return stderr
 }
 
 // write writes made records of a row at profile quick, one a seed, with those numbers of wrong
@@ -55,31 +64,16 @@ func write(t *testing.T, results, experiment string, wrong ...int) (id string) {
 func TestNetworksOfOwnPictures(t *testing.T) {
 	made := t.TempDir()
 	ids := map[string]string{"quick": write(t, made, "ssc-ebc67", 30)}
-	study, _, err := catalogue.All.Experiment("ssc-ebc67")
-	require.NoError(t, err)
-	profile, err := experiments.FindProfile("quick")
-	require.NoError(t, err)
 	for i, name := range []string{"own-flowers", "own-cars"} {
-		images := experiments.Images{Height: 32, Width: 32, Channels: 3, Classes: []string{"a", "b"}}
-		set := experiments.Dataset{Name: name, SHA256: strings.Repeat("01234567", 8), Train: 100,
-			Test: 20 + i}
-		runs, err := experiments.Plan(study.On(images), profile, set, experiments.Overrides{Seeds: 1})
-		require.NoError(t, err)
-		at := slices.IndexFunc(runs, func(run experiments.Run) bool {
-			return run.Experiment == "ssc-ebc67"
-		})
-		r := recordtest.Made(t, runs[at], 25, 25)
-		r.Classes = images.Classes
-		r, err = r.Save(filepath.Join(made, "quick-"+name, record.Folder))
+		set := experiments.Dataset{Name: name, Train: 100, Test: 20 + i}
+		r := recordtest.Own(t, "ssc-ebc67", set, "a", "b")
+		r, err := r.Save(filepath.Join(made, "quick-"+name, record.Folder))
 		require.NoError(t, err)
 		ids[name] = r.ID
 	}
 	says := func(flags ...string) string { // of a network whose file is missing
 		args := []string{"classify", "../../docs/cat.jpg", "--backend", "none", "--results", made}
-		status, _, stderr := call(append(args, flags...)...)
-		require.Equal(t, 1, status)
-		require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
-		return stderr
+		return refused(t, append(args, flags...)...)
 	}
 	several := says("--run", "ssc-ebc67")
 	for folder, id := range map[string]string{"quick": ids["quick"], "quick-own-cars": ids["own-cars"],
@@ -101,21 +95,18 @@ func TestBadInputIsOneLine(t *testing.T) {
 	cat := filepath.Join(t.TempDir(), "cat.jpg")
 	t.Chdir(empty) // where results would go
 	t.Setenv("GOMLX_BACKEND", "none")
-	require.NoError(t, os.WriteFile(cat, nil, 0o600))
+	filetest.Write(t, cat, "")
 	require.NoError(t, os.Mkdir(filepath.Join(loop, "quick"), 0o755))
 	// which nobody can read, not even root
 	require.NoError(t, os.Symlink(record.Folder, filepath.Join(loop, "quick", record.Folder)))
 
 	pictures := t.TempDir() // that nobody can read, of many classes
 	for file := range 1200 {
-		class := filepath.Join(pictures, strconv.Itoa(file/4))
-		require.NoError(t, os.MkdirAll(class, 0o755))
-		picture := filepath.Join(class, strconv.Itoa(file)+".png")
-		require.NoError(t, os.WriteFile(picture, nil, 0o600))
+		filetest.Write(t, filepath.Join(pictures, fmt.Sprintf("%d/%d.png", file/4, file)), "")
 	}
 	id, ebc := write(t, made, "relu-lc7", 30), write(t, made, "ssc-ebc67", 30)
-	require.NoError(t, os.WriteFile(record.Path(filepath.Join(bad, "quick", record.Folder),
-		write(t, bad, "relu-lc7", 30)), []byte("{}"), 0o600))
+	damaged := write(t, bad, "relu-lc7", 30)
+	filetest.Write(t, record.Path(filepath.Join(bad, "quick", record.Folder), damaged), "{}")
 	hidden := filepath.Join(unread, "quick", record.Folder, id+".json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hidden), 0o755))
 	require.NoError(t, os.Symlink(id+".json", hidden)) // which nobody can read either
@@ -186,10 +177,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 			"cat.jpg: not a PNG, JPEG, GIF, WebP"},
 		{"classify /no/cat.jpg --run " + id + " --results " + made, "/no/cat.jpg: no such file"},
 	} {
-		status, _, stderr := call(strings.Fields(c.args)...)
-		require.Equal(t, 1, status, c.args)
-		require.Equal(t, 1, strings.Count(stderr, "\n"), "%s: %s", c.args, stderr)
-		require.Contains(t, stderr, c.says, c.args)
+		require.Contains(t, refused(t, strings.Fields(c.args)...), c.says, c.args)
 	}
 	entries, err := os.ReadDir(empty)
 	require.NoError(t, err)
@@ -269,9 +257,7 @@ func requireColumns(t *testing.T, text string) {
 
 // The manual's commands that stand behind a $ print what it says, from the project's folder.
 func TestManual(t *testing.T) {
-	source, err := os.ReadFile("main.go")
-	require.NoError(t, err)
-	manual, _, _ := strings.Cut(string(source), "package main")
+	manual, _, _ := strings.Cut(filetest.Read(t, "main.go"), "package main")
 	t.Chdir("../..")
 	command, printed, tried := "", "", 0
 	for line := range strings.Lines(manual + "end") {
@@ -375,9 +361,8 @@ func TestRunFlag(t *testing.T) {
 	write(t, results, "crelu-lc7", 20, 10) // the second has no network
 	best, more, least := write(t, results, "crelu-lc7", 20), write(t, results, "relu-lc7", 60),
 		write(t, results, "relu-lc7", 60, 30)
-	require.NoError(t, os.Mkdir(filepath.Join(folder, record.NetworksFolder), 0o755))
 	for _, id := range []string{write(t, results, "unroll-1", 1), best, more, least} {
-		require.NoError(t, os.WriteFile(record.NetworkFile(folder, id), []byte("no network"), 0o600))
+		filetest.Write(t, record.NetworkFile(folder, id), "no network")
 	}
 	for named, id := range map[string]string{"": best, "relu-lc7": least} {
 		_, _, stderr := call("decode", "--run", named, "--results", results)
@@ -455,9 +440,7 @@ func TestLinks(t *testing.T) {
 		found, err := filepath.Glob(filepath.Join(project, pages))
 		require.NoError(t, err)
 		for _, page := range found {
-			text, err := os.ReadFile(page)
-			require.NoError(t, err)
-			for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+			for _, match := range link.FindAllStringSubmatch(filetest.Read(t, page), -1) {
 				_, err := os.Stat(filepath.Join(filepath.Dir(page), match[1]))
 				require.NoError(t, err, page)
 			}

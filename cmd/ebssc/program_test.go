@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -21,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/dataset/datasettest"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/train"
@@ -96,24 +96,6 @@ func succeeds(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// files are all files of a folder of results but checkpoints, by their paths in it.
-func files(t *testing.T, folder string) map[string]string {
-	all := map[string]string{}
-	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".",
-		func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() && entry.Name() == train.Checkpoints {
-				return fs.SkipDir
-			}
-			if err == nil && !entry.IsDir() {
-				text, err := os.ReadFile(filepath.Join(folder, path))
-				all[path] = string(text)
-				return err
-			}
-			return err
-		}))
-	return all
-}
-
 // The real program from declarations to reports at profile smoke: a row of the table, and a network
 // that is decoded.
 func TestSmoke(t *testing.T) {
@@ -130,7 +112,7 @@ func TestSmoke(t *testing.T) {
 	}
 	// made images are not those of the committed results
 	folder := filepath.Join(results, "smoke-cifar10-unknown")
-	reports := files(t, folder)
+	reports := filetest.Tree(t, folder, train.Checkpoints)
 	require.Contains(t, reports, report.File)
 	require.Contains(t, reports["table.csv"], "ssc-ebc67")
 	require.Contains(t, reports["decodings.csv"], "conv7")
@@ -148,7 +130,7 @@ func TestSmoke(t *testing.T) {
 	require.Contains(t, start(t, device, args...).line(t, 1), "no space left")
 	require.NoError(t, os.Remove(filepath.Join(folder, report.File)))
 	succeeds(t, "report", "--results", results)
-	require.Equal(t, reports, files(t, folder))
+	require.Equal(t, reports, filetest.Tree(t, folder, train.Checkpoints))
 	require.Contains(t, succeeds(t, "compare", folder, folder), "SSC+EBC₆₋₇")
 }
 
@@ -179,9 +161,7 @@ func results(t *testing.T, folder string) (networks []string, records map[string
 			r.Curve[i].Seconds = 0
 		}
 		records[id] = r
-		network, err := os.ReadFile(record.NetworkFile(folder, id))
-		require.NoError(t, err)
-		networks = append(networks, string(network))
+		networks = append(networks, filetest.Read(t, record.NetworkFile(folder, id)))
 	}
 	return networks, records
 }
@@ -253,7 +233,8 @@ func TestKilled(t *testing.T) {
 	// These are trials: in the list of runs, and in no table. Their networks decode a test image, and
 	// classify it as a picture.
 	require.Contains(t, succeeds(t, "runs", "--profile", "smoke", "--results", whole), "--images 50")
-	require.NotContains(t, files(t, filepath.Join(whole, folder)), "unroll.csv")
+	require.FileExists(t, filepath.Join(whole, folder, report.File))
+	require.NoFileExists(t, filepath.Join(whole, folder, "unroll.csv"))
 	pictures := filepath.Join(t.TempDir(), "new")
 	on := []string{"--run", "unroll-0", "--backend", "cpu", "--data", data, "--results", whole}
 	succeeds(t, append([]string{"decode", "--image", "7", "--out",
@@ -265,7 +246,7 @@ func TestKilled(t *testing.T) {
 	// A bad picture among good ones is named in a line; the others are classified.
 	var stdout bytes.Buffer
 	bad := filepath.Join(pictures, "Thumbs.db")
-	require.NoError(t, os.WriteFile(bad, []byte("no picture"), 0o644))
+	filetest.Write(t, bad, "no picture")
 	among := append([]string{"classify", bad, filepath.Join(pictures, "seven.png"), "--out", pictures},
 		on...)
 	require.Contains(t, start(t, &stdout, among...).line(t, 1), bad)
@@ -290,13 +271,10 @@ esac`,
 func TestRunAll(t *testing.T) {
 	project, programs := t.TempDir(), t.TempDir()
 	for _, name := range []string{"run_all.sh", "build.sh", "go.mod"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", name))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(project, name), text, 0o755))
+		filetest.Copy(t, filepath.Join("../..", name), filepath.Join(project, name))
 	}
 	for name, script := range stubs {
-		require.NoError(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script+"\n"),
-			0o755))
+		filetest.WriteScript(t, filepath.Join(programs, name), script)
 	}
 	run := func(path string, environment ...string) (string, error) {
 		cmd := exec.Command(path, "--results", "out")

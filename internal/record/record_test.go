@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
-	"ebsscgo/internal/catalogue"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 )
@@ -61,21 +61,19 @@ func TestSaveAndLoad(t *testing.T) {
 // is in them.
 func TestCopiesArePassedOver(t *testing.T) {
 	r, path := saved(t, "unroll-1")
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := filetest.Read(t, path)
 	for name, content := range map[string]string{
-		r.ID + " (1)": string(text), r.ID + " (2)": "{}", r.ID + " - Copy": string(text),
-		"Copy of " + r.ID: string(text), r.ID + ".sync-conflict-20260101-1": "", "notes": "",
+		r.ID + " (1)": text, r.ID + " (2)": "{}", r.ID + " - Copy": text,
+		"Copy of " + r.ID: text, r.ID + ".sync-conflict-20260101-1": "", "notes": "",
 	} {
-		copied := record.Path(filepath.Dir(path), name)
-		require.NoError(t, os.WriteFile(copied, []byte(content), 0o644))
+		filetest.Write(t, record.Path(filepath.Dir(path), name), content)
 	}
 	all, err := record.LoadAll(filepath.Dir(path))
 	require.NoError(t, err)
 	require.Equal(t, map[string]record.Record{r.ID: r}, all)
 
 	other := strings.Replace(path, "-1-", "-2-", 1) // the name of another run: no copy by chance
-	require.NoError(t, os.WriteFile(other, text, 0o644))
+	filetest.Write(t, other, text)
 	_, err = record.LoadAll(filepath.Dir(path))
 	require.ErrorContains(t, err, other)
 }
@@ -84,32 +82,30 @@ func TestCopiesArePassedOver(t *testing.T) {
 // line that names the file.
 func TestEveryByteCounts(t *testing.T) {
 	_, path := saved(t, "unroll-1")
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	refused := func(changed []byte, what string, at int) {
-		require.NoError(t, os.WriteFile(path, changed, 0o644))
+	text := filetest.Read(t, path)
+	refused := func(changed, what string, at int) {
+		filetest.Write(t, path, changed)
 		_, err := record.Load(path)
 		require.ErrorContains(t, err, path, "%s %d", what, at)
 		require.NotContains(t, err.Error(), "\n")
 	}
 	for at := 0; at < len(text); at += 3 {
-		changed := append([]byte{}, text...)
+		changed := []byte(text)
 		changed[at] ^= 1 << (at % 8)
-		refused(changed, "bit of byte", at)
+		refused(string(changed), "bit of byte", at)
 	}
 	for range 100 {
 		cut := rand.IntN(len(text))
 		refused(text[:cut], "cut at", cut)
 	}
-	refused(append(append([]byte{}, text...), ' '), "a byte more at", len(text))
+	refused(text+" ", "a byte more at", len(text))
 }
 
 // Edits that a person would make are refused by the field's name; fields that nothing computes
 // again, by the checksum.
 func TestEditsAreNamed(t *testing.T) {
 	r, path := saved(t, "unroll-1")
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := filetest.Read(t, path)
 	for _, edit := range []struct{ field, old, new string }{
 		{"Format", `"Format": 2`, `"Format": 1`},
 		{"ID", `"ID": "unroll`, `"ID": "enroll`},
@@ -143,10 +139,9 @@ func TestEditsAreNamed(t *testing.T) {
 		{"SHA256", `"BatchErr": 80`, `"BatchErr": 79`},
 		{"SHA256", `"SHA256": "` + r.SHA256[:6], `"SHA256": "000000`},
 	} {
-		require.Contains(t, string(text), edit.old)
-		changed := strings.Replace(string(text), edit.old, edit.new, 1)
-		require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
-		_, err = record.Load(path)
+		require.Contains(t, text, edit.old)
+		filetest.Write(t, path, strings.Replace(text, edit.old, edit.new, 1))
+		_, err := record.Load(path)
 		require.ErrorContains(t, err, "refused: "+edit.field+":", "%s for %s", edit.new, edit.old)
 	}
 }
@@ -259,19 +254,18 @@ func TestValue(t *testing.T) {
 // FuzzLoad: whatever a file holds, loading it ends with an error: no one writes a record by chance.
 func FuzzLoad(f *testing.F) {
 	_, path := saved(f, "unroll-1")
-	text, err := os.ReadFile(path)
-	require.NoError(f, err)
+	text := filetest.Read(f, path)
 	for _, seed := range []string{"{}", "null", `{"Run":{"Network":{"Layers":[{}]}}}`,
 		`{"Decodings":{"Trained":[{}]}}`,
-		strings.Replace(string(text), `"Layers": [`, `"Layers": [{},`, 1),
-		strings.Replace(string(text), `"Filters": `, `"Filters": -`, 1),
-		strings.Replace(string(text), `"Classes": 10`, `"Classes": 1000000000`, 1)} {
+		strings.Replace(text, `"Layers": [`, `"Layers": [{},`, 1),
+		strings.Replace(text, `"Filters": `, `"Filters": -`, 1),
+		strings.Replace(text, `"Classes": 10`, `"Classes": 1000000000`, 1)} {
 		f.Add([]byte(seed))
 	}
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := record.Path(folder, "unroll-1-1-0123456789")
-		require.NoError(t, os.WriteFile(path, text, 0o644))
+		filetest.Write(t, path, text)
 		_, err := record.Load(path)
 		require.Error(t, err, "no one writes a record by chance")
 	})
@@ -289,21 +283,12 @@ func TestClassText(t *testing.T) {
 
 // own makes a record of own pictures in so many classes, named c0, c1, …
 func own(t *testing.T, classes int) record.Record {
-	study, _, err := catalogue.All.Experiment("ssc-lc7")
-	require.NoError(t, err)
-	images := experiments.Images{Height: 32, Width: 32, Channels: 3}
+	var names []string
 	for class := range classes {
-		images.Classes = append(images.Classes, fmt.Sprintf("c%d", class))
+		names = append(names, fmt.Sprintf("c%d", class))
 	}
-	set := experiments.Dataset{Name: "own-flowers", SHA256: strings.Repeat("ab", 32), Train: 1000,
-		Test: 300}
-	profile, err := experiments.FindProfile("quick")
-	require.NoError(t, err)
-	runs, err := experiments.Plan(study.On(images), profile, set, experiments.Overrides{Epochs: 1})
-	require.NoError(t, err)
-	r := recordtest.Made(t, runs[0], 25, 20)
-	r.Classes = images.Classes
-	return r
+	set := experiments.Dataset{Name: "own-flowers", Train: 1000, Test: 300}
+	return recordtest.Own(t, "ssc-lc7", set, names...)
 }
 
 // A record of many classes has their names and tells predictions of several digits apart. One that

@@ -47,6 +47,25 @@ func New(
 	return r
 }
 
+// Own makes a record of an experiment's run on pictures of one's own at profile quick, in colour, in
+// a data set of these numbers of images. It is not saved yet.
+func Own(
+	t testing.TB, experiment string, set experiments.Dataset, classes ...string,
+) record.Record {
+	study, _, err := catalogue.All.Experiment(experiment)
+	require.NoError(t, err)
+	quick, err := experiments.FindProfile("quick")
+	require.NoError(t, err)
+	images := experiments.Images{Height: 32, Width: 32, Channels: 3, Classes: classes}
+	set.SHA256 = sha
+	runs, err := experiments.Plan(study.On(images), quick, set, experiments.Overrides{Seeds: 1})
+	require.NoError(t, err)
+	at := slices.IndexFunc(runs, func(run experiments.Run) bool { return run.Experiment == experiment })
+	r := Made(t, runs[at], 25, 20)
+	r.Classes = classes
+	return r
+}
+
 // Made makes a record of a run with these errors in percent, of the test images the nearest that
 // their number allows. Which of them are wrong depends on the seed.
 func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.Record {
