@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/filetest"
 )
 
 // ranged answers with the part of content that is asked for, and breaks off after so many bytes.
@@ -76,36 +78,33 @@ func TestDownloadGoesOn(t *testing.T) {
 // What lies there from an earlier download and does not fit is not kept.
 func TestDownloadBeginsAnew(t *testing.T) {
 	impatient(t, 3)
-	for name, left := range map[string][]byte{
-		"other bytes":     bytes.Repeat([]byte("x"), 1000),
-		"all other bytes": make([]byte, len(content)),
-		"too many":        make([]byte, len(content)+1),
-		"all of it":       content,
+	as := ranged(len(content)+1, new([]string)) // answers as it is asked
+	refusing, other := status(http.StatusRequestedRangeNotSatisfiable),
+		func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%[1]d", len(content)))
+			w.WriteHeader(http.StatusPartialContent)
+			w.Write(content)
+		}
+	for name, c := range map[string]struct {
+		left    []byte
+		answers []http.HandlerFunc
+		asked   int // requests
+	}{
+		"other bytes":     {bytes.Repeat([]byte("x"), 1000), []http.HandlerFunc{as}, 2},
+		"all other bytes": {make([]byte, len(content)), []http.HandlerFunc{as}, 1},
+		"too many":        {make([]byte, len(content)+1), []http.HandlerFunc{as}, 1},
+		"all of it":       {content, []http.HandlerFunc{as}, 0},
+		"no part is had":  {content[:1000], []http.HandlerFunc{refusing, sending(content)}, 2},
+		"another part":    {content[:1000], []http.HandlerFunc{other, sending(content)}, 2},
 	} {
 		part := filepath.Join(t.TempDir(), "part")
-		require.NoError(t, os.WriteFile(part, left, 0o644))
-		var asked []string
-		from, _ := serve(t, ranged(len(content)+1, &asked))
+		filetest.Write(t, part, c.left)
+		from, requests := serve(t, c.answers...)
 		got, err := from.download(t.Context(), part, io.Discard)
 		require.NoError(t, err, name)
 		require.True(t, bytes.Equal(content, got), name)
+		require.EqualValues(t, c.asked, requests.Load(), name)
 	}
-	part := filepath.Join(t.TempDir(), "part")
-	require.NoError(t, os.WriteFile(part, content[:1000], 0o644))
-	from, requests := serve(t, status(http.StatusRequestedRangeNotSatisfiable), sending(content))
-	_, err := from.download(t.Context(), part, io.Discard)
-	require.NoError(t, err)
-	require.EqualValues(t, 2, requests.Load())
-
-	require.NoError(t, os.WriteFile(part, content[:1000], 0o644))
-	from, _ = serve(t, func(w http.ResponseWriter, _ *http.Request) { // another part than asked for
-		w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-%d/%[1]d", len(content)))
-		w.WriteHeader(http.StatusPartialContent)
-		w.Write(content)
-	}, sending(content))
-	got, err := from.download(t.Context(), part, io.Discard)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(content, got))
 }
 
 // A slow download says how far it is. Where the file cannot be written, that is the error.

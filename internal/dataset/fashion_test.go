@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"bytes"
-	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,7 +22,6 @@ func TestFashionFolder(t *testing.T) {
 	for _, below := range []string{"FashionMNIST/raw", "fashion-mnist", "", "raw"} {
 		folder := t.TempDir()
 		files := filepath.Join(folder, below)
-		require.NoError(t, os.MkdirAll(files, 0o755))
 		if below == "FashionMNIST/raw" {
 			datasettest.MNIST(t, folder, 20)
 		}
@@ -52,9 +49,10 @@ func TestFashionFolder(t *testing.T) {
 // count for nothing.
 func TestInstalled(t *testing.T) {
 	emptyCache(t)
-	changed := decoders[experiments.FashionMNIST]
-	changed.installed = []string{"/does/not/exist", writeDigits(t)}
-	decoders[experiments.FashionMNIST] = changed // until the test ends
+	there := writeDigits(t)
+	declare(t, experiments.FashionMNIST, func(d *decoder) {
+		d.installed = []string{"/does/not/exist", there}
+	})
 	set, err := Local(experiments.FashionMNIST, "")
 	require.NoError(t, err)
 	require.Nil(t, set)
@@ -83,12 +81,7 @@ func TestFashionDownloaded(t *testing.T) {
 	emptyCache(t)
 	packed := map[string][]byte{}
 	for _, f := range digits(t) {
-		var file bytes.Buffer
-		zipped := gzip.NewWriter(&file)
-		_, err := zipped.Write(f.bytes)
-		require.NoError(t, err)
-		require.NoError(t, zipped.Close())
-		packed["/"+f.name+".gz"] = file.Bytes()
+		packed["/"+f.name+".gz"] = gzipped(f.bytes)
 	}
 	requests, missing := 0, ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,6 +18,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
 	"ebsscgo/internal/dataset/datasettest"
+	"ebsscgo/internal/filetest"
 )
 
 // entry is one of an archive; its content is zeros.
@@ -95,7 +96,7 @@ func TestArchiveRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			archive := filepath.Join(folder, cifarArchive)
-			require.NoError(t, os.WriteFile(archive, c.packed, 0o644))
+			filetest.Write(t, archive, c.packed)
 			_, err := sourceOf(experiments.CIFAR10).open(folder)
 			requireOneLine(t, err, archive, c.says, "download it again")
 		})
@@ -116,7 +117,7 @@ func FuzzArchive(f *testing.F) {
 	f.Add(tarred(entry{"../x", tar.TypeReg, 3}, entry{"link", tar.TypeSymlink, 0}))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "file")
-		require.NoError(t, os.WriteFile(path, content, 0o600))
+		filetest.Write(t, path, content)
 		unzipped, err := readZipped(path, size)
 		if err != nil {
 			requireOneLine(t, err)
@@ -233,7 +234,7 @@ func TestCIFAR10FolderBroken(t *testing.T) {
 		refused(says, "download it again")
 	}
 	black := make([]byte, cifarBytes)
-	require.NoError(t, os.WriteFile(path, changed(black, 9999*cifarRecord, 10), 0o644))
+	filetest.Write(t, path, changed(black, 9999*cifarRecord, 10))
 	refused("image 9999", "label 10")
 	require.NoError(t, os.Remove(path))
 	refused("no such file")
@@ -312,14 +313,13 @@ func TestMNISTRefusesBrokenFiles(t *testing.T) {
 	refused(0, encodeIDX([]int{3, 28, 56}, make([]byte, 3*28*56)), "dimensions [6 28 28]")
 	folder := writeDigits(t)
 	wrong := filepath.Join(folder, mnistNames[3])
-	ten := encodeIDX([]int{10}, []byte{9, 10, 0, 0, 0, 0, 0, 0, 0, 0})
-	require.NoError(t, os.WriteFile(wrong, ten, 0o644))
+	filetest.Write(t, wrong, encodeIDX([]int{10}, []byte{9, 10, 0, 0, 0, 0, 0, 0, 0, 0}))
 	_, err := sourceOf(experiments.MNIST).open(folder)
 	requireOneLine(t, err, folder, "image 1", "label 10")
 	require.NoError(t, os.Remove(wrong))
 	_, err = sourceOf(experiments.MNIST).read(folder)
 	requireOneLine(t, err, folder, mnistNames[3], "no such file")
-	require.NoError(t, os.WriteFile(wrong+".gz", gzipped(make([]byte, mnistLimit+1)), 0o644)) // a bomb
+	filetest.Write(t, wrong+".gz", gzipped(make([]byte, mnistLimit+1))) // a bomb
 	_, err = sourceOf(experiments.MNIST).read(folder)
 	requireOneLine(t, err, wrong, "more than 47040016 bytes", "download it again")
 	// The package's file could be changed after it was verified.
@@ -366,13 +366,12 @@ func TestMNISTFolder(t *testing.T) {
 		for _, zipped := range []bool{false, true} {
 			for _, infix := range []string{"-idx", ".idx"} {
 				folder := t.TempDir()
-				require.NoError(t, os.MkdirAll(filepath.Join(folder, below), 0o755))
 				for _, f := range digits(t) {
 					name, content := strings.Replace(f.name, "-idx", infix, 1), f.bytes
 					if zipped {
 						name, content = name+".gz", gzipped(content)
 					}
-					require.NoError(t, os.WriteFile(filepath.Join(folder, below, name), content, 0o644))
+					filetest.Write(t, filepath.Join(folder, below, name), content)
 				}
 				set, err := sourceOf(experiments.MNIST).open(folder)
 				require.NoError(t, err)
@@ -394,7 +393,7 @@ func TestMNISTOfThePackageIsTheOfficialOne(t *testing.T) {
 	require.NoError(t, err)
 	folder := t.TempDir()
 	for _, f := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, f.name), f.bytes, 0o644))
+		filetest.Write(t, filepath.Join(folder, f.name), f.bytes)
 	}
 	set, err := sourceOf(experiments.MNIST).open(folder)
 	require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/cache"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/safefile"
 )
 
@@ -27,22 +28,26 @@ import (
 func emptyCache(t *testing.T) {
 	t.Setenv(cache.EnvVar, t.TempDir())
 	t.Setenv(EnvVar, "")
-	for kind, before := range decoders {
-		changed := before
-		changed.installed = nil
-		decoders[kind] = changed
-		t.Cleanup(func() { decoders[kind] = before })
+	for kind := range decoders {
+		declare(t, kind, func(d *decoder) { d.installed = nil })
 	}
+}
+
+// declare changes the declaration of how a data set is found, until the test ends.
+func declare(t *testing.T, kind experiments.DataKind, change func(*decoder)) {
+	before := decoders[kind]
+	changed := before
+	change(&changed)
+	decoders[kind] = changed
+	t.Cleanup(func() { decoders[kind] = before })
 }
 
 // fetching makes digits the official bytes of MNIST, which can be fetched, until the test ends.
 func fetching(t *testing.T) {
-	before, files := decoders[experiments.MNIST], digits(t)
-	changed := before
-	changed.fetch = func(context.Context, string, io.Writer) ([]dataFile, error) { return files, nil }
-	decoders[experiments.MNIST] = changed
+	files := digits(t)
+	fetch := func(context.Context, string, io.Writer) ([]dataFile, error) { return files, nil }
+	declare(t, experiments.MNIST, func(d *decoder) { d.fetch = fetch })
 	knownAs(t, fingerprint(files), MNISTName)
-	t.Cleanup(func() { decoders[experiments.MNIST] = before })
 }
 
 // knownAs makes a fingerprint that of a declared copy, until the test ends.
@@ -55,7 +60,7 @@ func knownAs(t *testing.T, sum, name string) {
 func TestLocal(t *testing.T) {
 	emptyCache(t)
 	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	filetest.Write(t, file, "")
 	for which := range decoders {
 		set, err := Local(which, "")
 		require.NoError(t, err)
@@ -77,7 +82,7 @@ func TestNamedFolderAlone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, MNISTName, set.Name)
 		labels := filepath.Join(os.Getenv(cache.EnvVar), "data", MNISTName, mnistNames[3])
-		require.NoError(t, os.WriteFile(labels, encodeIDX([]int{10}, make([]byte, 10)), 0o644))
+		filetest.Write(t, labels, encodeIDX([]int{10}, make([]byte, 10)))
 	}
 
 	for name, there := range map[string]struct {
@@ -94,7 +99,7 @@ func TestNamedFolderAlone(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		for _, file := range there.files {
-			put(t, folder, map[string][]byte{file: nil})
+			filetest.Write(t, filepath.Join(folder, file), "")
 		}
 		for _, env := range []string{"", folder} {
 			t.Setenv(EnvVar, env)
@@ -191,9 +196,7 @@ func status(code int) http.HandlerFunc {
 }
 
 func TestDownload(t *testing.T) {
-	before, idle := waits, idleTimeout
-	t.Cleanup(func() { waits, idleTimeout = before, idle })
-	waits, idleTimeout = make([]time.Duration, len(waits)), 600*time.Millisecond
+	impatient(t, len(waits))
 	whole := sending(content)
 	zeros := func(count int) http.HandlerFunc { return sending(make([]byte, count)) }
 	away := http.RedirectHandler("file:///etc/passwd", 302).ServeHTTP
@@ -276,7 +279,7 @@ func TestCIFAR10Downloaded(t *testing.T) {
 	fetched(1)
 	resize(t, filepath.Join(dir, cifarArchive), 5)
 	killed := filepath.Join(dir, "."+cifarArchive+"12345")
-	require.NoError(t, os.WriteFile(killed, []byte("half"), 0o600))
+	filetest.Write(t, killed, "half")
 	fetched(2)
 	fetched(2)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"ebsscgo/internal/filetest"
 )
 
 // drawn returns a PNG of one colour, which number decides.
@@ -28,17 +29,13 @@ func drawn(t *testing.T, number, width, height int) []byte {
 		pixel := color.NRGBA{uint8(number), uint8(number >> 8), 99, 255}
 		picture.SetNRGBA(at%width, at/width, pixel)
 	}
-	var file bytes.Buffer
-	require.NoError(t, png.Encode(&file, picture))
-	return file.Bytes()
+	return pngOf(t, picture)
 }
 
 // put writes files into a folder, by their paths.
-func put(t *testing.T, folder string, files map[string][]byte) {
+func put(t require.TestingT, folder string, files map[string][]byte) {
 	for name, content := range files {
-		path := filepath.Join(folder, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, content, 0o644))
+		filetest.Write(t, filepath.Join(folder, name), content)
 	}
 }
 
@@ -97,7 +94,7 @@ func TestFolderOfPictures(t *testing.T) {
 	again, err := readFolder(t, folder, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, set, again)
-	put(t, folder, map[string][]byte{"rose/more.png": drawn(t, 1999, 20, 20)})
+	filetest.Write(t, filepath.Join(rose, "more.png"), drawn(t, 1999, 20, 20))
 	more, err := readFolder(t, folder, io.Discard)
 	require.NoError(t, err)
 	require.NotEqual(t, set.SHA256, more.SHA256)
@@ -109,7 +106,7 @@ func TestFolderOfPictures(t *testing.T) {
 
 	shades := t.TempDir()
 	for i := range 4 {
-		put(t, shades, map[string][]byte{fmt.Sprintf("%d/%d.png", i/2, i): drawn(t, 60*i, 16, 16)})
+		filetest.Write(t, filepath.Join(shades, fmt.Sprintf("%d/%d.png", i/2, i)), drawn(t, 60*i, 16, 16))
 	}
 	grey, err := Pictures{Folder: shades, Side: 24, Grey: true}.List()
 	require.NoError(t, err)
@@ -171,14 +168,13 @@ func TestFolderWithSplits(t *testing.T) {
 
 // What is no picture of the folder is skipped, and a line says so. Nobody waits for it.
 func TestFolderSkips(t *testing.T) {
-	folder, outside := pictures(t, 3, "a", "b"), t.TempDir()
-	put(t, outside, map[string][]byte{"secret.png": drawn(t, 77, 16, 16)})
+	folder, secret := pictures(t, 3, "a", "b"), filepath.Join(t.TempDir(), "secret.png")
+	filetest.Write(t, secret, drawn(t, 77, 16, 16))
 	put(t, folder, map[string][]byte{
 		"a/notes.txt": []byte("notes"), "a/empty.png": nil, "a/.hidden": []byte("x"),
 		"a/Thumbs.db": []byte("x"), "b/desktop.ini": []byte("x"), "@eaDir/x": []byte("x"),
 		"b/half.png": drawn(t, 9, 16, 16)[:30], "b/again.png": drawn(t, 1000, 16, 20),
 	})
-	secret := filepath.Join(outside, "secret.png")
 	require.NoError(t, os.Symlink(secret, filepath.Join(folder, "a", "link.png")))
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(folder, "a", "zero.png")))
 	require.NoError(t, os.Symlink("../b/0.png", filepath.Join(folder, "b", "inside.png")))
@@ -198,11 +194,9 @@ func TestFolderSkips(t *testing.T) {
 	require.Equal(t, 9, strings.Count(log.String(), "\n"), log.String())
 	require.NotContains(t, log.String(), ".hidden")
 
-	many := map[string][]byte{}
 	for i := range 50 {
-		many[fmt.Sprintf("a/%d.txt", i)] = []byte("no picture")
+		filetest.Write(t, filepath.Join(folder, fmt.Sprintf("a/%d.txt", i)), "no picture")
 	}
-	put(t, folder, many)
 	log.Reset()
 	_, err = readFolder(t, folder, &log)
 	require.NoError(t, err)
@@ -236,7 +230,7 @@ func TestFolderRefuses(t *testing.T) {
 			if number > 0 {
 				content = drawn(t, number, 16, 16)
 			}
-			put(t, folder, map[string][]byte{path: content})
+			filetest.Write(t, filepath.Join(folder, path), content)
 		}
 		_, err := readFolder(t, folder, io.Discard)
 		require.Error(t, err, name)
@@ -280,11 +274,7 @@ func TestAnyFolder(t *testing.T) {
 		count++
 		folder := filepath.Join(home, strconv.Itoa(count))
 		if rapid.Bool().Draw(t, "good") {
-			for name, content := range good {
-				path := filepath.Join(folder, name)
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, os.WriteFile(path, content, 0o644))
-			}
+			put(t, folder, good)
 		}
 		for range rapid.IntRange(0, 12).Draw(t, "files") {
 			name := filepath.Join(folder,

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/filetest"
 )
 
 // The files in testdata/layouts were written by NumPy, Pillow and Hugging Face's datasets: see
@@ -28,6 +29,11 @@ const (
 	colorTrain = "huggingface/plain_text/train-00000-of-00001.parquet"
 	colorTest  = "huggingface/plain_text/test-00000-of-00001.parquet"
 )
+
+// layoutFile returns a file of testdata/layouts.
+func layoutFile(t require.TestingT, name string) []byte {
+	return []byte(filetest.Read(t, filepath.Join(written, name)))
+}
 
 // madeParts returns count images that make.py makes, from number first on, of size values each.
 func madeParts(first, count, size int) *labelled {
@@ -53,8 +59,7 @@ func requireParts(t *testing.T, made, read *labelled) {
 // were written from.
 func TestPickles(t *testing.T) {
 	for _, name := range []string{"python2", "protocol2", "protocol3", "protocol4", "protocol5"} {
-		content, err := os.ReadFile(filepath.Join(written, name))
-		require.NoError(t, err)
+		content := layoutFile(t, name)
 		part, err := readBatch(dataFile{place: name, bytes: content}, 4)
 		require.NoError(t, err, name)
 		requireParts(t, madeParts(0, 4, cifarImage), part)
@@ -87,8 +92,7 @@ func TestPicklesAreNotRun(t *testing.T) {
 
 // Arrays of another shape or type are not taken for images.
 func TestPickledArraysAreChecked(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(written, "python2"))
-	require.NoError(t, err)
+	content := layoutFile(t, "python2")
 	for says, change := range map[string][2]string{
 		"not one of 4 images":      {"K\x04M\x00\x0c\x86", "K\x04M\x01\x0c\x86"},
 		"not one of bytes":         {"U\x02u1", "U\x02i4"},
@@ -102,7 +106,7 @@ func TestPickledArraysAreChecked(t *testing.T) {
 		requireOneLine(t, err, says)
 	}
 	short := pickled(&labelled{labels: []byte{1, 2}, planes: make([]byte, 2*cifarImage-1)})
-	_, err = readBatch(dataFile{bytes: short}, 2)
+	_, err := readBatch(dataFile{bytes: short}, 2)
 	requireOneLine(t, err, "not the 6144 bytes")
 }
 
@@ -121,9 +125,7 @@ func pickled(part *labelled) []byte {
 // FuzzPickle reads anything as a pickle: it ends, with a value or one line.
 func FuzzPickle(f *testing.F) {
 	for _, name := range []string{"python2", "protocol2", "protocol4", "protocol5"} {
-		content, err := os.ReadFile(filepath.Join(written, name))
-		require.NoError(f, err)
-		f.Add(content)
+		f.Add(layoutFile(f, name))
 	}
 	f.Add([]byte("}(U\x06labels](K\x01eU\x04datacos\nsystem\n(tRu."))
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -140,7 +142,6 @@ func FuzzPickle(f *testing.F) {
 // follow from the numbers of the images.
 func pythonCIFAR10(t *testing.T, folder string) (official []dataFile) {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(folder, 0o755))
 	random := rand.New(rand.NewPCG(1, 2))
 	for file, name := range pythonFiles {
 		part := &labelled{labels: make([]byte, cifarRecords)}
@@ -149,7 +150,7 @@ func pythonCIFAR10(t *testing.T, folder string) (official []dataFile) {
 			part.labels[i] = byte(random.IntN(10))
 			part.planes[i*cifarImage+random.IntN(cifarImage)] = byte(i)
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), pickled(part), 0o644))
+		filetest.Write(t, filepath.Join(folder, name), pickled(part))
 		official = append(official, dataFile{cifarFiles[file], "", part.records()})
 	}
 	return official
@@ -169,7 +170,7 @@ func TestPythonFolders(t *testing.T) {
 	}
 	binary := t.TempDir()
 	for _, file := range official {
-		require.NoError(t, os.WriteFile(filepath.Join(binary, file.name), file.bytes, 0o644))
+		filetest.Write(t, filepath.Join(binary, file.name), file.bytes)
 	}
 	set, err := Local(experiments.CIFAR10, binary)
 	require.NoError(t, err)
@@ -185,18 +186,10 @@ func TestPythonFolders(t *testing.T) {
 	for _, name := range pythonArchives {
 		archive := filepath.Join(t.TempDir(), name)
 		packed := gzipped(tarred(entry{"cifar-10-batches-py/" + pythonFiles[0], '0', 10}))
-		require.NoError(t, os.WriteFile(archive, packed, 0o644))
+		filetest.Write(t, archive, packed)
 		_, err = Local(experiments.CIFAR10, filepath.Dir(archive))
 		requireOneLine(t, err, archive+":"+pythonFiles[0], "not a pickle", "download it again")
 	}
-}
-
-// copied copies a file of testdata into a folder that it makes.
-func copied(t *testing.T, name, to string) {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(written, name))
-	require.NoError(t, err)
-	put(t, filepath.Dir(to), map[string][]byte{filepath.Base(to): content})
 }
 
 // The files of Keras and of Hugging Face give the images that they were written from, with the
@@ -222,7 +215,7 @@ func TestDigitsInOtherLayouts(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		for to, from := range files {
-			copied(t, from, filepath.Join(folder, to))
+			filetest.Copy(t, filepath.Join(written, from), filepath.Join(folder, to))
 		}
 		set, err := Local(experiments.MNIST, folder)
 		require.NoError(t, err, name)
@@ -236,9 +229,11 @@ func TestDigitsInOtherLayouts(t *testing.T) {
 // Hugging Face's colour pictures come as planes, in several files in the order of their names.
 func TestParquetOfCIFAR10(t *testing.T) {
 	folder := t.TempDir()
-	copied(t, colorTrain, filepath.Join(folder, "train-00000-of-00002.parquet"))
-	copied(t, colorTest, filepath.Join(folder, "train-00001-of-00002.parquet"))
-	copied(t, colorTest, filepath.Join(folder, "test-00000-of-00001.parquet"))
+	put(t, folder, map[string][]byte{
+		"train-00000-of-00002.parquet": layoutFile(t, colorTrain),
+		"train-00001-of-00002.parquet": layoutFile(t, colorTest),
+		"test-00000-of-00001.parquet":  layoutFile(t, colorTest),
+	})
 	parts, err := readParquet(folder, cifarSide, 3)
 	require.NoError(t, err)
 	require.Len(t, parts, 2)
@@ -258,8 +253,7 @@ func TestParquetOfCIFAR10(t *testing.T) {
 // What is no Parquet file of the data set is passed over or refused in one line; which of two data
 // sets is meant nobody guesses.
 func TestParquetRefuses(t *testing.T) {
-	good, err := os.ReadFile(filepath.Join(written, digitTrain))
-	require.NoError(t, err)
+	good := layoutFile(t, digitTrain)
 	var lz4 bytes.Buffer
 	rows, err := parquet.ReadFile[parquetRow](filepath.Join(written, digitTrain))
 	require.NoError(t, err)
@@ -288,7 +282,7 @@ func TestParquetRefuses(t *testing.T) {
 		"a changed pixel": {made{"train.parquet": changed(good, 300, good[300]^1)}, "again"},
 	} {
 		folder := t.TempDir()
-		copied(t, colorTrain, filepath.Join(folder, "train-cifar.parquet"))
+		filetest.Write(t, filepath.Join(folder, "train-cifar.parquet"), layoutFile(t, colorTrain))
 		put(t, folder, c.files)
 		_, err := Local(experiments.MNIST, folder)
 		require.Error(t, err, name)
@@ -298,13 +292,12 @@ func TestParquetRefuses(t *testing.T) {
 
 // FuzzParquet reads anything as a Parquet file of digits.
 func FuzzParquet(f *testing.F) {
-	content, err := os.ReadFile(filepath.Join(written, digitTrain))
-	require.NoError(f, err)
+	content := layoutFile(f, digitTrain)
 	f.Add(content)
 	f.Add(content[:len(content)-9])
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "train.parquet")
-		require.NoError(t, os.WriteFile(path, content, 0o600))
+		filetest.Write(t, path, content)
 		part, err := readParquetFile(path, mnistSide, 1)
 		if err != nil {
 			require.NotContains(t, err.Error(), "\n")
@@ -318,8 +311,7 @@ func FuzzParquet(f *testing.F) {
 
 // npz returns Keras's file with other arrays in the place of some.
 func npz(t testing.TB, changed map[string][]byte) []byte {
-	content, err := os.ReadFile(filepath.Join(written, npzFile))
-	require.NoError(t, err)
+	content := layoutFile(t, npzFile)
 	arrays, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	require.NoError(t, err)
 	var made bytes.Buffer
@@ -365,7 +357,7 @@ func TestNPZRefuses(t *testing.T) {
 			content = content[:len(content)-9]
 		}
 		path := filepath.Join(t.TempDir(), npzFile)
-		require.NoError(t, os.WriteFile(path, content, 0o644))
+		filetest.Write(t, path, content)
 		_, err := Local(experiments.MNIST, filepath.Dir(path))
 		requireOneLine(t, err, path, says, "download it again")
 	}

@@ -20,14 +20,20 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
+
+	"ebsscgo/internal/filetest"
 )
+
+// pngOf returns the PNG of a picture.
+func pngOf(t *testing.T, picture image.Image) []byte {
+	var content bytes.Buffer
+	require.NoError(t, png.Encode(&content, picture))
+	return content.Bytes()
+}
 
 // save writes a picture.
 func save(t *testing.T, path string, picture image.Image) {
-	t.Helper()
-	var content bytes.Buffer
-	require.NoError(t, png.Encode(&content, picture))
-	require.NoError(t, os.WriteFile(path, content.Bytes(), 0o644))
+	filetest.Write(t, path, pngOf(t, picture))
 }
 
 // readAll reads pictures, which can all be read, as images of side×side pixels.
@@ -107,7 +113,7 @@ func TestReadPicturesRefuses(t *testing.T) {
 		"65535×9999 pixels":                    jpegHeader(65535, 9999),
 		"not enough image data":                gifHeader(5, 5),
 	} {
-		require.NoError(t, os.WriteFile(path, content, 0o600))
+		filetest.Write(t, path, content)
 		_, err := refusedCheaply(t, path)
 		requireOneLine(t, err, path, says)
 	}
@@ -120,7 +126,7 @@ func TestReadPicturesRefuses(t *testing.T) {
 	var frames bytes.Buffer
 	many := slices.Repeat([]*image.Paletted{frame}, 5000)
 	require.NoError(t, gif.EncodeAll(&frames, &gif.GIF{Image: many, Delay: make([]int, 5000)}))
-	require.NoError(t, os.WriteFile(path, frames.Bytes(), 0o600))
+	filetest.Write(t, path, frames.Bytes())
 	images, err := refusedCheaply(t, path)
 	require.NoError(t, err, "of many frames it reads the first")
 	require.Equal(t, 1, images.Len())
@@ -171,10 +177,9 @@ func pngChunk(name string, content []byte) []byte {
 
 // pngWith returns a PNG of a picture with a chunk before its pixels.
 func pngWith(t *testing.T, picture image.Image, added []byte) []byte {
-	var encoded bytes.Buffer
-	require.NoError(t, png.Encode(&encoded, picture))
 	const header = 8 + 25 // bytes of the mark and of the first chunk
-	return slices.Concat(encoded.Bytes()[:header], added, encoded.Bytes()[header:])
+	whole := pngOf(t, picture)
+	return slices.Concat(whole[:header], added, whole[header:])
 }
 
 // corners draws a grey picture whose first row has 255 at its start and 128 at its end.
@@ -214,7 +219,7 @@ func TestOrientation(t *testing.T) {
 			pngWith(t, corners(side), pngChunk("eXIf", exif(tag))),
 			append(marked, encoded.Bytes()[2:]...),
 		} {
-			require.NoError(t, os.WriteFile(path, content, 0o644))
+			filetest.Write(t, path, content)
 			images, read := ReadPictures([]string{path}, side, side, 1, false)
 			require.NoError(t, read[0].Err)
 			require.InDelta(t, 255, images.Pixels[at[seen[0]]], 3, "tag %d", tag)
@@ -258,7 +263,7 @@ func TestFormats(t *testing.T) {
 		var encoded bytes.Buffer
 		require.NoError(t, encode(&encoded, picture))
 		paths = append(paths, filepath.Join(folder, name))
-		require.NoError(t, os.WriteFile(paths[len(paths)-1], encoded.Bytes(), 0o644))
+		filetest.Write(t, paths[len(paths)-1], encoded.Bytes())
 	}
 	images := readAll(t, 4, 3, paths...)
 	require.Equal(t, []uint8{200, 10, 0, 200, 10, 60}, images.Pixels[:6])
@@ -290,7 +295,7 @@ func TestFaxIsRefused(t *testing.T) {
 
 // What damages no pixel does not matter; what may is refused, with what to do.
 func TestDamagedPictures(t *testing.T) {
-	whole := pngWith(t, corners(16), nil)
+	whole := pngOf(t, corners(16))
 	var encoded bytes.Buffer
 	require.NoError(t, jpeg.Encode(&encoded, corners(16), nil))
 	jpg := encoded.Bytes()
@@ -317,14 +322,14 @@ func TestDamagedPictures(t *testing.T) {
 		"3:1 sampling": {bytes.Replace(jpg, []byte("\x01\x01\x11\x00"),
 			[]byte("\x01\x01\x31\x00"), 1)[:len(jpg)-9], nil},
 	} {
-		require.NoError(t, os.WriteFile(path, c.content, 0o644))
+		filetest.Write(t, path, c.content)
 		images, read := ReadPictures([]string{path}, 16, 16, 1, false)
 		if c.like == nil {
 			requireOneLine(t, read[0].Err, path, "save it there again as PNG")
 			continue
 		}
 		require.NoError(t, read[0].Err, name)
-		require.NoError(t, os.WriteFile(path, c.like, 0o644))
+		filetest.Write(t, path, c.like)
 		require.Equal(t, readAll(t, 16, 1, path).Pixels, images.Pixels, name)
 	}
 }
@@ -339,7 +344,7 @@ func TestLargePictures(t *testing.T) {
 	var encoded bytes.Buffer
 	require.NoError(t, (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&encoded, picture))
 	path := filepath.Join(t.TempDir(), "photo.png")
-	require.NoError(t, os.WriteFile(path, encoded.Bytes(), 0o644))
+	filetest.Write(t, path, encoded.Bytes())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	require.Equal(t, []uint8{200, 200, 200, 200}, readAll(t, 2, 1, path).Pixels)
@@ -371,7 +376,7 @@ func TestOneBadPicture(t *testing.T) {
 	white.Pix = bytes.Repeat([]byte{255}, 16)
 	save(t, first, black)
 	save(t, last, white)
-	require.NoError(t, os.WriteFile(bad, []byte("no picture"), 0o644))
+	filetest.Write(t, bad, "no picture")
 	missing := filepath.Join(folder, "missing.png")
 	images, read := ReadPictures([]string{missing, first, bad, last, folder}, 1, 1, 1, false)
 	require.Equal(t, []uint8{0, 255}, images.Pixels)

@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/filetest"
 )
 
 // epsilon is that of Goodfellow 2013.
@@ -218,8 +219,7 @@ func TestWhiteningIsCached(t *testing.T) {
 	require.Equal(t, direct, fresh)
 	require.Equal(t, "fitting the whitening on 60 images (a minute for CIFAR-10, once)\n", log)
 	file := filepath.Join(os.Getenv("EBSSC_CACHE"), "whitening", whiteningKey(engine, images, epsilon))
-	stored, err := os.ReadFile(file)
-	require.NoError(t, err)
+	stored := []byte(filetest.Read(t, file))
 
 	// A file that was changed with a valid checksum shows that it is read.
 	other := *fresh
@@ -236,13 +236,13 @@ func TestWhiteningIsCached(t *testing.T) {
 		"a changed value": changed(stored, 100, stored[100]^1),
 		"a changed sum":   changed(stored, 3, stored[3]^1),
 	} {
-		require.NoError(t, os.WriteFile(file, broken, 0o644))
+		filetest.Write(t, file, broken)
 		require.Nil(t, loadWhitening(file, 48), name)
 	}
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, syscall.Mkfifo(file, 0o644))
 	killed := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+"123") // while it was written
-	require.NoError(t, os.WriteFile(killed, nil, 0o644))
+	filetest.Write(t, killed, "")
 	got, _ = fits()
 	require.NoFileExists(t, killed)
 	require.Equal(t, fresh, got, "a pipe is not waited for")

@@ -5,12 +5,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"ebsscgo/internal/filetest"
 )
 
 // draw draws images of ten classes in turn, plane after plane of side×side values: each a coarse
@@ -47,12 +46,12 @@ func CIFAR10(t testing.TB) string {
 		for i, image := range images[file/5*1000:][:1000] {
 			records = append(append(records, byte(i%10)), image...)
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), bytes.Repeat(records, 10), 0o644))
+		filetest.Write(t, filepath.Join(folder, name), bytes.Repeat(records, 10))
 	}
 	return folder
 }
 
-// MNIST writes files in MNIST's layout to a folder, with that many images, a multiple of ten, each
+// MNIST writes files in MNIST's layout to a folder, which it makes, with that many images, a multiple of ten, each
 // for training and for tests.
 func MNIST(t testing.TB, folder string, images int) {
 	drawn := draw(rand.New(rand.NewPCG(5, 6)), 2*images, 1, 28, 7, 0, 80, 20)
@@ -62,7 +61,7 @@ func MNIST(t testing.TB, folder string, images int) {
 		labels := slices.Concat([]byte{0, 0, 8, 1}, count, digits)
 		pixels := slices.Concat([]byte{0, 0, 8, 3}, count, []byte{0, 0, 0, 28, 0, 0, 0, 28},
 			slices.Concat(drawn[part*images:][:images]...))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name+"-labels-idx1-ubyte"), labels, 0o644))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name+"-images-idx3-ubyte"), pixels, 0o644))
+		filetest.Write(t, filepath.Join(folder, name+"-labels-idx1-ubyte"), labels)
+		filetest.Write(t, filepath.Join(folder, name+"-images-idx3-ubyte"), pixels)
 	}
 }
