@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/cache/cachetest"
+	"ebsscgo/internal/filetest"
 )
 
 func TestLocate(t *testing.T) {
@@ -65,7 +66,7 @@ func TestErrors(t *testing.T) {
 	})
 	t.Run("a file is in the way", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
-		require.NoError(t, os.WriteFile(file, nil, 0o644))
+		filetest.Write(t, file, "")
 		link := file + " gone" // to a disk that is not mounted
 		require.NoError(t, os.Symlink("/nowhere", link))
 		for _, dir := range []string{file, filepath.Join(file, "below"), link} {
@@ -112,8 +113,7 @@ func TestOthersFiles(t *testing.T) {
 	above := t.TempDir()
 	dir := filepath.Join(above, "cache")
 	file := filepath.Join(dir, "kind", "name")
-	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	require.NoError(t, os.WriteFile(file, []byte("planted"), 0o644))
+	filetest.Write(t, file, "planted")
 	t.Setenv(EnvVar, dir)
 	load := func() error {
 		found, err := LoadOrMake(t.Context(), "kind", "name", func(path string) string { return path },

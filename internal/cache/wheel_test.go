@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/internal/cache/cachetest"
+	"ebsscgo/internal/filetest"
 )
 
 const content = "the plugin\n"
@@ -49,8 +50,7 @@ func offline(t *testing.T) WheelFile {
 		require.NoError(t, err)
 	}
 	require.NoError(t, archive.Close())
-	require.NoError(t, os.WriteFile(filepath.Join(wheels, "ebssctest-1.0-py3-none-any.whl"),
-		packed.Bytes(), 0o644))
+	filetest.Write(t, filepath.Join(wheels, "ebssctest-1.0-py3-none-any.whl"), packed.Bytes())
 	return WheelFile{
 		Requirement:  "ebssctest==1.0",
 		WheelSHA256:  fmt.Sprintf("%x", sha256.Sum256(packed.Bytes())),
@@ -63,9 +63,9 @@ func offline(t *testing.T) WheelFile {
 // bringing returns a python3 that puts the pinned file where pip shall unpack it, faster than pip.
 func bringing(t *testing.T, content string) string {
 	file := filepath.Join(t.TempDir(), "brought")
-	require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
+	filetest.Write(t, file, content)
 	return fmt.Sprintf("for folder; do :; done\nmkdir -p \"$folder/ebssctest\" && "+
-		"cp '%s' \"$folder/ebssctest/lib.so\" && chmod 666 \"$folder/ebssctest/lib.so\"\n", file)
+		"cp '%s' \"$folder/ebssctest/lib.so\" && chmod 666 \"$folder/ebssctest/lib.so\"", file)
 }
 
 // fetch returns the path of the file that Fetch opens.
@@ -84,8 +84,7 @@ func fetch(t *testing.T, f WheelFile) string {
 func fakePython(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "python3"), []byte("#!/bin/sh\n"+script),
-		0o755))
+	filetest.WriteScript(t, filepath.Join(dir, "python3"), script)
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -105,7 +104,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 
 	// Python does not run files of the current folder.
 	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("pip.py", []byte("raise SystemExit('executed')"), 0o644))
+	filetest.Write(t, "pip.py", "raise SystemExit('executed')")
 	path := fetch(t, f)
 	require.Equal(t, "lib.so", filepath.Base(path))
 	for _, folder := range []string{"", ".."} { // the wheel and the temporary folder are gone
@@ -114,7 +113,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 		require.Len(t, entries, 1)
 	}
 
-	fakePython(t, "exit 1\n")
+	fakePython(t, "exit 1")
 	require.Equal(t, path, fetch(t, f), "the second call needs no pip")
 	installed, err := Installed(t.Context(), f)
 	require.NoError(t, err)
@@ -127,7 +126,7 @@ func TestFetchInstallsOnce(t *testing.T) {
 func TestFetchWhateverTheSettings(t *testing.T) {
 	elsewhere := t.TempDir()
 	requirements := filepath.Join(elsewhere, "requirements.txt")
-	require.NoError(t, os.WriteFile(requirements, []byte("ebssctest==9.9\n"), 0o644))
+	filetest.Write(t, requirements, "ebssctest==9.9\n")
 	settings := map[string]string{
 		"user": "true", "target": elsewhere, "root": elsewhere, "prefix": elsewhere, "dry-run": "true",
 		"require-virtualenv": "true", "constraint": requirements, "requirement": requirements,
@@ -151,7 +150,7 @@ func TestFetchWhateverTheSettings(t *testing.T) {
 			text += name + " = " + value + "\n"
 		}
 		config := filepath.Join(t.TempDir(), "pip.conf")
-		require.NoError(t, os.WriteFile(config, []byte(text), 0o644))
+		filetest.Write(t, config, text)
 		t.Setenv("PIP_CONFIG_FILE", config)
 		t.Setenv("PIP_FIND_LINKS", "")
 		t.Setenv("PIP_NO_INDEX", "")
@@ -222,7 +221,7 @@ func TestFetchErrors(t *testing.T) {
 		},
 		"distribution found for ebssctest; check the network": func(t *testing.T, _ *WheelFile) {
 			fakePython(t, "echo 'WARNING: Retrying (Retry(total=0)) after connection broken' >&2\n"+
-				"echo 'ERROR: No matching distribution found for ebssctest' >&2\nexit 1\n")
+				"echo 'ERROR: No matching distribution found for ebssctest' >&2\nexit 1")
 		},
 		"DO NOT MATCH THE HASHES": func(_ *testing.T, f *WheelFile) {
 			f.WheelSHA256 = strings.Repeat("0", 64)
@@ -233,9 +232,9 @@ func TestFetchErrors(t *testing.T) {
 			t.Setenv("PATH", t.TempDir())
 		},
 		"pip: ImportError: No module named pip; install Python 3": func(t *testing.T, _ *WheelFile) {
-			fakePython(t, "echo 'ImportError: No module named pip' >&2\nexit 1\n")
+			fakePython(t, "echo 'ImportError: No module named pip' >&2\nexit 1")
 		},
-		"exit status 3": func(t *testing.T, _ *WheelFile) { fakePython(t, "exit 3\n") },
+		"exit status 3": func(t *testing.T, _ *WheelFile) { fakePython(t, "exit 3") },
 	} {
 		t.Run(want, func(t *testing.T) {
 			f := offline(t)
@@ -251,9 +250,9 @@ func TestFetchErrors(t *testing.T) {
 func TestFetchOnAFullDisk(t *testing.T) {
 	f := offline(t)
 	for python, room := range map[string]uint64{
-		"echo 'ERROR: pip was called' >&2\nexit 1\n": 1 << 20,
+		"echo 'ERROR: pip was called' >&2\nexit 1": 1 << 20,
 		"echo 'ERROR: Could not install packages due to an OSError: [Errno 28] No space left on " +
-			"device' >&2\nexit 1\n": 1 << 12,
+			"device' >&2\nexit 1": 1 << 12,
 	} {
 		fakePython(t, python)
 		t.Setenv(EnvVar, cachetest.Disk(t, 256))
@@ -283,7 +282,7 @@ func TestFetchFromAReadOnlyCache(t *testing.T) {
 
 func TestFetchStopsWithContext(t *testing.T) {
 	f := offline(t)
-	fakePython(t, "exec sleep 60\n")
+	fakePython(t, "exec sleep 60")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := Fetch(ctx, f)

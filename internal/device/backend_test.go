@@ -18,6 +18,7 @@ import (
 
 	"ebsscgo/internal/cache"
 	"ebsscgo/internal/cache/cachetest"
+	"ebsscgo/internal/filetest"
 )
 
 // The plugins of a fake machine; a folder's name must not make the second one a CUDA plugin.
@@ -232,8 +233,7 @@ func TestFindCUDAPlugin(t *testing.T) {
 	t.Setenv("PYTHONPATH", packages)
 	add := func(name string) string {
 		path := filepath.Join(packages, "jax_plugins", name, "xla_cuda_plugin.so")
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, nil, 0o644))
+		filetest.Write(t, path, "")
 		return path
 	}
 	for _, name := range []string{"xla_cuda12", "xla_cuda13"} { // the newer one goes first
@@ -293,7 +293,7 @@ func TestOpenTheVerifiedPlugin(t *testing.T) {
 	file, err := os.Open(plugin)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(plugin))
-	require.NoError(t, os.WriteFile(plugin, []byte("evil code"), 0o644))
+	filetest.Write(t, plugin, "evil code")
 	m := fake{}.machine(t)
 	m.cpuPlugin = func(context.Context) (*os.File, error) { return file, nil }
 	opened, choice, err := m.open(t.Context(), "cpu")
@@ -306,7 +306,7 @@ func TestOpenTheVerifiedPlugin(t *testing.T) {
 func TestOpenSearchesNoPlugins(t *testing.T) {
 	folder := t.TempDir()
 	const evil = "pjrt_c_api_evil_plugin.so"
-	require.NoError(t, os.WriteFile(filepath.Join(folder, evil), []byte("evil code"), 0o644))
+	filetest.Write(t, filepath.Join(folder, evil), "evil code")
 	specs := []string{"", "go", "xla", "xla:evil", "xla:" + evil, "xla:./" + evil, "xla:cpu,help",
 		"xla:help"}
 	for _, spec := range specs {
@@ -326,9 +326,7 @@ func TestPrepareCUDA(t *testing.T) {
 	const flags, tf32 = "XLA_FLAGS", "NVIDIA_TF32_OVERRIDE"
 	packages := t.TempDir()
 	tools := filepath.Join(packages, "nvidia", "cu13")
-	require.NoError(t, os.MkdirAll(filepath.Join(tools, "nvvm", "libdevice"), 0o755))
-	library := filepath.Join(tools, "nvvm", "libdevice", "libdevice.10.bc")
-	require.NoError(t, os.WriteFile(library, nil, 0o644))
+	filetest.Write(t, filepath.Join(tools, "nvvm", "libdevice", "libdevice.10.bc"), "")
 	plugin := filepath.Join(packages, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so")
 	for _, test := range []struct{ name, before, after, tf32Before, tf32After string }{
 		{nameCUDA, "", "--xla_gpu_cuda_data_dir=" + tools, "", ""},
@@ -355,10 +353,8 @@ func TestDiagnose(t *testing.T) {
 	}
 	check(OK, nameCPU)
 	tools := t.TempDir() // of a machine with a GPU and without its plugin
-	for name, script := range map[string]string{"nvidia-smi": "echo GPU", "python3": "exit 1"} {
-		program := []byte("#!/bin/sh\n" + script + "\n")
-		require.NoError(t, os.WriteFile(filepath.Join(tools, name), program, 0o755))
-	}
+	filetest.WriteScript(t, filepath.Join(tools, "nvidia-smi"), "echo GPU")
+	filetest.WriteScript(t, filepath.Join(tools, "python3"), "exit 1")
 	t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	check(Warn, "although there is a GPU")
 	empty := t.TempDir()
@@ -420,9 +416,7 @@ func TestAllowed(t *testing.T) {
 	} {
 		mount := t.TempDir()
 		for file, text := range test.files {
-			path := filepath.Join(mount, file)
-			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+			filetest.Write(t, filepath.Join(mount, file), text)
 		}
 		require.Equal(t, test.want, allowed(mount, test.groups), name)
 	}

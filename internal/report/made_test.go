@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,6 +14,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
 	"ebsscgo/internal/report"
@@ -107,27 +106,12 @@ func write(t testing.TB, results string) map[string]string {
 
 // files are those of a folder but the records, by their paths.
 func files(t testing.TB, folder string) map[string]string {
-	all := map[string]string{}
-	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if entry.IsDir() && entry.Name() == record.Folder {
-			return filepath.SkipDir
-		}
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		name, _ := filepath.Rel(folder, path)
-		all[name] = string(content)
-		return err
-	}))
-	return all
+	return filetest.Tree(t, folder, record.Folder)
 }
 
 // picture writes a picture of decodings, and adds it to a record.
 func picture(t testing.TB, results string, r *record.Record, name string) {
-	folder := filepath.Join(results, "quick", record.FiguresFolder)
-	require.NoError(t, os.MkdirAll(folder, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(name), 0o644))
+	filetest.Write(t, filepath.Join(results, "quick", record.FiguresFolder, name), name)
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
 	r.Decodings.Figures = append(r.Decodings.Figures,
 		record.Figure{File: name, Title: "a picture", SHA256: sum})

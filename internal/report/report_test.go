@@ -20,6 +20,7 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/record/recordtest"
@@ -88,25 +89,19 @@ func TestCommittedNumbers(t *testing.T) {
 				"results/%s/%s is of other records: run ebssc report", folder, name)
 		}
 	}
-	readme, err := os.ReadFile(filepath.Join(project, "README.md"))
-	require.NoError(t, err)
-	emptied := string(readme)
+	emptied := filetest.Read(t, filepath.Join(project, "README.md"))
 	for _, mark := range []string{"differences", "claims"} {
 		before, rest, begins := strings.Cut(emptied, "<!-- "+mark+" -->\n")
 		_, after, ends := strings.Cut(rest, "<!-- /"+mark+" -->")
 		require.True(t, begins && ends, "README.md lacks the marks of %s", mark)
 		emptied = before + "<!-- " + mark + " -->\n<!-- /" + mark + " -->" + after
 	}
-	copied := filepath.Join(filepath.Dir(results), "README.md")
-	require.NoError(t, os.WriteFile(copied, []byte(emptied), 0o644))
+	filetest.Write(t, filepath.Join(filepath.Dir(results), "README.md"), emptied)
 	require.NoError(t, report.WriteAnswer(results, loaded))
 	for _, name := range []string{"README.md", "results/classifier.csv", "results/classifier.svg"} {
-		committed, err := os.ReadFile(filepath.Join(project, name))
-		require.NoError(t, err)
-		now, err := os.ReadFile(filepath.Join(filepath.Dir(results), name))
-		require.NoError(t, err)
-		require.True(t, string(now) == string(committed), "%s is of other records: run ebssc report",
-			name)
+		committed := filetest.Read(t, filepath.Join(project, name))
+		now := filetest.Read(t, filepath.Join(filepath.Dir(results), name))
+		require.True(t, now == committed, "%s is of other records: run ebssc report", name)
 	}
 }
 
@@ -264,7 +259,7 @@ func TestAllIsLoadedFirst(t *testing.T) {
 	_, err = report.WriteAll(t.Context(), results, both)
 	require.ErrorContains(t, err, "missing.png")
 	damaged := filepath.Join(results, "quick-mnist32", record.Folder, "relu-lc7-1-0123456789.json")
-	require.NoError(t, os.WriteFile(damaged, nil, 0o644))
+	filetest.Write(t, damaged, "")
 	_, err = report.WriteAll(t.Context(), results, both)
 	require.ErrorContains(t, err, damaged)
 	require.Empty(t, files(t, results))
@@ -308,8 +303,7 @@ func TestHostileFiles(t *testing.T) {
 	for _, name := range []string{"manifest.txt", report.File, filepath.Join("figures", "decoded.png"),
 		filepath.Join(record.Folder, "report.lock")} {
 		path := filepath.Join(folder, name)
-		content, err := os.ReadFile(path)
-		require.NoError(t, err)
+		content := filetest.Read(t, path)
 		for kind, make := range map[string]func() error{
 			"pipe":   func() error { return syscall.Mkfifo(path, 0o644) },
 			"device": func() error { return os.Symlink("/dev/zero", path) },
@@ -326,7 +320,7 @@ func TestHostileFiles(t *testing.T) {
 				require.ErrorContains(t, err, path, kind)
 				require.NotContains(t, err.Error(), "\n")
 				require.NoError(t, os.Remove(path))
-				require.NoError(t, os.WriteFile(path, content, 0o644))
+				filetest.Write(t, path, content)
 			} else {
 				require.NoError(t, err, kind)
 			}
@@ -375,7 +369,7 @@ func TestWaitingEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NoFileExists(t, filepath.Join(results, "quick", report.File))
 	require.NoError(t, lock.Close())
-	_, err = report.WriteAll(t.Context(), results, folders)
+	_, err = writeAll(t, results)
 	require.NoError(t, err)
 }
 
@@ -416,8 +410,7 @@ func TestManifest(t *testing.T) {
 	results := t.TempDir()
 	folder := filepath.Join(results, "quick")
 	put := func(name, content string) string {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644))
+		filetest.Write(t, filepath.Join(folder, name), content)
 		return fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(content)), name)
 	}
 	fill(t, results, stepped, nil, "table", "unroll")
@@ -435,7 +428,7 @@ func TestManifest(t *testing.T) {
 	require.Contains(t, second, "notes.md")
 
 	outside := filepath.Join(results, "outside.csv")
-	require.NoError(t, os.WriteFile(outside, []byte("x"), 0o644))
+	filetest.Write(t, outside, "x")
 	require.NoError(t, os.Symlink(outside, filepath.Join(folder, "link.csv")))
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("x")))
 	lines := put("gone.csv", "x") + strings.Replace(put("changed.csv", "x"), sum[:4], "0000", 1) +
@@ -488,7 +481,7 @@ func TestPictures(t *testing.T) {
 	require.NotContains(t, written[report.File], "decoded-2.png")
 	require.NotContains(t, written["manifest.txt"], "decoded")
 	first := filepath.Join(results, "quick", "figures", "decoded-1.png")
-	require.NoError(t, os.WriteFile(first, []byte("other"), 0o644))
+	filetest.Write(t, first, "other")
 	_, err := writeAll(t, results)
 	require.ErrorContains(t, err, "decoded-1.png")
 }
@@ -500,9 +493,7 @@ func TestRuns(t *testing.T) {
 	r := recordtest.New(t, "ssc-lc7-narrow-beta-0.01", "quick", 2,
 		experiments.Overrides{HeldOut: 100, Epochs: 2, Set: "muon_rate=0.02;crop=0"})
 	save(t, results, r)
-	require.NoError(t, os.MkdirAll(filepath.Join(results, "quick", "networks"), 0o755))
-	network := filepath.Join(results, "quick", "networks", r.Run.ID()+".npz")
-	require.NoError(t, os.WriteFile(network, nil, 0o644))
+	filetest.Write(t, filepath.Join(results, "quick", "networks", r.Run.ID()+".npz"), "")
 	tables := load(t, results).Runs()
 	require.Len(t, tables, 2)
 	require.Equal(t, 3+3*13, strings.Count(tables[0].Text(), "\n"),
