@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,7 @@ import (
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/tensor"
@@ -92,16 +92,12 @@ func only(t *testing.T, names ...string) experiments.Study {
 	return chosen[0]
 }
 
-// files returns the checksums of all files in a folder, by their paths.
-func files(t *testing.T, folder string) map[string]string {
-	all := map[string]string{}
-	hash := func(path string, entry fs.DirEntry, err error) error {
-		if content, err := os.ReadFile(filepath.Join(folder, path)); err == nil {
-			all[path] = fmt.Sprintf("%x", sha256.Sum256(content))
-		}
-		return err
+// sums returns the checksums of all files in a folder, by their paths.
+func sums(t *testing.T, folder string) map[string]string {
+	all := filetest.Tree(t, folder)
+	for path, content := range all {
+		all[path] = fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 	}
-	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".", hash))
 	return all
 }
 
@@ -121,7 +117,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, os.Remove(locked))
 	// of a kill while a checkpoint was written
 	unfinished := filepath.Join(checkpoints, "."+runs[0].ID()+".ckpt123")
-	require.NoError(t, os.WriteFile(unfinished, nil, 0o600))
+	filetest.Write(t, unfinished, "")
 	log.Reset()
 	reports, diverged, err := Run(t.Context(), o, study)
 	require.NoError(t, err)
@@ -136,7 +132,7 @@ func TestRun(t *testing.T) {
 		*r.Curve[1].Trace)
 	_, err = train.LoadNetwork(r, filepath.Join(o.Results, folder))
 	require.NoError(t, err)
-	written := files(t, o.Results)
+	written := sums(t, o.Results)
 	require.Contains(t, written, folder+"/README.md")
 	for path := range written {
 		require.NotContains(t, path, train.Checkpoints, "a recorded run needs none")
@@ -148,14 +144,14 @@ func TestRun(t *testing.T) {
 	require.Regexp(t,
 		`^unroll: profile .*\nunroll: on .*\nunroll: 1 of 1 runs are recorded and not trained again\n$`,
 		log.String(), "three lines for a study")
-	require.Equal(t, written, files(t, o.Results))
+	require.Equal(t, written, sums(t, o.Results))
 	// Other images of the same name are seen before they are trained on.
 	other := o
 	other.Data = t.TempDir()
 	datasettest.MNIST(t, other.Data, 900)
 	_, _, err = Run(t.Context(), other, study)
 	require.ErrorContains(t, err, "runs on other images")
-	require.Equal(t, written, files(t, o.Results))
+	require.Equal(t, written, sums(t, o.Results))
 	// as another process does once it has recorded the run
 	tidying := flock.New(filepath.Join(checkpoints, r.ID+".lock"))
 	require.NoError(t, tidying.Lock())
@@ -164,13 +160,13 @@ func TestRun(t *testing.T) {
 	require.NoError(t, tidying.Close())
 
 	// What only looks like a folder of the profile is none.
-	require.NoError(t, os.WriteFile(filepath.Join(o.Results, "smoke-log.txt"), nil, 0o600))
+	filetest.Write(t, filepath.Join(o.Results, "smoke-log.txt"), "")
 	profiles, err := report.LoadAll(o.Results, "")
 	require.NoError(t, err)
 	require.Len(t, profiles, 1)
 
 	// A damaged record is seen before a backend starts.
-	require.NoError(t, os.WriteFile(record.Path(records, r.ID), []byte("{}"), 0o600))
+	filetest.Write(t, record.Path(records, r.ID), "{}")
 	o.Backend = "none"
 	_, _, err = Run(t.Context(), o, study)
 	require.ErrorContains(t, err, "is refused")
@@ -316,7 +312,7 @@ func TestDecodings(t *testing.T) {
 		require.NotEqual(t, r.Decodings.Trained, r.Decodings.Untrained)
 		require.Len(t, r.Decodings.Figures, 3, "all levels, the changes from conv2, and the filters")
 		require.True(t, r.Learned(), "else the report does without its figures")
-		written := files(t, results)
+		written := sums(t, results)
 		for _, figure := range r.Decodings.Figures {
 			require.Equal(t, figure.SHA256, written[record.FiguresFolder+"/"+figure.File])
 		}
@@ -399,8 +395,6 @@ func TestOwnPictures(t *testing.T) {
 	o.Pictures = dataset.Pictures{Folder: filepath.Join(t.TempDir(), "Shades"), Side: 28, Grey: true}
 	files := 0
 	add := func(class int) {
-		folder := filepath.Join(o.Pictures.Folder, fmt.Sprintf("shade %02d", class))
-		require.NoError(t, os.MkdirAll(folder, 0o755))
 		picture := image.NewGray(image.Rect(0, 0, 28, 28))
 		for at := range picture.Pix {
 			if at%28 < 2+files/12 { // a width, which nothing depends on
@@ -410,8 +404,8 @@ func TestOwnPictures(t *testing.T) {
 		var content bytes.Buffer
 		require.NoError(t, png.Encode(&content, picture))
 		files++
-		path := filepath.Join(folder, fmt.Sprintf("%d.png", files))
-		require.NoError(t, os.WriteFile(path, content.Bytes(), 0o644))
+		name := fmt.Sprintf("shade %02d/%d.png", class, files)
+		filetest.Write(t, filepath.Join(o.Pictures.Folder, name), content.Bytes())
 	}
 	for range 24 {
 		for class := 1; class <= 12; class++ {

@@ -4,13 +4,16 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +23,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors/numpy"
 	"github.com/stretchr/testify/require"
 
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/train"
@@ -35,8 +39,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	_, _, err := runner.Train(&looks{context.Background(), 1 + 5 + 1}, run) // leaves steps 5 and 7
 	require.ErrorIs(t, err, context.Canceled)
 	file, _ := train.CheckpointFiles(original, run)
-	good, err := os.ReadFile(file)
-	require.NoError(t, err)
+	good := []byte(filetest.Read(t, file))
 	head, arrays, _ := bytes.Cut(good, []byte("\n"))
 	replaced := func(content []byte) func(string) error {
 		return func(path string) error { return os.WriteFile(path, content, 0o600) }
@@ -100,7 +103,7 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 		for at := 0; at < len(good); at += 1 + min(1, at/len(head))*len(good)/200 {
 			flipped := bytes.Clone(good)
 			flipped[at] ^= 1 << (at % 8)
-			require.NoError(t, os.WriteFile(path, flipped, 0o600))
+			filetest.Write(t, path, flipped)
 			_, err := train.LoadCheckpoint(golang, run, path)
 			require.Error(t, err, "byte %d", at)
 		}
@@ -125,8 +128,7 @@ func TestNetworkFiles(t *testing.T) {
 	// loaded requires that the network in a file has the wanted variables, in float32, but for a
 	// difference.
 	loaded := func(file []byte, delta float64) {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, file, 0o600))
+		filetest.Write(t, path, file)
 		store, err := train.LoadNetwork(r, folder)
 		require.NoError(t, err)
 		got := r.Run.Network.Variables(store)
@@ -152,7 +154,7 @@ func TestNetworkFiles(t *testing.T) {
 
 	for what, change := range wrongs() {
 		file, matching := rezipped(t, good, zip.Store, change), r
-		require.NoError(t, os.WriteFile(path, file, 0o600))
+		filetest.Write(t, path, file)
 		_, err := train.LoadNetwork(r, folder)
 		require.ErrorContains(t, err, "SHA-256", what)
 		matching.Network.SHA256 = safefile.Sum(file) // as if it had been recorded so
@@ -173,7 +175,7 @@ func TestNetworkFiles(t *testing.T) {
 	} {
 		matching := r
 		matching.Network.SHA256 = safefile.Sum(file)
-		require.NoError(t, os.WriteFile(path, file, 0o600))
+		filetest.Write(t, path, file)
 		_, err := train.LoadNetwork(matching, folder)
 		require.Error(t, err, what)
 	}
@@ -247,12 +249,8 @@ func wrongs() map[string]wrong {
 		"cut": func(name string, content []byte) (string, []byte) {
 			return name, content[:len(content)-1]
 		},
-		"no number": on("conv7/offset", func(name string, content []byte) (string, []byte) {
-			return name, append(content[:len(content)-4:len(content)-4], 0, 0, 0xc0, 0x7f)
-		}),
-		"infinite": on("conv7/offset", func(name string, content []byte) (string, []byte) {
-			return name, append(content[:len(content)-4:len(content)-4], 0, 0, 0x80, 0xff)
-		}),
+		"no number": ending("conv7/offset", math.NaN()),
+		"infinite":  ending("conv7/offset", math.Inf(-1)),
 	}
 }
 
@@ -263,10 +261,11 @@ func overwritten(file []byte, at int, value byte) []byte {
 	return changed
 }
 
-// negative makes the last number of an array −1.
-func negative(array string) wrong {
+// ending gives an array another last number.
+func ending(array string, number float64) wrong {
 	return on(array, func(name string, content []byte) (string, []byte) {
-		return name, append(content[:len(content)-4:len(content)-4], 0, 0, 0x80, 0xbf)
+		before := slices.Clip(content[:len(content)-4])
+		return name, binary.LittleEndian.AppendUint32(before, math.Float32bits(float32(number)))
 	})
 }
 
@@ -333,7 +332,6 @@ func FuzzNetwork(f *testing.F) {
 	r, good, _ := network(f)
 	folder := f.TempDir()
 	path := record.NetworkFile(folder, r.ID)
-	require.NoError(f, os.MkdirAll(filepath.Dir(path), 0o755))
 	f.Add(good)
 	f.Add(rezipped(f, good, zip.Deflate, same))
 	for _, change := range wrongs() {
@@ -341,11 +339,11 @@ func FuzzNetwork(f *testing.F) {
 	}
 	f.Add([]byte("PK\x05\x06"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		require.NoError(t, os.WriteFile(path, train.Sealed(file), 0o600))
+		filetest.Write(t, path, train.Sealed(file))
 		_, err := train.LoadCheckpoint(golang, r.Run, path)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "\n")
-		require.NoError(t, os.WriteFile(path, file, 0o600))
+		filetest.Write(t, path, file)
 		r.Network.SHA256 = safefile.Sum(file)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

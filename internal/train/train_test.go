@@ -23,6 +23,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/train"
@@ -253,9 +254,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	folder := t.TempDir()
 	file, sums, err := train.EncodeNetwork(run, store)
 	require.NoError(t, err)
-	path := record.NetworkFile(folder, run.ID())
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, file, 0o600))
+	filetest.Write(t, record.NetworkFile(folder, run.ID()), file)
 	network, err := train.LoadNetwork(record.Record{ID: run.ID(), Run: run, Network: sums}, folder)
 	require.NoError(t, err)
 	// The whitening that goes with the network takes the place of the training images.
@@ -271,8 +270,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	whitenings, err := filepath.Glob(record.NetworkFile(folder, "whitening-*"))
 	require.NoError(t, err)
 	require.Len(t, whitenings, 1)
-	good, err := os.ReadFile(whitenings[0])
-	require.NoError(t, err)
+	good := []byte(filetest.Read(t, whitenings[0]))
 	_, err = train.LoadWhitening(golang, filepath.Join(filepath.Dir(folder), "another"), run)
 	require.NoError(t, err, "of a profile beside it")
 	for what, change := range map[string]wrong{
@@ -281,9 +279,9 @@ func TestTrainEndToEnd(t *testing.T) {
 		"no directions": edited("whitening", `"Directions":`, `"Directions":-`),
 		"too many":      edited("whitening", `"Directions":`, `"Directions":99`),
 		"no mean":       without("mean"),
-		"no variance":   negative("variances"),
+		"no variance":   ending("variances", -1),
 	} {
-		require.NoError(t, os.WriteFile(whitenings[0], rezipped(t, good, zip.Store, change), 0o600))
+		filetest.Write(t, whitenings[0], rezipped(t, good, zip.Store, change))
 		_, err = train.LoadWhitening(xla, folder, run)
 		require.ErrorContains(t, err, "is not good", what)
 	}
