@@ -68,26 +68,21 @@ func TestShrinkIsPiecewiseAndProximal(t *testing.T) {
 // halves gain.
 func TestSlip1ThresholdsAreParameters(t *testing.T) {
 	energyFor := compute64(func(in []*Node) *Node {
-		split := make([]*Node, len(in))
-		for i, values := range in {
-			split[i] = ExpandAxes(values, 0)
-		}
-		drive := ebssc.SplitDrive(split[0])
-		thresholds, code := Concatenate(split[1:3], -1), Concatenate(split[3:], -1)
-		return ebssc.Energy(drive, thresholds, code, 1)
+		drive := ebssc.SplitDrive(ExpandAxes(in[0], 0))
+		return ebssc.Energy(drive, ExpandAxes(in[1], 0), ExpandAxes(in[2], 0), 1)
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawSize(t)
-		draw := func(name string, low, high float64) []float64 {
+		draw := func(name string, n int, low, high float64) []float64 {
 			return rapid.SliceOfN(rapid.Float64Range(low, high), n, n).Draw(t, name)
 		}
-		u, plus, minus := draw("u", -3, 3), draw("ŵ⁺", 0, 2), draw("ŵ⁻", 0, 2)
-		zPlus, zMinus := draw("z⁺", 0, 1), draw("z⁻", 0, 1)
+		u, thresholds, code := draw("u", n, -3, 3), draw("[ŵ⁺, ŵ⁻]", 2*n, 0, 2),
+			draw("[z⁺, z⁻]", 2*n, 0, 1)
 		want := 0.0
 		for i := range u {
-			want += (u[i]-plus[i])*zPlus[i] + (-u[i]-minus[i])*zMinus[i]
+			want += (u[i]-thresholds[i])*code[i] + (-u[i]-thresholds[n+i])*code[n+i]
 		}
-		require.InDelta(t, want, energyFor(t, u, plus, minus, zPlus, zMinus)[0], 1e-9)
+		require.InDelta(t, want, energyFor(t, u, thresholds, code)[0], 1e-9)
 	})
 }
 

@@ -97,9 +97,7 @@ func TestGradientsAgainstFiniteDifferences(t *testing.T) {
 		for v := range store.IterVariables() {
 			if v.Name() == "offset" {
 				offsets := normals(rand.New(rand.NewPCG(1, 2)), v.Shape().Size())
-				for i := range offsets {
-					offsets[i] *= 0.05
-				}
+				floats.Scale(0.05, offsets)
 				require.NoError(t, v.SetValue(tensors.FromValue(offsets)))
 			}
 		}

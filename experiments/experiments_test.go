@@ -23,8 +23,17 @@ import (
 func plan(t *testing.T, experiment string, o experiments.Overrides) []experiments.Run {
 	chosen, err := catalogue.All.Only([]string{experiment})
 	require.NoError(t, err)
-	runs, err := experiments.Plan(chosen[0], experiments.Profiles[1], chosen[0].Images.Declared(), o)
+	return planStudy(t, chosen[0], "quick", o)
+}
+
+// planStudy returns the runs of a study at a profile.
+func planStudy(
+	t *testing.T, study experiments.Study, profile string, o experiments.Overrides,
+) []experiments.Run {
+	scales, err := experiments.FindProfile(profile)
 	require.NoError(t, err)
+	runs, err := experiments.Plan(study, scales, study.Images.Declared(), o)
+	require.NoError(t, err, "%s at %s", study.Name, profile)
 	return runs
 }
 
@@ -82,12 +91,8 @@ func TestFashionIsTheTable(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, fashion.Ablation)
 	for _, name := range []string{"smoke", "quick"} {
-		profile, err := experiments.FindProfile(name)
-		require.NoError(t, err)
-		of, err := experiments.Plan(table, profile, table.Images.Declared(), experiments.Overrides{})
-		require.NoError(t, err)
-		on, err := experiments.Plan(fashion, profile, fashion.Images.Declared(), experiments.Overrides{})
-		require.NoError(t, err)
+		of := planStudy(t, table, name, experiments.Overrides{})
+		on := planStudy(t, fashion, name, experiments.Overrides{})
 		require.Len(t, on, len(of))
 		for i, run := range on {
 			require.Equal(t, of[i].Experiment+"-fashion", run.Experiment)
@@ -159,8 +164,7 @@ func TestEveryPlannedRun(t *testing.T) {
 	for _, profile := range experiments.Profiles {
 		for _, study := range catalogue.All.ForProfile(profile) {
 			for _, o := range []experiments.Overrides{{}, {HeldOut: 1000}} {
-				runs, err := experiments.Plan(study, profile, study.Images.Declared(), o)
-				require.NoError(t, err, "%s at %s", study.Name, profile.Name)
+				runs := planStudy(t, study, profile.Name, o)
 				require.Len(t, runs, len(study.Experiments)*profile.Scales[study.Name].Seeds)
 				for _, run := range runs {
 					require.False(t, ids[run.ID()], "%s twice", run.ID())

@@ -30,8 +30,7 @@ func TestStudyOnOwnPictures(t *testing.T) {
 	require.NoError(t, err)
 	quick, err := experiments.FindProfile("quick")
 	require.NoError(t, err)
-	before, err := experiments.Plan(table, quick, table.Images.Declared(), experiments.Overrides{})
-	require.NoError(t, err)
+	before := planStudy(t, table, "quick", experiments.Overrides{})
 	set := experiments.Dataset{Name: "own-flowers", Train: 500, Test: 100}
 	for _, c := range []struct {
 		side, channels, classes int
@@ -58,8 +57,7 @@ func TestStudyOnOwnPictures(t *testing.T) {
 			require.False(t, run.Decoded)
 		}
 	}
-	again, err := experiments.Plan(table, quick, table.Images.Declared(), experiments.Overrides{})
-	require.NoError(t, err)
+	again := planStudy(t, table, "quick", experiments.Overrides{})
 	require.Equal(t, before, again, "the declared study stays as it is")
 	for _, e := range table.On(experiments.Images{}).Experiments {
 		require.Zero(t, e.Paper)

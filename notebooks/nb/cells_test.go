@@ -8,7 +8,6 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"ebsscgo/internal/filetest"
 )
 
 // notebook is a committed notebook.
@@ -40,15 +41,14 @@ func TestCommittedNotebooks(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
-		content, err := os.ReadFile(path)
-		require.NoError(t, err)
+		content := filetest.Read(t, path)
 		require.Less(t, len(content), maxNotebook, path)
-		require.Empty(t, elsewhere.FindString(pictures.ReplaceAllString(string(content), "")), path)
-		for _, picture := range pictures.FindAllStringSubmatch(string(content), -1) {
+		require.Empty(t, elsewhere.FindString(pictures.ReplaceAllString(content, "")), path)
+		for _, picture := range pictures.FindAllStringSubmatch(content, -1) {
 			require.Less(t, len(picture[1]), maxPicture, path)
 		}
 		var n notebook
-		require.NoError(t, json.Unmarshal(content, &n), path)
+		require.NoError(t, json.Unmarshal([]byte(content), &n), path)
 		require.NotEmpty(t, n.Cells, path)
 		require.Contains(t, strings.Join(n.Cells[0].Source, ""), "(in_cells.md)", path)
 		for i, cell := range n.Cells {
@@ -70,12 +70,9 @@ func TestCommittedNotebooks(t *testing.T) {
 
 // What the page about cells says was tried with the kernel that is built.
 func TestInCellsNamesTheKernel(t *testing.T) {
-	page, err := os.ReadFile("../in_cells.md")
-	require.NoError(t, err)
-	module, err := os.ReadFile("../../go.mod")
-	require.NoError(t, err)
-	kernel := regexp.MustCompile(`janpfeifer/gonb v(\S+)`).FindSubmatch(module)
-	require.Contains(t, string(page), "GoNB "+string(kernel[1])+".")
+	requirement := regexp.MustCompile(`janpfeifer/gonb v(\S+)`)
+	kernel := requirement.FindStringSubmatch(filetest.Read(t, "../../go.mod"))
+	require.Contains(t, filetest.Read(t, "../in_cells.md"), "GoNB "+kernel[1]+".")
 }
 
 // Patches have mean 0 and unit norm.

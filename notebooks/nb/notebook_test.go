@@ -1,7 +1,6 @@
 package nb
 
 import (
-	"bytes"
 	"math"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/pipeline"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
@@ -147,32 +147,23 @@ func scripts(t *testing.T) (
 	project string, call func(script string, environment ...string) (string, error)) {
 	project = t.TempDir()
 	cache, tools := filepath.Join(t.TempDir(), "cache"), t.TempDir()
-	requirements, err := os.ReadFile("../requirements.txt")
-	require.NoError(t, err)
+	for _, name := range []string{"environment.sh", "start.sh", "run.sh", "requirements.txt"} {
+		filetest.Copy(t, filepath.Join("..", name), filepath.Join(project, "notebooks", name))
+	}
 	sum := exec.Command("cksum")
-	sum.Stdin = bytes.NewReader(requirements)
+	sum.Stdin = strings.NewReader(filetest.Read(t, "../requirements.txt"))
 	out, err := sum.Output()
 	require.NoError(t, err)
 	installed := filepath.Join(cache, "notebooks-"+strings.Fields(string(out))[0])
-	stub := func(script string) string { return "#!/bin/sh\n" + script + "\n" }
-	python := stub(`[ "$1" = - ] || echo "$JUPYTER_DATA_DIR: $@"`)
-	files := map[string]string{
-		filepath.Join(project, "notebooks", "requirements.txt"): string(requirements),
-		filepath.Join(project, "build.sh"):                      stub("exit ${BUILD:-0}"),
-		filepath.Join(project, "bin", "ebssc"):                  stub("exit 0"),
-		filepath.Join(project, "bin", "gonb"):                   stub("exit 0"),
-		filepath.Join(tools, "go"):                              stub("exit ${CELLS:-0}"),
-		filepath.Join(installed, "bin", "python"):               python,
-		filepath.Join(installed, "complete"):                    "",
-	}
-	for _, name := range []string{"environment.sh", "start.sh", "run.sh"} {
-		text, err := os.ReadFile(filepath.Join("..", name))
-		require.NoError(t, err)
-		files[filepath.Join(project, "notebooks", name)] = string(text)
-	}
-	for path, text := range files {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
+	filetest.Write(t, filepath.Join(installed, "complete"), "")
+	for path, commands := range map[string]string{
+		filepath.Join(project, "build.sh"):        "exit ${BUILD:-0}",
+		filepath.Join(project, "bin", "ebssc"):    "exit 0",
+		filepath.Join(project, "bin", "gonb"):     "exit 0",
+		filepath.Join(tools, "go"):                "exit ${CELLS:-0}",
+		filepath.Join(installed, "bin", "python"): `[ "$1" = - ] || echo "$JUPYTER_DATA_DIR: $@"`,
+	} {
+		filetest.WriteScript(t, path, commands)
 	}
 	return project, func(script string, environment ...string) (string, error) {
 		words := strings.Fields(script)

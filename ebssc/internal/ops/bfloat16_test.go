@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/filetest"
 )
 
 // In bfloat16 oneDNN computes the convolution and its gradients, and values are near float32's. The
@@ -45,15 +46,14 @@ func TestBFloat16(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(dump, "*cpu_after_optimizations.txt"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
-	program, err := os.ReadFile(files[0])
-	require.NoError(t, err)
-	require.NotContains(t, string(program), " convolution(")
+	program := filetest.Read(t, files[0])
+	require.NotContains(t, program, " convolution(")
 	var results []string
 	calls := regexp.MustCompile(`= \(?(\S+?)\{.* custom-call\(.*"__onednn\$convolution"`)
-	for _, call := range calls.FindAllSubmatch(program, -1) {
-		results = append(results, string(call[1]))
+	for _, call := range calls.FindAllStringSubmatch(program, -1) {
+		results = append(results, call[1])
 	}
 	require.ElementsMatch(t, []string{"bf16[8,32,32,8]", "bf16[8,32,32,128]"}, results)
 	products := regexp.MustCompile(`= \(?bf16\[128,24\]\{.* custom-call\(.*"__onednn\$matmul"`)
-	require.Len(t, products.FindAll(program, -1), 3)
+	require.Len(t, products.FindAllString(program, -1), 3)
 }
