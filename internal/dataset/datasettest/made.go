@@ -51,8 +51,8 @@ func CIFAR10(t testing.TB) string {
 	return folder
 }
 
-// MNIST writes files in MNIST's layout to a folder, which it makes, with that many images, a multiple of ten, each
-// for training and for tests.
+// MNIST writes files in MNIST's layout to a folder, which it makes, with that many images, a
+// multiple of ten, each for training and for tests.
 func MNIST(t testing.TB, folder string, images int) {
 	drawn := draw(rand.New(rand.NewPCG(5, 6)), 2*images, 1, 28, 7, 0, 80, 20)
 	count := binary.BigEndian.AppendUint32(nil, uint32(images))

@@ -47,8 +47,8 @@ func New(
 	return r
 }
 
-// Own makes a record of an experiment's run on pictures of one's own at profile quick, in colour, in
-// a data set of these numbers of images. It is not saved yet.
+// Own makes a record of an experiment's run on pictures of one's own, in colour, at profile quick.
+// The data set has a name and numbers of images. The record is not saved yet.
 func Own(
 	t testing.TB, experiment string, set experiments.Dataset, classes ...string,
 ) record.Record {
@@ -60,7 +60,9 @@ func Own(
 	set.SHA256 = sha
 	runs, err := experiments.Plan(study.On(images), quick, set, experiments.Overrides{Seeds: 1})
 	require.NoError(t, err)
-	at := slices.IndexFunc(runs, func(run experiments.Run) bool { return run.Experiment == experiment })
+	at := slices.IndexFunc(runs, func(run experiments.Run) bool {
+		return run.Experiment == experiment
+	})
 	r := Made(t, runs[at], 25, 20)
 	r.Classes = classes
 	return r
