@@ -81,8 +81,8 @@ func largestFirst(all []*Results) (profiles []*Results) {
 }
 
 // ClassifierSteps returns the classifier's step in test error, beside the training error of its
-// base, at each scale at which both rows were trained, and a chart of it. The paper's own is the
-// last.
+// base, at each scale at which both rows were trained, the widest networks first, and a chart of
+// it. The paper's own is the last.
 func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 	profiles := largestFirst(all)
 	t := Table{Name: "classifier", Columns: []Column{{Title: "scale", Name: "scale"},
@@ -101,18 +101,27 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 		chart.Curves = append(chart.Curves, plot.Curve{Name: name, Hollow: hollow,
 			Points: []plot.Point{{X: trainErr, Mean: step.value, Low: step.low, High: step.high}}})
 	}
+	type pair struct {
+		*Results
+		experiments.ClassifierStep
+		width int
+	}
+	var pairs []pair
 	for _, p := range profiles {
 		for _, step := range experiments.ClassifierSteps {
-			subject, base := p.rows[step.Subject], p.rows[step.Base]
+			subject := p.rows[step.Subject]
 			_, both := p.Difference(step.Subject, step.Base)
-			kind := subject.Study.Images
-			if both.N == 0 || !kind.Has(p.Datasets[kind].Name) {
-				continue
+			if kind := subject.Study.Images; both.N > 0 && kind.Has(p.Datasets[kind].Name) {
+				pairs = append(pairs, pair{p, step, subject.width})
 			}
-			add(scaleName(base.Records[0].Run, step.Note), p.Name, step,
-				base.Sample(experiments.TrainErr).Mean, estimated(both, "%.2f"), both.N, subject.Planned,
-				false)
 		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return b.width - a.width })
+	for _, pair := range pairs {
+		subject, base := pair.rows[pair.Subject], pair.rows[pair.Base]
+		_, both := pair.Difference(pair.Subject, pair.Base)
+		add(scaleName(base.Records[0].Run, pair.Note), pair.Name, pair.ClassifierStep,
+			base.Sample(experiments.TrainErr).Mean, estimated(both, "%.2f"), both.N, subject.Planned, false)
 	}
 	if len(profiles) > 0 {
 		step := experiments.ClassifierSteps[0]
