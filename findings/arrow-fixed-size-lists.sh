@@ -6,21 +6,8 @@
 # training. Lists of any length are right, and so is Arrow's own file format. Guess before: all as
 # written.
 set -euo pipefail
-# shellcheck source=findings/lib/go.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"
 # shellcheck source=findings/lib/python.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/python.sh"
-
-show() {
-  go run .
-  python3 - <<'PY'
-import pyarrow.parquet
-
-for name in "table.parquet", "slice.parquet":
-    columns = pyarrow.parquet.read_table(name).to_pydict()
-    print(name, *(f"{key} {values}" for key, values in columns.items()), sep="\n  ")
-PY
-}
 
 in_module github.com/apache/arrow-go/v18@v18.8.0
 with_python pyarrow==26.0.1
@@ -73,11 +60,17 @@ func write(name string, batch arrow.RecordBatch, rows int64) {
 	}
 }
 GO
-expect 'table.parquet
+expect_in_python 'table.parquet
   label [0, 1, 2, 3]
   vector [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
   list [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
 slice.parquet
   label [3]
   vector [[0.0, 0.0]]
-  list [[3.0, 3.0]]' show
+  list [[3.0, 3.0]]' <<'PY'
+import pyarrow.parquet
+
+for name in "table.parquet", "slice.parquet":
+    columns = pyarrow.parquet.read_table(name).to_pydict()
+    print(name, *(f"{key} {values}" for key, values in columns.items()), sep="\n  ")
+PY

@@ -6,22 +6,8 @@
 # million bools, a smaller one, which gives a page index its use, thousands. Guess before: as
 # written.
 set -euo pipefail
-# shellcheck source=findings/lib/go.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"
 # shellcheck source=findings/lib/python.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/python.sh"
-
-show() {
-  go run .
-  python3 - <<'PY'
-import pyarrow.parquet
-
-table = pyarrow.parquet.read_table("bools.parquet")
-for name in table.column_names:
-    values = table[name].to_pylist()
-    print(f"{name}: {values.count(True)} true, {values.count(False)} false")
-PY
-}
 
 in_module github.com/apache/arrow-go/v18@v18.8.0
 with_python pyarrow==26.0.1
@@ -72,5 +58,12 @@ func main() {
 	}
 }
 GO
-expect 'plain: 10000 true, 10000 false
-rle: 0 true, 20000 false' show
+expect_in_python 'plain: 10000 true, 10000 false
+rle: 0 true, 20000 false' <<'PY'
+import pyarrow.parquet
+
+table = pyarrow.parquet.read_table("bools.parquet")
+for name in table.column_names:
+    values = table[name].to_pylist()
+    print(f"{name}: {values.count(True)} true, {values.count(False)} false")
+PY

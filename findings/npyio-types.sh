@@ -6,8 +6,6 @@
 # kept (fixupDescrLayout). So labels, counts and pixels that NumPy saved as integers are as good as
 # 0. Guess, from that documentation: an error.
 set -euo pipefail
-# shellcheck source=findings/lib/go.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"
 # shellcheck source=findings/lib/python.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/python.sh"
 

@@ -2,8 +2,6 @@
 # Sourced by findings about onnx-gomlx 0.5.0 with onnxruntime 1.32.0.
 # Needs Go, and Python 3 with pip.
 
-# shellcheck source=findings/lib/go.sh
-source "$(dirname "${BASH_SOURCE[0]}")/go.sh"
 # shellcheck source=findings/lib/python.sh
 source "$(dirname "${BASH_SOURCE[0]}")/python.sh"
 
