@@ -81,14 +81,17 @@ func (r Run) MemoryParts() (codes, variables, images float64) {
 		return 0, 0, 0 // Validate says so
 	}
 	size := float64(r.Network.Height * r.Network.Width * r.Network.Channels)
-	return copies * number * r.Network.Entries() * float64(max(r.Hyper.Batch, evaluated)),
+	return copies * number * r.Network.Entries() * float64(max(r.Hyper.Batch, EvaluationBatch)),
 		copies * number * float64(count.Total()),
 		(1 + 3*number) * size * float64(r.Dataset.Train+r.Dataset.Test)
 }
 
-// evaluated is how many images are measured at a time, and programMemory what a program takes that
-// has trained nothing yet.
-const evaluated, programMemory = 100, 512 << 20
+// EvaluationBatch is how many images are measured at a time. It divides the sizes of the usual data
+// sets.
+const EvaluationBatch = 100
+
+// programMemory is what a program takes that has trained nothing yet.
+const programMemory = 512 << 20
 
 // Memory estimates the bytes that a run takes.
 func (r Run) Memory() float64 {

@@ -277,10 +277,12 @@ func (o *Options) expect(
 	return images, nil
 }
 
-// task is a planned run with its study. A notebook may pass a study that is not in the catalogue.
+// task is a planned run with its study, and whether it was recorded before. A notebook may pass a
+// study that is not in the catalogue.
 type task struct {
 	study experiments.Study
 	experiments.Run
+	recorded bool
 }
 
 // plan returns the runs that belong to the shard, of which missing have no record yet. It says what
@@ -298,8 +300,9 @@ func (s *Session) plan(
 		}
 		for _, run := range runs {
 			if s.Shard.Count == 0 || index%s.Shard.Count == s.Shard.Number-1 {
-				planned = append(planned, task{study, run})
-				if _, ok := recorded[run.ID()]; !ok {
+				_, ok := recorded[run.ID()]
+				planned = append(planned, task{study, run, ok})
+				if !ok {
 					missing, left = missing+1, left+work(run)
 				}
 			}
@@ -324,8 +327,7 @@ func (s *Session) plan(
 	for i, run := range planned {
 		follows := func(like func(later experiments.Run) bool) bool {
 			return slices.ContainsFunc(planned[i+1:], func(later task) bool {
-				_, done := recorded[later.ID()]
-				return !done && like(later.Run)
+				return !later.recorded && like(later.Run)
 			})
 		}
 		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
@@ -339,7 +341,7 @@ func (s *Session) plan(
 				return train.SameImages(later, run.Run)
 			}),
 		}
-		if _, ok := recorded[run.ID()]; !ok {
+		if !run.recorded {
 			left -= work(run.Run)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/safefile"
+	"ebsscgo/internal/stats"
 )
 
 // WriteAnswer writes what the results of all profiles say together. The classifier's step at every
@@ -102,26 +103,26 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 			Points: []plot.Point{{X: trainErr, Mean: step.value, Low: step.low, High: step.high}}})
 	}
 	type pair struct {
-		*Results
 		experiments.ClassifierStep
-		width int
+		profile       string
+		subject, base Row
+		difference    stats.Estimate
 	}
 	var pairs []pair
 	for _, p := range profiles {
 		for _, step := range experiments.ClassifierSteps {
-			subject := p.rows[step.Subject]
+			subject, base := p.rows[step.Subject], p.rows[step.Base]
 			_, both := p.Difference(step.Subject, step.Base)
 			if kind := subject.Study.Images; both.N > 0 && kind.Has(p.Datasets[kind].Name) {
-				pairs = append(pairs, pair{p, step, subject.width})
+				pairs = append(pairs, pair{step, p.Name, subject, base, both})
 			}
 		}
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return b.width - a.width })
-	for _, pair := range pairs {
-		subject, base := pair.rows[pair.Subject], pair.rows[pair.Base]
-		_, both := pair.Difference(pair.Subject, pair.Base)
-		add(scaleName(base.Records[0].Run, pair.Note), pair.Name, pair.ClassifierStep,
-			base.Sample(experiments.TrainErr).Mean, estimated(both, "%.2f"), both.N, subject.Planned, false)
+	slices.SortStableFunc(pairs, func(a, b pair) int { return b.base.width - a.base.width })
+	for _, p := range pairs {
+		add(scaleName(p.base.Records[0].Run, p.Note), p.profile, p.ClassifierStep,
+			p.base.Sample(experiments.TrainErr).Mean, estimated(p.difference, "%.2f"), p.difference.N,
+			p.subject.Planned, false)
 	}
 	if len(profiles) > 0 {
 		step := experiments.ClassifierSteps[0]

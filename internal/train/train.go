@@ -325,10 +325,10 @@ func (s *trainingRun) evaluateBoth(most int) (train, test evaluation, err error)
 // context's cause.
 func (s *trainingRun) evaluate(images labelled, most int) (e evaluation, err error) {
 	labels := images.labels[:min(most, len(images.labels))]
-	for batch, err := range images.Copy().BatchSize(evaluationBatch, false).Iter() {
+	for batch, err := range images.Copy().BatchSize(experiments.EvaluationBatch, false).Iter() {
 		var some ebssc.Scores
 		if err == nil {
-			some, e.penalty, err = score(s.evaluator, batch.Inputs[0], evaluationBatch)
+			some, e.penalty, err = score(s.evaluator, batch.Inputs[0], experiments.EvaluationBatch)
 			err = errors.Join(err, batch.Finalize(), context.Cause(s.ctx))
 		}
 		if err != nil {
@@ -373,10 +373,6 @@ func (s *trainingRun) measure() (t record.Training, err error) {
 	}
 	return t, nil
 }
-
-// evaluationBatch is how many images are measured at a time. It divides the sizes of the usual data
-// sets.
-const evaluationBatch = 100
 
 // newEvaluator returns the program of a run's network with the variables of a store, without
 // augmentation and dropout: images [N, H, W, C] to class scores and the penalty of Eq.
