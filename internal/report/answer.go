@@ -148,19 +148,15 @@ func scaleName(run experiments.Run, note string) string {
 // tally counts the verdicts of a profile on the claims that the paper's text states, on those that
 // were read off its tables and source, and on this project's.
 func tally(p *Results) string {
-	t := Table{Columns: []Column{{Title: "claims at " + p.Name + " that"},
-		{Title: "all", Kind: Number},
-		{Title: "agree", Kind: Number}, {Title: "disagree", Kind: Number},
-		{Title: "are open", Kind: Number},
-		{Title: "are not judged", Kind: Number}}}
+	said := "Claims at " + p.Name + " (open: chance can explain what was measured):\n"
 	verdicts := slices.Concat(p.Claims(false), p.Claims(true))
 	for _, kind := range []struct {
 		name          string
 		ours, readOff bool
 	}{
-		{"the paper's text states", false, false},
-		{"were read off its tables and its source's comments", false, true},
-		{"are this project's", true, false},
+		{"that the paper's text states", false, false},
+		{"read off its tables and its source's comments", false, true},
+		{"of this project", true, false},
 	} {
 		all, words := 0, map[string]int{}
 		for _, v := range verdicts {
@@ -169,11 +165,8 @@ func tally(p *Results) string {
 				words[v.Word]++
 			}
 		}
-		if all > 0 { // the last column is of claims without a verdict
-			t.Rows = append(t.Rows, []Cell{text(kind.name), count(all), count(words[Agrees]),
-				count(words[Disagrees]), count(words[Open]), count(words[""])})
-		}
+		said += fmt.Sprintf("\n- %d %s: agree %d, disagree %d, open %d, not judged %d", all, kind.name,
+			words[Agrees], words[Disagrees], words[Open], words[""])
 	}
-	t.Notes = []string{"Open: chance can explain what was measured. Not judged: seeds are missing."}
-	return t.Markdown()
+	return said + "\n"
 }
