@@ -57,6 +57,8 @@ var Studies = Suite{
 		Experiments: Residuals, Claims: residualsClaims},
 	{Name: "fit", About: "when the energy-based classifier helps: width and fit crossed",
 		Images: CIFAR10, Ablation: true, Experiments: Fit, Claims: fitClaims},
+	{Name: "width", About: "whether the energy-based classifier helps in narrow networks alone",
+		Images: CIFAR10, Ablation: true, Experiments: Width, Claims: widthClaims},
 	{Name: "unroll-budget", About: "the first sweep of inference after short and long trainings",
 		Images: MNIST, EvalEachEpoch: true, Ablation: true,
 		Experiments: budgeted(), Claims: budgetClaims},

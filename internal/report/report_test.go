@@ -30,7 +30,7 @@ import (
 
 // all are the studies of profile quick.
 var all = []string{"table", "unroll", "unroll-both", "unroll-chosen", "decoding", "residuals",
-	"ablations", "optimizer", "fit", "unroll-budget", "unroll-conv"}
+	"ablations", "optimizer", "fit", "width", "unroll-budget", "unroll-conv"}
 
 // The same records give the same bytes: written twice, and in another folder in another order.
 func TestSameBytes(t *testing.T) {
@@ -172,7 +172,7 @@ func TestFigures(t *testing.T) {
 			require.Less(t, len([]rune(title[1])), 80, "titles are short")
 		}
 	}
-	require.Equal(t, 19, figures)
+	require.Equal(t, 20, figures)
 	scales := regexp.MustCompile(`(\S+) at quick: width [\d to]+, [\d to]+ epochs, ` +
 		`((1 to )?3 of 5|3) seeds, (100 to )?1000 training and 200 test images of`)
 	said := map[string]bool{}
