@@ -5,7 +5,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -84,22 +83,6 @@ func Preprocess(
 		return dataset.NormalizeContrast(backend, images)
 	}
 	return whitening.Apply(backend, images)
-}
-
-// TestImages returns the first test images of a run, up to count, as its network sees them
-// [N, H, W, C], their labels, and the run's whitening, nil without one.
-func (r *Runner) TestImages(ctx context.Context, run experiments.Run, count int) (
-	images *tensors.Tensor, labels []uint16, whitening *dataset.Whitening, err error,
-) {
-	if run.HeldOut > 0 {
-		return nil, nil, nil, errors.New("a run on held-out images has no test images")
-	}
-	if whitening, err = r.Whitening(ctx, run); err != nil {
-		return nil, nil, nil, err
-	}
-	test := r.Set.Test.Slice(0, min(count, run.TestImages))
-	images, err = Preprocess(r.Backend, run, whitening, test)
-	return images, test.Labels, whitening, err
 }
 
 // classified is how many pictures are scored at a time, at most.

@@ -133,8 +133,8 @@ func Describe(r record.Record) string {
 // their labels: as many as count, or more if that takes image number along.
 func FirstImages(runner *train.Runner, r record.Record, count, number int) (
 	*tensors.Tensor, []uint16) {
-	images, labels, _, err := runner.TestImages(context.Background(), r.Run, max(count, number+1))
-	Check(err)
-	checkNumber(number, len(labels))
-	return images, labels
+	test := runner.Set.Test.Slice(0, min(max(count, number+1), r.Run.TestImages))
+	checkNumber(number, test.Len())
+	whitening := Must(runner.Whitening(context.Background(), r.Run))
+	return Must(train.Preprocess(runner.Backend, r.Run, whitening, test)), test.Labels
 }
