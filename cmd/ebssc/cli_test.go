@@ -224,8 +224,8 @@ func TestLists(t *testing.T) {
 	_, stdout, _ = call("run", "table", "--profile", "paper", "--help")
 	require.Contains(t, stdout, "batch_size=128 ")
 	_, stdout, _ = call("runs", id, "--results", results)
-	require.Equal(t, recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{}).Command+"\n",
-		stdout)
+	command := recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{}).Command
+	require.Equal(t, fmt.Sprintf("%s --results %q\n", command, results), stdout)
 }
 
 // Each command has its help, also the one that cobra adds, in lines of 80 columns.

@@ -111,8 +111,8 @@ func diagnose(images experiments.DataKind, folder string) device.Finding {
 	}
 	f := device.Finding{What: string(images), Status: device.Missing,
 		Detail: "not in the cache, or damaged there",
-		Do: "name its folder with --data or $" + dataset.EnvVar + ", or download it: " +
-			"ebssc data fetch " + string(images)}
+		Do: "a run downloads it, as does ebssc data fetch " + string(images) +
+			"; or name its folder with --data or $" + dataset.EnvVar}
 	if err != nil { // which says what to do
 		f.Detail, f.Do = err.Error(), ""
 	}

@@ -22,7 +22,8 @@ func listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List studies and experiments, and what is recorded", Args: cobra.NoArgs,
 		Long: "List the studies of a profile with their size and what is recorded, and their " +
-			"experiments with their parameters and the paper's numbers.",
+			"experiments with their parameters and the paper's numbers. Hours are the sum over runs, " +
+			"which may have trained side by side.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			profile, err := experiments.FindProfile(name)
 			if err != nil {
@@ -101,7 +102,8 @@ func runsCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		Long: "List all recorded runs of a profile. Tables have the profile's own runs alone. A run " +
 			"that the profile does not plan (by --set, --epochs, more --seeds …) is a trial, and the " +
-			"list says in what it differs. With IDs print the commands of those runs.",
+			"list says in what it differs. With IDs print the commands of those runs, each of which trains " +
+			"all seeds of its row.",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if _, err := experiments.FindProfile(name); err != nil {
 				return err
@@ -109,6 +111,10 @@ func runsCommand() *cobra.Command {
 			profiles, err := report.LoadAll(results, name)
 			if err != nil {
 				return err
+			}
+			elsewhere := ""
+			if cmd.Flags().Changed("results") {
+				elsewhere = fmt.Sprintf(" --results %q", results)
 			}
 			for _, p := range profiles {
 				if len(ids) == 0 && len(p.Records) > 0 {
@@ -119,7 +125,7 @@ func runsCommand() *cobra.Command {
 				}
 				for _, id := range ids {
 					if r, ok := p.Records[id]; ok {
-						fmt.Fprintln(cmd.OutOrStdout(), r.Command)
+						fmt.Fprintln(cmd.OutOrStdout(), r.Command+elsewhere)
 					}
 				}
 			}

@@ -94,7 +94,7 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 	chart := plot.Scatter{Title: "What the energy-based classifier changes",
 		X:     "training error of its base, SSC+LC₇ (%)",
 		Y:     "its step in test error (points, with 95 % intervals)",
-		Slope: experiments.FitSlope, Intercept: experiments.FitIntercept, Line: "13 earlier scales"}
+		Slope: experiments.FitSlope, Intercept: experiments.FitIntercept, Line: "predicted"}
 	add := func(name, profile string, of experiments.ClassifierStep, trainErr float64, step Cell,
 		seeds, planned int, hollow bool) {
 		t.Rows = append(t.Rows, []Cell{text(name), text(profile), text(of.Subject), text(of.Base),
