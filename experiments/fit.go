@@ -110,8 +110,6 @@ var widthClaims = []Claim{
 		Expect: []Expectation{Lower(TestErr, "ssc-ebc67-width-1", "ssc-lc7-width-1")}},
 	{Name: "width-less", Ours: true, Where: "study width",
 		Says: "In a network three times as wide it lowers the test error by less, or raises it.",
-		Expect: []Expectation{{Quantity: TestErr, Low: 0, High: infinity, Terms: []Term{
-			{Weight: 1, Experiment: "ssc-ebc67-width-3"}, {Weight: -1, Experiment: "ssc-lc7-width-3"},
-			{Weight: -1, Experiment: "ssc-ebc67-width-1"},
-			{Weight: 1, Experiment: "ssc-lc7-width-1"}}}}},
+		Expect: []Expectation{larger(TestErr, "ssc-ebc67-width-3", "ssc-lc7-width-3",
+			"ssc-ebc67-width-1", "ssc-lc7-width-1")}},
 }

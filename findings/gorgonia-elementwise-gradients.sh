@@ -4,11 +4,10 @@
 # as large, the other is off by x^3. The functions are right, and so are the gradients of Log and
 # Sqrt. Guess before: the derivatives, which finite differences confirm.
 set -euo pipefail
-# shellcheck source=findings/lib/go.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib/go.sh"
+# shellcheck source=findings/lib/gorgonia.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/gorgonia.sh"
 
-in_module gorgonia.org/gorgonia@v0.9.18 gorgonia.org/tensor@v0.9.24 \
-  go4.org/unsafe/assume-no-moving-gc@v0.0.0-20231121144256-b99613f794b6 # for a newer Go
+in_gorgonia gorgonia.org/gorgonia@v0.9.18 gorgonia.org/tensor@v0.9.24
 cat > main.go <<'GO'
 package main
 

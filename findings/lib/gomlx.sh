@@ -47,3 +47,35 @@ GO
   go build -o finding .
   expect "$1" ./finding go "xla:$PWD/plugin/fastatomstruct_xla_cpu/libpjrt_cpu.so"
 }
+
+# compare_gradients runs a Go file, read from standard input, as compare_backends does, and shows the
+# gradient at x = 1, 2, … 6 beside finite differences. The file declares the kind of
+# the cases, the cases, and cost(x, kind), which is linear in x.
+compare_gradients() {
+  compare_backends "$1" < <(
+    cat
+    cat <<'GO'
+
+const cause = "panicked: "
+
+func result(backend compute.Backend, what kind) any {
+	of := func(x *Node) *Node { return cost(x, what) }
+	x := []float64{1, 2, 3, 4, 5, 6}
+	value := MustNewExec(backend, of)
+	var differences []float64
+	for i := range x {
+		x[i] += 0.5
+		more := value.MustCall1(x).Value().(float64)
+		x[i]--
+		less := value.MustCall1(x).Value().(float64)
+		x[i] += 0.5
+		differences = append(differences, more-less)
+	}
+	gradient := MustNewExec(backend, func(x *Node) *Node {
+		return Gradient(of(x), x)[0]
+	}).MustCall1(x)
+	return fmt.Sprintf("gradient %.0f, by differences %.0f", gradient.Value(), differences)
+}
+GO
+  )
+}

@@ -148,7 +148,8 @@ func scaleName(run experiments.Run, note string) string {
 // tally counts the verdicts of a profile on the claims that the paper's text states, on those that
 // were read off its tables and source, and on this project's.
 func tally(p *Results) string {
-	said := "Claims at " + p.Name + " (open: chance can explain what was measured):\n"
+	said := "Claims at " + p.Name + " (open: chance can explain what was measured; not judged: " +
+		"seeds are missing):\n"
 	verdicts := slices.Concat(p.Claims(false), p.Claims(true))
 	for _, kind := range []struct {
 		name          string
@@ -165,8 +166,10 @@ func tally(p *Results) string {
 				words[v.Word]++
 			}
 		}
-		said += fmt.Sprintf("\n- %d %s: agree %d, disagree %d, open %d, not judged %d", all, kind.name,
-			words[Agrees], words[Disagrees], words[Open], words[""])
+		if all > 0 { // the last number is of claims without a verdict
+			said += fmt.Sprintf("\n- %d %s: agree %d, disagree %d, open %d, not judged %d", all,
+				kind.name, words[Agrees], words[Disagrees], words[Open], words[""])
+		}
 	}
 	return said + "\n"
 }
