@@ -93,8 +93,8 @@ func Lower(quantity Quantity, subject, base string) Expectation {
 	return between(quantity, subject, base, -infinity, 0)
 }
 
-// larger predicts that one difference of a quantity is above another one's, each of an experiment and
-// its base.
+// larger predicts that one difference of a quantity is above another one's, each of an experiment
+// and its base.
 func larger(quantity Quantity, subject, base, other, otherBase string) Expectation {
 	return Expectation{quantity, []Term{{Weight: 1, Experiment: subject},
 		{Weight: -1, Experiment: base}, {Weight: -1, Experiment: other},
