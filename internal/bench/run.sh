@@ -2,8 +2,9 @@
 # Measures training steps and inference of this program, of PyTorch, eager and compiled, and of JAX on this CPU, in turns, in float32 and,
 # where the CPU has instructions for it, bfloat16:
 #
-#   internal/bench/run.sh [ROUNDS] && benchstat -col /program results/bench/PROCESSOR.txt
+#   internal/bench/run.sh [ROUNDS [avx2]] && benchstat -col /program results/bench/PROCESSOR.txt
 #
+# With avx2 all programs are kept to that, as on a CPU without AVX-512.
 # It writes that file, for the processor here, says which, and compares each program at its best. A file that is there goes on where it
 # ended, so that rounds can be measured in parts. Leave the machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment that $EBSSC_PEERS names.
 set -euo pipefail
@@ -26,7 +27,12 @@ step() { (cd internal/bench && "$tmp/step" -test.run '^$' "$@"); }
 
 processor=$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)
 features=$(sed -n 's/^flags[^:]*: //p;T;q' /proc/cpuinfo | tr ' ' '\n' | grep -E '^(fma|avx|amx)' | sort | xargs)
-file=results/bench/$(echo "$processor $(grep -oE 'amx_bf16|avx512_bf16' <<< "$features" | head -n 1)" | tr -cs '[:alnum:]' - | sed 's/-$//').txt
+kept=${2:-}
+if [[ $kept == avx2 ]]; then
+  export XLA_FLAGS=--xla_cpu_max_isa=AVX2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
+  features="avx avx2 fma"
+fi
+file=results/bench/$(echo "$processor $kept $(grep -oE 'amx_bf16|avx512_bf16' <<< "$features" | head -n 1)" | tr -cs '[:alnum:]' - | sed 's/-$//').txt
 programs=(ebssc torch torch-compiled jax)
 if [[ $features == *_bf16* ]]; then
   programs=(ebssc ebssc-bf16 torch torch-bf16 torch-compiled torch-compiled-bf16 jax jax-bf16)

@@ -285,6 +285,10 @@ type task struct {
 	recorded bool
 }
 
+// fewSteps is a third of what the table takes at profile quick. With fewer, networks for a person's
+// own pictures have hardly begun to learn.
+const fewSteps = 1000
+
 // plan returns the runs that belong to the shard, of which missing have no record yet. It says what
 // each study is run on, and tells the runners where each run stands among all.
 func (s *Session) plan(
@@ -323,6 +327,11 @@ func (s *Session) plan(
 		fmt.Fprintf(s.Out, "%s: profile %s, by %s (%s)\n%[1]s: on %[5]s\n%[1]s: %[6]d of %d runs are "+
 			"recorded and not trained again\n", study.Name, s.Profile, s.Choice.Name,
 			s.Choice.Why, images, count-(missing-before), count)
+		if run := runs[0]; experiments.Own(runner.Set.Name) && run.Steps() < fewSteps {
+			fmt.Fprintf(s.Out, "%s: %d training images in %d epochs are %d steps, few to learn from: "+
+				"--epochs %d trains longer\n", study.Name, run.TrainImages, run.Epochs, run.Steps(),
+				2*fewSteps/run.StepsPerEpoch())
+		}
 	}
 	for i, run := range planned {
 		follows := func(like func(later experiments.Run) bool) bool {

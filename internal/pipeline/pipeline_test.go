@@ -429,6 +429,7 @@ func TestOwnPictures(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, diverged)
 	require.Contains(t, log.String(), "reading 288 pictures of 12 classes")
+	require.Regexp(t, `are \d+ steps, few to learn from: --epochs \d+ trains longer`, log.String())
 	p := reports["smoke-own-shades"]
 	require.Len(t, p.Records, 1)
 	rows := p.Rows(catalogue.All[1])

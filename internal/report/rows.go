@@ -51,8 +51,8 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 	}}
 	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its " +
 		"test images, ours over seeds and test images together (of one seed, over images alone). " +
-		"Bold: the interval excludes 0, and no seed is missing. Where seeds are missing, steps need " +
-		"not add up."}
+		"Bold: the interval excludes 0, and no seed is missing. Where seeds are missing, n says how " +
+		"many there are, and steps need not add up."}
 	if study.Headline {
 		t.Name = "differences"
 	}
@@ -73,6 +73,8 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 			cell := estimated(both, "%.2f")
 			if both.N == results.Scales[study.Name].Seeds {
 				cell = cell.boldIfClear()
+			} else {
+				cell.n = both.N
 			}
 			t.Rows[i] = append(t.Rows[i], cell, estimated(overSeeds, "%.2f"), count(both.N))
 		}

@@ -55,7 +55,7 @@ const (
 type Cell struct {
 	text string
 	// value, and low and high, the ends of its interval; NaN where there is none. deviation of the n
-	// seeds.
+	// seeds. With an interval n is 0 unless seeds are missing.
 	value, low, high, deviation float64
 	n                           int
 	// format of a number for readers; empty for a text.
@@ -116,7 +116,11 @@ func (c Cell) human() string {
 	case c.format == "":
 		return printable(c.text)
 	case !math.IsNaN(c.low):
-		return fmt.Sprintf("%s (%s to %s)", c.number(c.value), c.number(c.low), c.number(c.high))
+		shown := fmt.Sprintf("%s (%s to %s)", c.number(c.value), c.number(c.low), c.number(c.high))
+		if c.n > 0 {
+			shown += fmt.Sprintf(", n = %d", c.n)
+		}
+		return shown
 	case !math.IsNaN(c.deviation):
 		return c.number(c.value) + " ± " + c.number(c.deviation)
 	default:
