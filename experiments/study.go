@@ -61,7 +61,7 @@ var Studies = Suite{
 	{Name: "width", Images: CIFAR10, Ablation: true,
 		About:       "SSC+LC₇ and SSC+EBC₆₋₇ at three widths, in one epoch",
 		Experiments: Width, Claims: widthClaims},
-	{Name: "unroll-budget", About: "no sweep and one, in short and long trainings",
+	{Name: "unroll-budget", About: "networks without and with a sweep, briefly and long",
 		Images: MNIST, EvalEachEpoch: true, Ablation: true,
 		Experiments: budgeted(), Claims: budgetClaims},
 	{Name: "unroll-conv", Images: MNIST, EvalEachEpoch: true, Ablation: true,

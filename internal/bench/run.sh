@@ -4,9 +4,9 @@
 #
 #   internal/bench/run.sh [ROUNDS [avx2]] && benchstat -col /program results/bench/PROCESSOR.txt
 #
-# With avx2 all programs are kept to that, as on a CPU without AVX-512.
 # It writes that file, for the processor here, says which, and compares each program at its best. A file that is there goes on where it
 # ended, so that rounds can be measured in parts. Leave the machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment that $EBSSC_PEERS names.
+# With avx2 all programs are kept to those instructions, as on a CPU without AVX-512.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -14,6 +14,21 @@ rounds=${1:-5}
 peers=internal/bench/peers
 venv=${EBSSC_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/ebssc-peers}
 export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 JAX_PLATFORMS=cpu GOMLX_BACKEND=${GOMLX_BACKEND:-cpu}
+
+processor=$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)
+features=$(sed -n 's/^flags[^:]*: //p;T;q' /proc/cpuinfo | tr ' ' '\n' | grep -E '^(fma|avx|amx)' | sort | xargs)
+kept=${2:-}
+case $kept in
+  "") ;;
+  avx2)
+    export XLA_FLAGS=--xla_cpu_max_isa=AVX2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
+    features="avx avx2 fma"
+    ;;
+  *)
+    echo "run.sh: $kept: the second argument is avx2 or nothing" >&2
+    exit 2
+    ;;
+esac
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -25,13 +40,6 @@ fi
 go test -c -o "$tmp/step" ./internal/bench
 step() { (cd internal/bench && "$tmp/step" -test.run '^$' "$@"); }
 
-processor=$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)
-features=$(sed -n 's/^flags[^:]*: //p;T;q' /proc/cpuinfo | tr ' ' '\n' | grep -E '^(fma|avx|amx)' | sort | xargs)
-kept=${2:-}
-if [[ $kept == avx2 ]]; then
-  export XLA_FLAGS=--xla_cpu_max_isa=AVX2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
-  features="avx avx2 fma"
-fi
 file=results/bench/$(echo "$processor $kept $(grep -oE 'amx_bf16|avx512_bf16' <<< "$features" | head -n 1)" | tr -cs '[:alnum:]' - | sed 's/-$//').txt
 programs=(ebssc torch torch-compiled jax)
 if [[ $features == *_bf16* ]]; then

@@ -327,7 +327,8 @@ func (s *Session) plan(
 		fmt.Fprintf(s.Out, "%s: profile %s, by %s (%s)\n%[1]s: on %[5]s\n%[1]s: %[6]d of %d runs are "+
 			"recorded and not trained again\n", study.Name, s.Profile, s.Choice.Name,
 			s.Choice.Why, images, count-(missing-before), count)
-		if run := runs[0]; experiments.Own(runner.Set.Name) && run.Steps() < fewSteps {
+		run := runs[0]
+		if experiments.Own(runner.Set.Name) && run.Epochs > 0 && run.Steps() < fewSteps {
 			fmt.Fprintf(s.Out, "%s: %d training images in %d epochs are %d steps, few to learn from: "+
 				"--epochs %d trains longer\n", study.Name, run.TrainImages, run.Epochs, run.Steps(),
 				2*fewSteps/run.StepsPerEpoch())
