@@ -104,8 +104,8 @@ var claims = []experiments.Claim{
 	{Name: "beta", Where: "Sec. 4.1",
 		Says: "β = 0.001 performs better than 0.01.",
 		Reading: "β starts at this value and is learned (the paper does not say whether its two values " +
-			"were fixed); also in a network that is so narrow that 0.01 is not above a typical entry " +
-			"of its codes",
+			"were fixed); also in a network that is so narrow, at profile quick, that 0.01 is not " +
+			"above a typical entry of its codes",
 		Expect: []experiments.Expectation{lower("ssc-lc7-base", "ssc-lc7-beta-0.01"),
 			lower("ssc-lc7-narrow", "ssc-lc7-narrow-beta-0.01")}},
 	{Name: "average-pool", Where: "Sec. 4.1, commented out in the source", ReadOff: true,

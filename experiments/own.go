@@ -83,7 +83,8 @@ func (r Run) MemoryParts() (codes, variables, images float64) {
 	size := float64(r.Network.Height * r.Network.Width * r.Network.Channels)
 	return copies * number * r.Network.Entries() * float64(max(r.Hyper.Batch, EvaluationBatch)),
 		copies * number * float64(count.Total()),
-		(1 + 3*number) * size * float64(r.Dataset.Train+r.Dataset.Test)
+		size*float64(r.Dataset.Train+r.Dataset.Test) +
+			3*number*size*float64(r.TrainImages+r.TestImages)
 }
 
 // EvaluationBatch is how many images are measured at a time. It divides the sizes of the usual data

@@ -52,7 +52,7 @@ func mnistHyper(h *Hyper) { h.Flip, h.Crop, h.Preprocessing = 0, 0, Raw }
 func oneSetting(h *Hyper) {
 	mnistHyper(h)
 	h.Optimizer, h.LearningRate, h.WarmUp = Adam, 0.1, 0
-	h.ClassLRScale, h.EnergyScale, h.Alpha = 1, 1, 0
+	h.ClassLRScale, h.EnergyScale, h.Alpha, h.Dropout = 1, 1, 0, 0
 }
 
 // chosen are hyperparameters that were chosen for each number of sweeps on held-out images, before

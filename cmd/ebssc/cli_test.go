@@ -175,6 +175,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"classify \x1b[31m.jpg --results " + made + " --run " + ebc, `\x1b[31m.jpg`},
 		{"classify " + cat + " --run " + id + " --results " + made,
 			"cat.jpg: not a PNG, JPEG, GIF, WebP"},
+		{"classify " + cat + " --pictures " + pictures + " --data " + empty, "leave one out"},
 		{"classify /no/cat.jpg --run " + id + " --results " + made, "/no/cat.jpg: no such file"},
 	} {
 		require.Contains(t, refused(t, strings.Fields(c.args)...), c.says, c.args)

@@ -25,6 +25,7 @@ import (
 	"ebsscgo/internal/report"
 	"ebsscgo/internal/safefile"
 	"ebsscgo/internal/tensor"
+	"ebsscgo/internal/train"
 )
 
 // networkFlags select a recorded run whose trained network is used, where it computes, and where
@@ -54,9 +55,9 @@ type candidate struct {
 }
 
 // find finds the record that --run means, and its folder: of several the one that errs least. Those
-// whose networks are here go first, trials last. Networks of a person's own pictures have classes
-// of their own: --pictures names the folder, and without it find does not choose among them and
-// others.
+// whose networks are here go first, then those of profiles that are no demo, then those that are no
+// trial. Networks of a person's own pictures have classes of their own: --pictures names the
+// folder, and without it find does not choose among them and others.
 func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder string, err error) {
 	flags.Out = cmd.ErrOrStderr()
 	profiles, err := report.LoadAll(flags.Results, "")
@@ -65,6 +66,9 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 	}
 	named := "" // own pictures
 	if flags.Pictures.Folder != "" {
+		if flags.Data != "" {
+			return best, "", errPicturesAndData
+		}
 		named = flags.Pictures.Images().Name
 	}
 	found := map[string]candidate{} // the best, by the name of own pictures or "" for all other data
@@ -87,12 +91,15 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 			case undeclared != nil, r.Run.HeldOut > 0, !meant, named != "" && own != named:
 				continue
 			}
-			c := candidate{r, p.Folder, []float64{0, 0, r.TestErr}}
+			c := candidate{r, p.Folder, []float64{0, 0, 0, r.TestErr}}
 			if _, missing := os.Stat(record.NetworkFile(p.Folder, id)); missing != nil {
 				c.rank[0] = 1
 			}
-			if p.Trial(r) {
+			if p.Demo { // its error is of few images
 				c.rank[1] = 1
+			}
+			if p.Trial(r) {
+				c.rank[2] = 1
 			}
 			if other, ok := found[own]; !ok || slices.Compare(c.rank, other.rank) < 0 {
 				found[own] = c
@@ -175,7 +182,7 @@ func decodeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			figure, err := network.DecodeImage(cmd.Context(), set.Test, image)
+			figure, err := network.DecodeImage(cmd.Context(), train.Tested(set, r.Run), image)
 			if err != nil {
 				return err
 			}
@@ -214,6 +221,10 @@ func classifyCommand() *cobra.Command {
 			}
 			pictureOf := map[string]string{} // by the file of its decodings
 			draw := flags.out != "" && r.Run.Network.Classifier != ebssc.Linear
+			if flags.out != "" && !draw {
+				fmt.Fprintf(cmd.ErrOrStderr(), "--out: %s has a linear classifier, of which nothing is "+
+					"drawn\n", r.ID)
+			}
 			const most = 100
 			if classes := r.Run.Network.Classes; draw && classes > most {
 				return fmt.Errorf("--out draws a picture for each class, and %s has %d, more than %d: "+

@@ -61,12 +61,16 @@ func list(out io.Writer, profile experiments.Profile, folders []*report.Results)
 		if err != nil {
 			return err
 		}
-		done, seconds := 0, 0.0
+		done, seconds := 0, 0.0 // of the data set with the most runs
 		for _, p := range folders {
+			here, took := 0, 0.0
 			for _, row := range p.Rows(s) {
 				for _, r := range row.Records {
-					done, seconds = done+1, seconds+r.Seconds
+					here, took = here+1, took+r.Seconds
 				}
+			}
+			if here > done {
+				done, seconds = here, took
 			}
 		}
 		took := ""

@@ -41,6 +41,8 @@ func runCommand() *cobra.Command {
 	return group(run, commands...)
 }
 
+var errPicturesAndData = errors.New("--pictures and --data both name images: leave one out")
+
 // runStudies returns the command that runs some studies.
 func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	var o pipeline.Options
@@ -62,7 +64,7 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 				}
 			}
 			if o.Pictures.Folder != "" && o.Data != "" {
-				return errors.New("--pictures and --data both name what to train on: leave one out")
+				return errPicturesAndData
 			}
 			for _, name := range []string{"side", "grey"} {
 				if cmd.Flags().Changed(name) && o.Pictures.Folder == "" {
@@ -89,10 +91,17 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 		"in pixels: %d to %d", experiments.MinSide, experiments.MaxSide))
 	f.BoolVar(&o.Pictures.Grey, "grey", false, "make images of one channel of --pictures")
 	f.IntVar(&o.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
-	f.IntVar(&o.Epochs, "epochs", 0, "number of epochs (default: the profile's)")
-	f.IntVar(&o.Width, "width", 0, "number of filters of the first block (default: the profile's)")
-	f.IntVar(&o.Images, "images", 0,
-		"number of training images, from the first (default: the profile's)")
+	standard := " (default: the profile's)"
+	for _, study := range studies {
+		for _, e := range study.Experiments {
+			if e.Rescale != nil {
+				standard = " (default: the profile's); rows that change it take a multiple"
+			}
+		}
+	}
+	f.IntVar(&o.Epochs, "epochs", 0, "number of epochs"+standard)
+	f.IntVar(&o.Width, "width", 0, "number of filters of the first block"+standard)
+	f.IntVar(&o.Images, "images", 0, "number of training images, from the first"+standard)
 	f.IntVar(&o.HeldOut, "held-out", 0, "measure on this many held-out training images, "+
 		"not on the test set, to choose hyperparameters")
 	f.Func("set", "a hyperparameter, as `name=value`, or several, as \"name=value;name=value\"; may "+

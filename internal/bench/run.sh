@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Measures training steps and inference of this program, of PyTorch, eager and compiled, and of JAX on this CPU, in turns, in float32 and,
-# where the CPU has instructions for it, bfloat16:
+# Measures training steps and inference of this program, of PyTorch, eager and compiled, and of JAX
+# on this CPU, in turns, in float32 and, where the CPU has instructions for it, bfloat16:
 #
 #   internal/bench/run.sh [ROUNDS [avx2]] && benchstat -col /program results/bench/PROCESSOR.txt
 #
-# It writes that file, for the processor here, says which, and compares each program at its best. A file that is there goes on where it
-# ended, so that rounds can be measured in parts. Leave the machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment that $EBSSC_PEERS names.
-# With avx2 all programs are kept to those instructions, as on a CPU without AVX-512.
+# It writes that file, for the processor here, says which, and compares each program at its best. A
+# file that is there goes on where it ended, so that rounds can be measured in parts. Leave the
+# machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment
+# that $EBSSC_PEERS names. With avx2 all programs are kept to those instructions, as on a CPU without
+# AVX-512.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -32,6 +34,9 @@ esac
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+# A cache of its own: PyTorch 2.13's does not tell instruction sets apart, and runs code compiled for
+# one with the vectors of another.
+export TORCHINDUCTOR_CACHE_DIR=$tmp/compiled
 if [[ ! -x $venv/bin/python ]] || ! "$venv/bin/python" -c 'import jax, torch' 2>/dev/null; then
   python3 -m venv "$venv"
   "$venv/bin/python" -E internal/cache/runpip.py install --quiet --disable-pip-version-check \

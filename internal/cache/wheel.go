@@ -146,8 +146,10 @@ func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if strings.Contains(stderr.String(), "[Errno 28]") {
-		return syscall.ENOSPC // explain knows what to do
+	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+		if strings.Contains(stderr.String(), fmt.Sprintf("[Errno %d]", full)) {
+			return full // explain knows what to do
+		}
 	}
 	advice := "check the network, the proxy and pip's configuration, and that python3 -m pip works"
 	// pip warns before each time that it tries a connection again, and says the same in the end.

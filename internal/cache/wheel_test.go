@@ -262,6 +262,11 @@ func TestFetchOnAFullDisk(t *testing.T) {
 		requireOneLine(t, err, "no space left on device; free some room, or set "+EnvVar, f.Requirement)
 		requireNothing(t)
 	}
+	fakePython(t, "echo 'ERROR: Could not install packages due to an OSError: [Errno 122] Disk "+
+		"quota exceeded' >&2\nexit 1")
+	_, err := Fetch(t.Context(), f)
+	require.ErrorIs(t, err, ErrUnusable)
+	requireOneLine(t, err, "quota exceeded; free some room, or set "+EnvVar, f.Requirement)
 }
 
 // An installed file can be used from a read-only cache.

@@ -138,7 +138,7 @@ func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 			p.Folder)
 	case train != test:
 		return nil, fmt.Errorf("%s has one of train/ and test/ alone: add the other, or put the "+
-			"classes into the folder itself", p.Folder)
+			"classes into the folder itself; if it is a class, rename it", p.Folder)
 	case !train:
 		p.classes = top
 		p.skip("", "in no class's folder", others)
@@ -172,12 +172,12 @@ func (p *Pictures) skip(folder, why string, names []string) {
 	}
 }
 
-// hidden reports whether a file or folder is one of those that systems leave. A Mac's zip has
-// __MACOSX.
+// hidden reports whether a file or folder is one of those that systems leave: a Mac in its zips, a
+// file server, a disk at its root.
 func hidden(entry fs.DirEntry) bool {
 	name := entry.Name()
-	return strings.HasPrefix(name, ".") ||
-		slices.Contains([]string{"__MACOSX", "Thumbs.db", "desktop.ini", "@eaDir"}, name)
+	return strings.HasPrefix(name, ".") || slices.Contains([]string{"__MACOSX", "Thumbs.db",
+		"desktop.ini", "@eaDir", "lost+found", "System Volume Information", "$RECYCLE.BIN"}, name)
 }
 
 // folders returns the names of the folders in another one, also of those that a link in it names,
@@ -233,9 +233,14 @@ func (p Pictures) Len() (count int) {
 	return count
 }
 
-// Flags returns the pictures as the command line takes them.
+// Flags returns the pictures as the command line takes them, in any folder.
 func (p Pictures) Flags() string {
-	folder := "'" + strings.ReplaceAll(p.Folder, "'", `'\''`) + "'" // as a shell takes it
+	folder := p.Folder
+	absolute, err := filepath.Abs(folder)
+	if err == nil && len(absolute) <= maxName && experiments.Printable(absolute) {
+		folder = absolute
+	}
+	folder = "'" + strings.ReplaceAll(folder, "'", `'\''`) + "'" // as a shell takes it
 	flags := " --pictures " + folder
 	if p.Side != 0 {
 		flags += fmt.Sprintf(" --side %d", p.Side)

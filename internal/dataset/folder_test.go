@@ -173,7 +173,8 @@ func TestFolderSkips(t *testing.T) {
 	put(t, folder, map[string][]byte{
 		"a/notes.txt": []byte("notes"), "a/empty.png": nil, "a/.hidden": []byte("x"),
 		"a/Thumbs.db": []byte("x"), "b/desktop.ini": []byte("x"), "@eaDir/x": []byte("x"),
-		"b/half.png": drawn(t, 9, 16, 16)[:30], "b/again.png": drawn(t, 1000, 16, 20),
+		"lost+found/x": []byte("x"),
+		"b/half.png":   drawn(t, 9, 16, 16)[:30], "b/again.png": drawn(t, 1000, 16, 20),
 	})
 	require.NoError(t, os.Symlink(secret, filepath.Join(folder, "a", "link.png")))
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(folder, "a", "zero.png")))

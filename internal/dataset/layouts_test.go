@@ -234,6 +234,9 @@ func TestParquetOfCIFAR10(t *testing.T) {
 		"train-00001-of-00002.parquet": layoutFile(t, colorTest),
 		"test-00000-of-00001.parquet":  layoutFile(t, colorTest),
 	})
+	other := filepath.Join(folder, "train-of-another-set.parquet") // too large for CIFAR-10
+	filetest.Write(t, other, "")
+	require.NoError(t, os.Truncate(other, maxParquetBytes+1))
 	parts, err := readParquet(folder, cifarSide, 3)
 	require.NoError(t, err)
 	require.Len(t, parts, 2)

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"golang.org/x/image/riff"
 	_ "golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp"
+	"golang.org/x/sync/semaphore"
 
 	"ebsscgo/internal/safefile"
 )
@@ -151,6 +153,9 @@ func grey(picture *image.RGBA) *image.Gray {
 // the most that the file and what decoding makes of it may take.
 const maxPictureBytes, maxPictureMemory = 256 << 20, 1 << 30
 
+// decoding keeps all that are decoded at a time, on many cores, to that memory.
+var decoding = semaphore.NewWeighted(maxPictureMemory)
+
 // readPicture reads a picture (of a GIF the first frame) and its orientation tag: 1 for upright.
 func readPicture(path string) (picture image.Image, turned int, err error) {
 	content, err := safefile.Read(path, maxPictureBytes)
@@ -189,6 +194,12 @@ func decodePicture(content []byte) (picture image.Image, turned int, err error) 
 		case needs > maxPictureMemory:
 			return nil, 0, fmt.Errorf("%d×%d pixels, which take %.1f GiB of memory, above %d: "+
 				"make it smaller", config.Width, config.Height, needs/(1<<30), maxPictureMemory>>30)
+		default:
+			share := int64(needs)
+			if err := decoding.Acquire(context.Background(), share); err != nil {
+				return nil, 0, err
+			}
+			defer decoding.Release(share)
 		}
 		picture, _, err = image.Decode(bytes.NewReader(content))
 	}

@@ -114,6 +114,9 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 	fmt.Fprintf(hash, "version %d, images %d×%d×%d×%d, norm %v, epsilon %v, backend %s, "+
 		"processor %s\n", whiteningVersion, train.Len(), train.Height, train.Width, train.Channels,
 		contrastNorm, epsilon, program, cpuid.CPU.BrandName)
+	if flags := os.Getenv("XLA_FLAGS"); flags != "" { // such as --xla_cpu_max_isa
+		fmt.Fprintf(hash, "XLA_FLAGS %s\n", flags)
+	}
 	hash.Write(train.Pixels)
 	return fmt.Sprintf("%x", hash.Sum(nil))
 }

@@ -127,6 +127,10 @@ func Halve(
 	if err != nil {
 		return 0, err
 	}
+	if set.Dataset() != r.Run.Dataset { // a copy, whose pixels give another whitening
+		return 0, fmt.Errorf("%s can be halved with the data that it was trained on alone, %s: name "+
+			"that with --data", r.ID, dataset.Title(r.Run.Dataset.Name))
+	}
 	backend, _, err := device.Open(ctx, o.Backend)
 	if err != nil {
 		return 0, err
@@ -144,7 +148,7 @@ func Halve(
 		return 0, err
 	}
 	defer free()
-	_, scores, err := network.Classify(ctx, set.Test.Slice(0, r.Run.TestImages))
+	_, scores, err := network.Classify(ctx, train.Tested(set, r.Run))
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
@@ -51,7 +52,9 @@ func readPictures(ctx context.Context, o Options) (*dataset.Set, error) {
 			"alone: --set preprocessing=zca whitens them and takes minutes and gigabytes\n",
 			images.Height, images.Width, images.Channels)
 	}
-	return o.Pictures.Read(ctx, o.Out)
+	set, err := o.Pictures.Read(ctx, o.Out)
+	debug.FreeOSMemory() // what decoding took is not there for runs otherwise
+	return set, err
 }
 
 // roomFor returns an error if there is no memory for so many runs at a time as there are jobs.

@@ -201,20 +201,12 @@ func Run(
 	defer s.Close()
 	recorded, folders := map[string]record.Record{}, map[string]experiments.Profile{}
 	for kind, runner := range s.Runners {
-		folder := s.folder(runner.Set)
-		folders[filepath.Base(folder)] = profile
-		for _, p := range before {
-			if p.Folder != folder {
-				continue
-			}
-			// Other images may have the same name: mnist-unknown.
-			if set, ok := p.Datasets[kind]; ok && set != runner.Set.Dataset() {
-				return nil, nil, fmt.Errorf("%s has runs on other images, %s of SHA-256 %.12s, and "+
-					"these have %.12s: give another folder with --results", p.Folder, set.Name,
-					set.SHA256, runner.Set.SHA256)
-			}
-			maps.Copy(recorded, p.Records)
+		folders[filepath.Base(s.folder(runner.Set))] = profile
+		of, err := s.recorded(before, kind)
+		if err != nil {
+			return nil, nil, err
 		}
+		maps.Copy(recorded, of)
 	}
 	if s.Jobs == 0 {
 		s.Jobs = s.fitting(profile)
@@ -227,6 +219,26 @@ func Run(
 		reports, err = report.WriteAll(ctx, s.Results, folders)
 	}
 	return reports, diverged, err
+}
+
+// recorded returns the records of the folder, among these, that results on a kind of images go to.
+// That it has runs on other images of the same name is an error: on mnist-unknown, or on pictures
+// with another --side.
+func (s *Session) recorded(
+	all []*report.Results, kind experiments.DataKind,
+) (map[string]record.Record, error) {
+	here := s.Runners[kind].Set
+	for _, p := range all {
+		if p.Folder != s.folder(here) {
+			continue
+		}
+		if set, ok := p.Datasets[kind]; ok && set != here.Dataset() {
+			return nil, fmt.Errorf("%s has runs on other images, %s of SHA-256 %.12s, and these have "+
+				"%.12s: give another folder with --results", p.Folder, set.Name, set.SHA256, here.SHA256)
+		}
+		return p.Records, nil
+	}
+	return nil, nil
 }
 
 // fitting returns how many runs train best at a time. On a CPU XLA has four threads a run, but two
@@ -520,6 +532,14 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	}
 	if own {
 		finished.Classes = runner.Set.Classes
+		// Another process may have begun with other pictures when nothing was recorded yet.
+		now, err := report.LoadAll(s.Results, s.Profile)
+		if err == nil {
+			_, err = s.recorded(now, run.study.Images)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if finished, err = finished.Save(filepath.Join(folder, record.Folder)); err != nil {
 		return err
@@ -544,5 +564,5 @@ func decoded(
 	}
 	network := decode.NewTrained(runner.Backend, run, store, whitening)
 	defer network.Close()
-	return network.Measure(ctx, runner.Set.Test.Slice(0, run.TestImages), draw)
+	return network.Measure(ctx, train.Tested(runner.Set, run), draw)
 }

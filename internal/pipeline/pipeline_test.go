@@ -424,6 +424,21 @@ func TestOwnPictures(t *testing.T) {
 	written, err := os.ReadDir(o.Results)
 	require.NoError(t, err)
 	require.Empty(t, written)
+	// Another program records other images of the same pictures first.
+	other, raced, once := o, o, sync.Once{}
+	other.Pictures.Grey, other.Results = false, t.TempDir()
+	raced.Results = other.Results
+	raced.OnProgress = func(experiments.Run, []record.Epoch, string) {
+		once.Do(func() {
+			_, _, err := Run(t.Context(), other, studies)
+			require.NoError(t, err)
+		})
+	}
+	_, _, err = Run(t.Context(), raced, studies)
+	require.ErrorContains(t, err, "has runs on other images")
+	_, err = report.LoadAll(raced.Results, "")
+	require.NoError(t, err, "the first one's results stay good")
+
 	log.Reset()
 	reports, diverged, err := Run(t.Context(), o, studies)
 	require.NoError(t, err)
@@ -465,6 +480,22 @@ func TestOwnPictures(t *testing.T) {
 	require.NotContains(t, err.Error(), "\n")
 	_, err = TrainedOn(t.Context(), o, r)
 	require.ErrorContains(t, err, "other pictures than those in")
+}
+
+// A network in half precision is judged on the images that its run was measured on.
+func TestHalve(t *testing.T) {
+	o, _ := smoke(t)
+	o.HeldOut = 405 // the classes begin elsewhere than among the test images
+	reports, _, err := Run(t.Context(), o, experiments.Suite{only(t, "unroll-0")})
+	require.NoError(t, err)
+	p := reports[folder]
+	require.Len(t, p.Records, 1)
+	for _, r := range p.Records {
+		require.Less(t, r.TestErr, 50.0)
+		changed, err := Halve(t.Context(), o, p.Folder, r)
+		require.NoError(t, err)
+		require.Less(t, changed, 20)
+	}
 }
 
 // Unless the user says how many, as many runs train at a time as cores and memory allow.

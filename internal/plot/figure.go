@@ -120,11 +120,11 @@ func Panels(width, height vg.Length, rows [][]*plot.Plot) Figure {
 	}}
 }
 
-// hues are the colours of curves and dots: ColorBrewer's Dark2, and black.
+// hues are the colours of curves and dots: ColorBrewer's Dark2, black, and five of its paired ones.
 var hues = []uint32{0x1b9e77, 0xd95f02, 0x7570b3, 0xe7298a, 0x66a61e, 0xe6ab02, 0xa6761d, 0x666666,
-	0}
+	0, 0x1f78b4, 0xe31a1c, 0xa6cee3, 0xfb9a99, 0xb2df8a}
 
-// Hue returns colour i of nine distinct ones; it repeats from there on.
+// Hue returns colour i of fourteen distinct ones; it repeats from there on.
 func Hue(i int) color.NRGBA {
 	code := hues[i%len(hues)]
 	return color.NRGBA{uint8(code >> 16), uint8(code >> 8), uint8(code), 0xff}

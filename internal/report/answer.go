@@ -26,8 +26,8 @@ func WriteAnswer(results string, folders map[string]*Results) error {
 	}
 	path := filepath.Join(results, "..", File)
 	old, err := safefile.Read(path, maxSize)
-	if errors.Is(err, fs.ErrNotExist) || len(profiles) == 0 {
-		return nil
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || len(profiles) == 0 {
+		return nil // that of somebody else has no marks
 	}
 	if err != nil {
 		return err
@@ -133,11 +133,14 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 	return t, chart
 }
 
-// scaleName names the scale of a run: "width 96, 1 epoch", with a note if there is one.
+// scaleName names the scale of a run: "width 96, 40 epochs, dropout", with a note if there is one.
 func scaleName(run experiments.Run, note string) string {
 	name := fmt.Sprintf("width %d, %d epochs", run.Width(), run.Epochs)
 	if run.Epochs == 1 {
 		name = strings.TrimSuffix(name, "s")
+	}
+	if run.Hyper.Dropout > 0 {
+		name += ", dropout"
 	}
 	if note != "" {
 		name += ", " + note

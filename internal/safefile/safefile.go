@@ -105,8 +105,15 @@ func ReadIn(root *os.Root, path string, most int64) ([]byte, error) {
 // readAll reads a file of up to most bytes and closes it.
 func readAll(file *os.File, most int64) ([]byte, error) {
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(content)) > most {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var content []byte
+	if info.Size() <= most {
+		content, err = io.ReadAll(io.LimitReader(file, most+1))
+	}
+	if err == nil && max(info.Size(), int64(len(content))) > most {
 		err = fmt.Errorf("oversized: it has more than %d bytes", most)
 		err = &fs.PathError{Op: "read", Path: file.Name(), Err: err}
 	}

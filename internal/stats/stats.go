@@ -136,7 +136,7 @@ func (e Estimate) OverImages(x Images) (these, others Estimate) {
 	}
 	residual, images := x.variances()
 	seeds, degrees := 0.0, float64(len(x[0])-1)
-	if e.Known() {
+	if e.Degrees > 0 { // of more seeds than one
 		e.Error = max(e.Error, math.Sqrt(residual))
 		seeds = e.Error * e.Error
 	}

@@ -62,16 +62,20 @@ func (r *Runner) leaveImages(run experiments.Run, images uploaded) {
 	}
 }
 
+// Tested returns the images of a run's data set that its test error is measured on: test images, or
+// the training images that it holds out.
+func Tested(set *dataset.Set, run experiments.Run) dataset.Images {
+	if count := set.Train.Len(); run.HeldOut > 0 {
+		return set.Train.Slice(count-run.HeldOut, count)
+	}
+	return set.Test.Slice(0, run.TestImages)
+}
+
 // upload preprocesses the images of a run and puts them on the device.
 func (r *Runner) upload(ctx context.Context, run experiments.Run) (all uploaded, err error) {
 	whitening, err := r.Whitening(ctx, run)
 	if err != nil {
 		return all, err
-	}
-	count := r.Set.Train.Len()
-	tested := r.Set.Train.Slice(count-run.HeldOut, count)
-	if run.HeldOut == 0 {
-		tested = r.Set.Test.Slice(0, run.TestImages)
 	}
 	onDevice := func(name string, images dataset.Images) (labelled, error) {
 		processed, err := Preprocess(r.Backend, run, whitening, images)
@@ -90,7 +94,7 @@ func (r *Runner) upload(ctx context.Context, run experiments.Run) (all uploaded,
 	if all.train, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
 		return all, err
 	}
-	if all.test, err = onDevice("test", tested); err != nil {
+	if all.test, err = onDevice("test", Tested(r.Set, run)); err != nil {
 		all.train.FinalizeAll()
 	}
 	debug.FreeOSMemory() // training needs what reading and preprocessing took
