@@ -71,6 +71,11 @@ var Studies = Suite{
 		Images: FashionMNIST, Ablation: true, Experiments: Fashion, Claims: fashionClaims},
 }
 
+// Rescales reports whether an experiment of the study changes the profile's scale.
+func (s Study) Rescales() bool {
+	return slices.ContainsFunc(s.Experiments, func(e Experiment) bool { return e.Rescale != nil })
+}
+
 // Suite is a list of studies. The names of all their experiments differ.
 type Suite []Study
 

@@ -63,14 +63,14 @@ func list(out io.Writer, profile experiments.Profile, folders []*report.Results)
 		}
 		done, seconds := 0, 0.0 // of the data set with the most runs
 		for _, p := range folders {
-			here, took := 0, 0.0
+			count, sum := 0, 0.0
 			for _, row := range p.Rows(s) {
 				for _, r := range row.Records {
-					here, took = here+1, took+r.Seconds
+					count, sum = count+1, sum+r.Seconds
 				}
 			}
-			if here > done {
-				done, seconds = here, took
+			if count > done {
+				done, seconds = count, sum
 			}
 		}
 		took := ""

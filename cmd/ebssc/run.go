@@ -92,12 +92,8 @@ func runStudies(name, about string, studies experiments.Suite) *cobra.Command {
 	f.BoolVar(&o.Pictures.Grey, "grey", false, "make images of one channel of --pictures")
 	f.IntVar(&o.Seeds, "seeds", 0, "number of seeds an experiment (default: the profile's)")
 	standard := " (default: the profile's)"
-	for _, study := range studies {
-		for _, e := range study.Experiments {
-			if e.Rescale != nil {
-				standard = " (default: the profile's); rows that change it take a multiple"
-			}
-		}
+	if slices.ContainsFunc(studies, experiments.Study.Rescales) {
+		standard += "; rows that change it take a multiple"
 	}
 	f.IntVar(&o.Epochs, "epochs", 0, "number of epochs"+standard)
 	f.IntVar(&o.Width, "width", 0, "number of filters of the first block"+standard)

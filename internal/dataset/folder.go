@@ -199,13 +199,17 @@ func folders(root *os.Root, in string) (names, others []string, err error) {
 	return names, others, err
 }
 
+// absolute returns the folder's absolute path, in which "." has a name, too.
+func (p Pictures) absolute() string {
+	if absolute, err := filepath.Abs(p.Folder); err == nil {
+		return absolute
+	}
+	return p.Folder
+}
+
 // Images describes the images that the pictures become, without their number.
 func (p Pictures) Images() experiments.Images {
-	folder := p.Folder
-	if absolute, err := filepath.Abs(folder); err == nil {
-		folder = absolute // "." has a name, too
-	}
-	images := experiments.Images{Name: experiments.OwnName(filepath.Base(folder)),
+	images := experiments.Images{Name: experiments.OwnName(filepath.Base(p.absolute())),
 		Height: p.Side, Width: p.Side, Channels: 3, Classes: p.classes}
 	if p.Grey {
 		images.Channels = 1
@@ -235,10 +239,9 @@ func (p Pictures) Len() (count int) {
 
 // Flags returns the pictures as the command line takes them, in any folder.
 func (p Pictures) Flags() string {
-	folder := p.Folder
-	absolute, err := filepath.Abs(folder)
-	if err == nil && len(absolute) <= maxName && experiments.Printable(absolute) {
-		folder = absolute
+	folder := p.absolute()
+	if len(folder) > maxName || !experiments.Printable(folder) { // records take no such text
+		folder = p.Folder
 	}
 	folder = "'" + strings.ReplaceAll(folder, "'", `'\''`) + "'" // as a shell takes it
 	flags := " --pictures " + folder

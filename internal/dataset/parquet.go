@@ -133,10 +133,10 @@ type parquetPicture struct {
 // readParquetFile reads the images of a file. It returns nil without an error if they are of
 // another size, or there are none, or the file is larger than any of these data sets.
 func readParquetFile(path string, side, channels int) (part *labelled, err error) {
-	if info, err := os.Stat(path); err == nil && info.Size() > maxParquetBytes {
+	content, err := safefile.Read(path, maxParquetBytes)
+	if errors.Is(err, safefile.ErrOversized) {
 		return nil, nil
 	}
-	content, err := safefile.Read(path, maxParquetBytes)
 	if err != nil {
 		return nil, err
 	}

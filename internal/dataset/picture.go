@@ -153,7 +153,7 @@ func grey(picture *image.RGBA) *image.Gray {
 // the most that the file and what decoding makes of it may take.
 const maxPictureBytes, maxPictureMemory = 256 << 20, 1 << 30
 
-// decoding keeps all that are decoded at a time, on many cores, to that memory.
+// decoding bounds the memory of all pictures that are decoded at a time, however many cores do it.
 var decoding = semaphore.NewWeighted(maxPictureMemory)
 
 // readPicture reads a picture (of a GIF the first frame) and its orientation tag: 1 for upright.

@@ -495,6 +495,16 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 		return err
 	}
 	defer store.Finalize()
+	own := s.Pictures.Folder != ""
+	if own { // another process may have begun with other pictures when nothing was recorded yet
+		now, err := report.LoadAll(s.Results, s.Profile)
+		if err == nil {
+			_, err = s.recorded(now, run.study.Images)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	file, sums, err := train.EncodeNetwork(run.Run, store)
 	if err != nil {
 		return err
@@ -522,7 +532,6 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	}
 	command := fmt.Sprintf("ebssc run %s --only %s --profile %s%s",
 		run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
-	own := s.Pictures.Folder != ""
 	if own {
 		command += s.Pictures.Flags()
 	}
@@ -532,14 +541,6 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	}
 	if own {
 		finished.Classes = runner.Set.Classes
-		// Another process may have begun with other pictures when nothing was recorded yet.
-		now, err := report.LoadAll(s.Results, s.Profile)
-		if err == nil {
-			_, err = s.recorded(now, run.study.Images)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	if finished, err = finished.Save(filepath.Join(folder, record.Folder)); err != nil {
 		return err

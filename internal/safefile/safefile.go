@@ -19,6 +19,9 @@ import (
 	"github.com/google/renameio/v2"
 )
 
+// ErrOversized is the error of a file that is larger than the bound that it is read with.
+var ErrOversized = errors.New("oversized")
+
 var (
 	errNotRegular = errors.New("it is no regular file")
 	errFolder     = errors.New("it is a folder, no regular file")
@@ -110,11 +113,13 @@ func readAll(file *os.File, most int64) ([]byte, error) {
 		return nil, err
 	}
 	var content []byte
-	if info.Size() <= most {
+	size := info.Size()
+	if size <= most {
 		content, err = io.ReadAll(io.LimitReader(file, most+1))
+		size = int64(len(content)) // it may grow meanwhile
 	}
-	if err == nil && max(info.Size(), int64(len(content))) > most {
-		err = fmt.Errorf("oversized: it has more than %d bytes", most)
+	if err == nil && size > most {
+		err = fmt.Errorf("%w: it has more than %d bytes", ErrOversized, most)
 		err = &fs.PathError{Op: "read", Path: file.Name(), Err: err}
 	}
 	return content, err

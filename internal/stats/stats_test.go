@@ -68,6 +68,9 @@ func TestImages(t *testing.T) {
 	require.Equal(t, e, these)
 	require.InDelta(t, math.Sqrt(100+2500.0/4), both.Error, 1e-9)
 	require.InDelta(t, 725*725/(100*100/4.0+625*625/3.0), both.Degrees, 1e-9)
+	exact := stats.Estimate{Value: 25, Degrees: 4, N: 2} // all steps of the pool are equal
+	these, _ = exact.OverImages(chance)
+	require.InDelta(t, math.Sqrt(10_000.0/3/8), these.Error, 1e-9)
 	single := stats.Estimate{Value: 25, N: 1}
 	these, one := single.OverImages(alike[:1])
 	require.Equal(t, single, these, "of one seed nothing is known")
