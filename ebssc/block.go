@@ -4,6 +4,8 @@ import (
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // Thresholds selects the thresholds ŵ of a block's shrinkage.
@@ -78,7 +80,7 @@ func (s signal) apply(operation func(x *Node) *Node) *Node {
 // not.
 func aligned(values, others *Node) *Node {
 	if others.Rank() > values.Rank() {
-		return InsertAxes(values, 1)
+		return ops.EachHalf(values, values, func(half, _ *Node) *Node { return InsertAxes(half, 1) })
 	}
 	return values
 }

@@ -169,12 +169,17 @@ func TestClosedFormIsOptimal(t *testing.T) {
 		code, norm := ebssc.Normalize(ebssc.ShrinkSplit(ExpandAxes(in[0], 0), ExpandAxes(in[1], 0)), 1)
 		return Concatenate([]*Node{Reshape(code, -1), norm}, 0)
 	})
+	inBlocks := compute64(func(in []*Node) *Node {
+		code, norm := ebssc.NormalizeRectified(ExpandAxes(Sub(in[0], in[1]), 0), 1)
+		return Concatenate([]*Node{Reshape(code, -1), norm}, 0)
+	})
 	energy := compute64(func(in []*Node) *Node {
 		return ebssc.Energy(ExpandAxes(in[0], 0), ExpandAxes(in[1], 0), ExpandAxes(in[2], 0), 1)
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		drive, thresholds := drawProblem(t)
 		both := optimal(t, drive, thresholds)
+		require.InDeltaSlice(t, both, inBlocks(t, drive, thresholds), 1e-12)
 		want, norm := both[:len(drive)], both[len(drive)]
 		require.InDelta(t, norm, energyOf(drive, thresholds, want), 1e-9)
 		require.InDelta(t, norm, energy(t, drive, thresholds, want)[0], 1e-9)
@@ -233,12 +238,18 @@ func TestNormalizeEachHypothesis(t *testing.T) {
 // A code that is zero everywhere has a finite gradient, also without the rectification that hides
 // it; so has its neighbour in the batch.
 func TestZeroCodeHasFiniteGradient(t *testing.T) {
-	gradient := compute64(func(in []*Node) *Node {
-		code, norm := ebssc.Normalize(Reshape(in[0], 2, 3), 1)
-		return Gradient(Add(ReduceAllSum(norm), ReduceAllSum(code)), in[0])[0]
-	})(t, []float64{0, 0, 0, 2, 3, 0})
-	for i, value := range gradient {
-		require.False(t, math.IsNaN(value) || math.IsInf(value, 0), "gradient %d is %v", i, value)
+	var gradients [2][]float64
+	for i, normalize := range []func(*Node, int) (code, norm *Node){
+		ebssc.Normalize, ebssc.NormalizeRectified,
+	} {
+		gradients[i] = compute64(func(in []*Node) *Node {
+			code, norm := normalize(Reshape(in[0], 2, 3), 1)
+			return Gradient(Add(ReduceAllSum(norm), ReduceAllSum(code)), in[0])[0]
+		})(t, []float64{0, 0, 0, 2, 3, 0})
+		for j, value := range gradients[i] {
+			require.False(t, math.IsNaN(value) || math.IsInf(value, 0), "gradient %d is %v", j, value)
+		}
+		require.NotZero(t, gradients[i][3])
 	}
-	require.NotZero(t, gradient[3])
+	require.InDeltaSlice(t, gradients[0][3:5], gradients[1][3:5], 1e-12) // the positive entries
 }

@@ -3,6 +3,8 @@ package ebssc
 import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
+
+	"ebsscgo/ebssc/internal/ops"
 )
 
 // Decoding holds the codes of a network as images, one entry for each block, bottom first (Sec.
@@ -104,9 +106,9 @@ func (l *level) features() *Node {
 	}
 	thresholds := BroadcastToDims(l.thresholds, z.Shape().Dimensions...)
 	if l.norm != nil {
-		thresholds = l.path.impl.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
+		thresholds = ops.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
 	}
-	return Add(z, Where(IsPositive(z), thresholds, ZerosLike(z)))
+	return Add(z, ops.WherePositive(z, thresholds))
 }
 
 // decode back-projects values shaped as the code of block i (from 0) to the image; rectified, the

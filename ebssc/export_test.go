@@ -59,6 +59,11 @@ func (b Block) Drive(x, dictionary, offset *Node) *Node {
 	return l.drive.values
 }
 
+// NormalizeRectified is Normalize of the positive part of v, as blocks compute it.
+func NormalizeRectified(v *Node, batchAxes int) (code, norm *Node) {
+	return normalizeRectified(v, batchAxes)
+}
+
 // Fast says whether the model uses the fast kernels in a graph.
 func Fast(g *Graph) bool { return !implementation(g).Plain }
 

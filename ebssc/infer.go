@@ -104,7 +104,8 @@ func (s *stack) update(i int) {
 	if i+1 < len(s.levels) {
 		above := s.levels[i+1]
 		r := above.backProject(above.code, l.code).values
-		drive = Add(aligned(drive, r), r) // a code becomes class-specific by the block above, too
+		// A code becomes class-specific by the block above, too.
+		drive = ops.EachHalf(aligned(drive, r), r, Add)
 	}
 	l.encode(drive)
 }
@@ -166,13 +167,13 @@ func (l *level) computeDrive(below signal) {
 // this code.
 func (l *level) encode(drive *Node) {
 	l.code = signal{normalised: l.block.Coding.Spherical}
-	if l.thresholds == nil {
-		l.code.values = rectify(drive)
-	} else {
-		l.code.values = ShrinkSplit(aligned(drive, l.thresholds), l.thresholds)
+	if l.thresholds != nil {
+		drive = excess(aligned(drive, l.thresholds), l.thresholds)
 	}
 	if l.block.Coding.Spherical {
-		l.code.values, l.norm = Normalize(l.code.values, l.code.batchAxes())
+		l.code.values, l.norm = normalizeRectified(drive, drive.Rank()-3)
+	} else {
+		l.code.values = rectify(drive)
 	}
 }
 

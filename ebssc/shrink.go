@@ -16,7 +16,7 @@ func Shrink(v, betaPlus, betaMinus *Node) *Node {
 
 // SplitDrive returns the drive of a split code, [u, −u] [..., 2K], for u [..., K].
 func SplitDrive(u *Node) *Node {
-	return implementation(u.Graph()).Split(u)
+	return ops.Join(u, Neg(u))
 }
 
 // ShrinkSplit is the asymmetric shrinkage as a split code, both halves as magnitudes, [z⁺, z⁻]: z⁺
@@ -25,7 +25,12 @@ func SplitDrive(u *Node) *Node {
 // It takes the drive of the split code, SplitDrive(u) [..., 2K], and thresholds [ŵ⁺, ŵ⁻] that
 // broadcast to it.
 func ShrinkSplit(drive, thresholds *Node) *Node {
-	return rectify(Sub(drive, thresholds))
+	return rectify(excess(drive, thresholds))
+}
+
+// excess is [u − ŵ⁺, −u − ŵ⁻], of which ShrinkSplit takes the positive part.
+func excess(drive, thresholds *Node) *Node {
+	return ops.EachHalf(drive, thresholds, func(u, w *Node) *Node { return Sub(u, w) })
 }
 
 // Signed is z⁺ − z⁻ [..., K] of a split code [z⁺, z⁻] [..., 2K].
@@ -36,5 +41,5 @@ func Signed(split *Node) *Node {
 
 // rectify is ReLU with gradient 0 at 0. (Max has gradient 1 there, which would train dead codes.)
 func rectify(v *Node) *Node {
-	return Where(IsPositive(v), v, ZerosLike(v))
+	return ops.EachHalf(v, v, ops.WherePositive)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -309,19 +310,78 @@ func likePlain(t *testing.T, on compute.Backend, operation func(k Impl, inputs [
 	}
 }
 
-// Split, Inner and Scale are like the plain ones, on images and on hypotheses, in odd sizes too.
-func TestSplitLikePlain(t *testing.T) {
+// Inner is like the plain one, on images and on hypotheses, in odd sizes too.
+func TestInnerLikePlain(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, shape := range [][]int{{2, 5, 3, 6}, {2, 3, 4, 5, 8}, {2, 3, 3, 7}} {
 			x, y := random(shape...), random(shape...)
-			likePlain(t, on, func(k Impl, in []*Node) *Node { return k.Split(in[0]) }, x)
 			for batchAxes := 1; batchAxes <= len(shape)-3; batchAxes++ {
 				inner := func(k Impl, in []*Node) *Node { return k.Inner(in[0], in[len(in)-1], batchAxes) }
 				likePlain(t, on, inner, x, y)
 				likePlain(t, on, inner, x)
-				factor := random(shape[:batchAxes]...)
-				likePlain(t, on, func(k Impl, in []*Node) *Node { return k.Scale(in[0], in[1]) }, x, factor)
 			}
+		}
+	})
+}
+
+// RectifyInner and RectifyScale, of joined codes and of others, are what their names say, with
+// their gradients: ReLU first, then the inner product or the scale.
+func TestRectify(t *testing.T) {
+	eachBackend(t, func(t *testing.T, on compute.Backend) {
+		for _, shape := range [][]int{{2, 5, 3, 6}, {2, 3, 4, 5, 8}} {
+			half := slices.Clone(shape)
+			half[len(half)-1] /= 2
+			x, other, y := random(half...), random(half...), random(shape...)
+			for batchAxes := 1; batchAxes <= len(shape)-3; batchAxes++ {
+				factor := random(shape[:batchAxes]...)
+				// The fast ones see two halves, the plain ones one code.
+				whole := func(k Impl, in []*Node) *Node {
+					if !k.Plain {
+						return Join(in[0], in[1])
+					}
+					return Concatenate(in[:2], -1)
+				}
+				likePlain(t, on, func(k Impl, in []*Node) *Node {
+					a := whole(k, in)
+					if k.Plain {
+						return k.Inner(WherePositive(a, a), in[2], batchAxes)
+					}
+					return RectifyInner(a, in[2], batchAxes)
+				}, x, other, y)
+				for _, code := range []func(k Impl, in []*Node) *Node{
+					whole, func(_ Impl, in []*Node) *Node { return Concatenate(in[:2], -1) },
+				} {
+					likePlain(t, on, func(k Impl, in []*Node) *Node {
+						a := code(k, in)
+						if k.Plain {
+							return Scale(WherePositive(a, a), in[2])
+						}
+						return RectifyScale(a, in[2])
+					}, x, other, factor)
+				}
+			}
+		}
+	})
+}
+
+// Halves gives back what Join has joined, and the halves of all else, whatever was put together.
+func TestHalves(t *testing.T) {
+	eachBackend(t, func(t *testing.T, on compute.Backend) {
+		results := MustExecOnceN(on, func(a, b *Node) []*Node {
+			plus, minus := Halves(Join(a, b))
+			require.Equal(t, []*Node{a, b}, []*Node{plus, minus})
+			all := []*Node{Join(a, b), Concatenate([]*Node{a, b}, -1)}
+			for _, other := range []*Node{
+				Concatenate([]*Node{a, b}, 0), Reshape(Stack([]*Node{a, b}, 0), 2, 4),
+				Reshape(Stack([]*Node{a, b}, 2), 2, 4), Reshape(Concatenate([]*Node{a, b}, 0), 2, 4),
+			} {
+				first, second := Halves(other)
+				all = append(all, other, Concatenate([]*Node{first, second}, -1))
+			}
+			return all
+		}, [][]float32{{1, 2}, {3, 4}}, [][]float32{{5, 6}, {7, 8}})
+		for i := 0; i < len(results); i += 2 {
+			require.Equal(t, values(results[i]), values(results[i+1]))
 		}
 	})
 }
