@@ -1,7 +1,8 @@
 // Package ops holds the graph operations that dominate a training step: convolutions, their
-// adjoints, pooling and dropout. Most have two implementations with the same values and gradients:
-// the plain one, GoMLX's own operations, and a fast one with custom gradients for the shapes where
-// measurements show it faster with XLA on a CPU. On other devices use the plain one.
+// adjoints, pooling, dropout and split codes. Most have two implementations with the same values
+// and gradients: the plain one, GoMLX's own operations, and a fast one with custom gradients for
+// the shapes where measurements show it faster with XLA on a CPU. On other devices use the plain
+// one.
 //
 // Images are channels last, [N, H, W, C]; kernels are [kh, kw, C, K]. Operations run while a graph
 // is built and panic on wrong shapes, as GoMLX's do.
