@@ -2,13 +2,13 @@
 # Measures training steps and inference of this program, of PyTorch, eager and compiled, and of JAX
 # on this CPU, in turns, in float32 and, where the CPU has instructions for it, bfloat16:
 #
-#   internal/bench/run.sh [ROUNDS [avx2]] && benchstat -col /program results/bench/PROCESSOR.txt
+#   internal/bench/run.sh [ROUNDS [avx2|avx512_bf16]] && benchstat -col /program results/bench/PROCESSOR.txt
 #
 # It writes that file, for the processor here, says which, and compares each program at its best. A
 # file that is there goes on where it ended, so that rounds can be measured in parts. Leave the
 # machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment
-# that $EBSSC_PEERS names. With avx2 all programs are kept to those instructions, as on a CPU without
-# AVX-512.
+# that $EBSSC_PEERS names. With avx2 or avx512_bf16 all programs are kept to those instructions, as on
+# a CPU without AVX-512 or without AMX.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -26,8 +26,13 @@ case $kept in
     export XLA_FLAGS=--xla_cpu_max_isa=AVX2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
     features="avx avx2 fma"
     ;;
+  avx512_bf16)
+    export XLA_FLAGS=--xla_cpu_max_isa=AVX512_BF16 ATEN_CPU_CAPABILITY=avx512 ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16
+    features=$(xargs -n 1 <<< "$features" | grep -vE '^amx|fp16' | xargs)
+    kept=
+    ;;
   *)
-    echo "run.sh: $kept: the second argument is avx2 or nothing" >&2
+    echo "run.sh: $kept: the second argument is avx2, avx512_bf16 or nothing" >&2
     exit 2
     ;;
 esac
