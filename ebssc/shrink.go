@@ -30,7 +30,7 @@ func ShrinkSplit(drive, thresholds *Node) *Node {
 
 // excess is [u − ŵ⁺, −u − ŵ⁻], of which ShrinkSplit takes the positive part.
 func excess(drive, thresholds *Node) *Node {
-	return ops.EachHalf(drive, thresholds, func(u, w *Node) *Node { return Sub(u, w) })
+	return ops.EachHalf(drive, thresholds, Sub)
 }
 
 // Signed is z⁺ − z⁻ [..., K] of a split code [z⁺, z⁻] [..., 2K].

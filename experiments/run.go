@@ -14,8 +14,8 @@ import (
 )
 
 // Version stands for the code: the model and the training procedure. Raise it with every change
-// after which the same description gives other numbers, so that old runs are not taken for new
-// ones.
+// after which the same description gives other numbers, beyond rounding, so that old runs are not
+// taken for new ones.
 const Version = 4
 
 const (

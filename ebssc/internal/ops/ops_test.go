@@ -310,11 +310,18 @@ func likePlain(t *testing.T, on compute.Backend, operation func(k Impl, inputs [
 	}
 }
 
-// Inner is like the plain one, on images and on hypotheses, in odd sizes too.
-func TestInnerLikePlain(t *testing.T) {
+// Join of u and −u, and Inner, are like the plain ones, on images and on hypotheses, in odd sizes
+// too.
+func TestSplitLikePlain(t *testing.T) {
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, shape := range [][]int{{2, 5, 3, 6}, {2, 3, 4, 5, 8}, {2, 3, 3, 7}} {
 			x, y := random(shape...), random(shape...)
+			likePlain(t, on, func(k Impl, in []*Node) *Node {
+				if k.Plain {
+					return Concatenate([]*Node{in[0], Neg(in[0])}, -1)
+				}
+				return Join(in[0], Neg(in[0]))
+			}, x)
 			for batchAxes := 1; batchAxes <= len(shape)-3; batchAxes++ {
 				inner := func(k Impl, in []*Node) *Node { return k.Inner(in[0], in[len(in)-1], batchAxes) }
 				likePlain(t, on, inner, x, y)

@@ -10,8 +10,8 @@ import (
 //
 // XLA computes operations on a split code four times as fast where each half is computed by itself
 // and joined last: in vectors, not entry by entry. So operations on codes work on [Halves], which
-// sees through Join. It joins along an axis of its own: XLA does not fuse a concatenation along the
-// last one with what computes its operands.
+// sees through Join. Join stacks the halves along an axis of its own: a long concatenation along
+// the last one XLA would compute by itself, from stored halves.
 func Join(plus, minus *Node) *Node {
 	dims := slices.Clone(plus.Shape().Dimensions)
 	dims[len(dims)-1] *= 2
@@ -23,17 +23,17 @@ func joined(x *Node) (plus, minus *Node, ok bool) {
 	if x.Type() != NodeTypeReshape || x.Inputs()[0].Type() != NodeTypeConcatenate {
 		return nil, nil, false
 	}
-	stack, dims := x.Inputs()[0], slices.Clone(x.Shape().Dimensions)
-	last := len(dims) - 1
-	dims[last] /= 2
+	stack, half := x.Inputs()[0], slices.Clone(x.Shape().Dimensions)
+	last := len(half) - 1
+	half[last] /= 2
+	layer := slices.Insert(slices.Clone(half), last, 1)
 	for _, part := range stack.Inputs() {
-		if part.Type() != NodeTypeReshape ||
-			!slices.Equal(part.Inputs()[0].Shape().Dimensions, dims) ||
-			!slices.Equal(part.Shape().Dimensions, slices.Insert(slices.Clone(dims), last, 1)) {
+		if part.Type() != NodeTypeReshape || !slices.Equal(part.Shape().Dimensions, layer) ||
+			!slices.Equal(part.Inputs()[0].Shape().Dimensions, half) {
 			return nil, nil, false
 		}
 	}
-	if !slices.Equal(stack.Shape().Dimensions, slices.Insert(dims, last, 2)) {
+	if stack.Shape().Dim(last) != 2 { // stacked along another axis
 		return nil, nil, false
 	}
 	return stack.Inputs()[0].Inputs()[0], stack.Inputs()[1].Inputs()[0], true
@@ -48,8 +48,8 @@ func Halves(x *Node) (first, second *Node) {
 	return SliceAxis(x, -1, AxisRange(0, size)), SliceAxis(x, -1, AxisRange(size))
 }
 
-// EachHalf applies an operation on entries to a and b, joined if Join made a: then to both halves
-// of each. b is a scalar or as a is, up to axes of size 1.
+// EachHalf applies an operation on entries to a and b: if [Join] made a, to both halves of each,
+// and joins the results. b is a scalar or has a's shape, up to axes of size 1.
 func EachHalf(a, b *Node, operation func(a, b *Node) *Node) *Node {
 	plus, minus, ok := joined(a)
 	if !ok {
@@ -68,16 +68,17 @@ func WherePositive(a, b *Node) *Node { return Where(IsPositive(a), b, ZerosLike(
 // RectifyInner returns the inner products ⟨ReLU(a), b⟩ of two nodes of one shape over all axes
 // except the first batchAxes; the result has the batch axes.
 //
-// With a selection on top it is one pass over a and b. XLA would store the operands of a sum of
-// products, ReLU(a) among them.
+// A selection comes last before the sum: so XLA computes all terms in one pass. Products that are
+// summed it would compute from stored operands, such as ReLU(a).
 func RectifyInner(a, b *Node, batchAxes int) *Node {
-	terms := WherePositive(a, Mul(a, b))
-	if plus, minus, ok := joined(a); ok {
-		bPlus, bMinus := Halves(b)
-		second := WherePositive(minus, Mul(minus, bMinus))
-		terms = Where(IsPositive(plus), Add(Mul(plus, bPlus), second), second)
+	axes := codeAxes(a, batchAxes)
+	plus, minus, ok := joined(a)
+	if !ok {
+		return ReduceSum(WherePositive(a, Mul(a, b)), axes...)
 	}
-	return ReduceSum(terms, codeAxes(a, batchAxes)...)
+	bPlus, bMinus := Halves(b)
+	second := WherePositive(minus, Mul(minus, bMinus))
+	return ReduceSum(Where(IsPositive(plus), Add(Mul(plus, bPlus), second), second), axes...)
 }
 
 // RectifyScale returns ReLU(x)·factor. The factor has the leading axes of x and broadcasts along
