@@ -106,7 +106,7 @@ func sums(t *testing.T, folder string) map[string]string {
 func TestRun(t *testing.T) {
 	o, log := smoke(t)
 	o.Seeds = 1 // a flag of the command
-	study := experiments.Suite{only(t, "unroll-1")}
+	study := experiments.Suite{only(t, "unroll-short-1")}
 	runs, _, _ := planned(t, o, nil, study...)
 	checkpoints := filepath.Join(o.Results, folder, train.Checkpoints)
 	require.NoError(t, os.MkdirAll(checkpoints, 0o755))
@@ -126,10 +126,11 @@ func TestRun(t *testing.T) {
 	records := filepath.Join(o.Results, folder, record.Folder)
 	r, err := record.Load(record.Path(records, runs[0].ID()))
 	require.NoError(t, err)
-	require.Equal(t, "ebssc run unroll --only unroll-1 --profile smoke --seeds 1", r.Command)
-	require.Less(t, r.TestErr, 85.0)
+	require.Equal(t, "ebssc run unroll-budget --only unroll-short-1 --profile smoke --seeds 1",
+		r.Command)
+	require.Less(t, r.TestErr, 50.0)
 	require.Equal(t, record.Trace{TrainLoss: r.TrainLoss, TrainErr: r.TrainErr, TestErr: r.TestErr},
-		*r.Curve[1].Trace)
+		*r.Curve[0].Trace)
 	_, err = train.LoadNetwork(r, filepath.Join(o.Results, folder))
 	require.NoError(t, err)
 	written := sums(t, o.Results)
@@ -142,7 +143,8 @@ func TestRun(t *testing.T) {
 	_, _, err = Run(t.Context(), o, study)
 	require.NoError(t, err)
 	require.Regexp(t,
-		`^unroll: profile .*\nunroll: on .*\nunroll: 1 of 1 runs are recorded and not trained again\n$`,
+		`^unroll-budget: profile .*\nunroll-budget: on .*\n`+
+			`unroll-budget: 1 of 1 runs are recorded and not trained again\n$`,
 		log.String(), "three lines for a study")
 	require.Equal(t, written, sums(t, o.Results))
 	// Other images of the same name are seen before they are trained on.
