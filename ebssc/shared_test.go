@@ -30,8 +30,10 @@ var xla compute.Backend
 type hidden struct{ compute.Backend }
 
 func TestMain(m *testing.M) {
-	// Tests mostly compile, and the code's optimization does not change what a graph computes.
-	err := os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 "+os.Getenv("XLA_FLAGS"))
+	// Tests mostly compile, and how the code is emitted and optimized does not change what a graph
+	// computes.
+	err := os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 "+
+		"--xla_cpu_use_fusion_emitters=false "+os.Getenv("XLA_FLAGS"))
 	if err != nil {
 		panic(err)
 	}
