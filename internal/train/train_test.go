@@ -224,7 +224,9 @@ func trained(
 func TestTrainEndToEnd(t *testing.T) {
 	defer func(before time.Duration) { *train.Silence = before }(*train.Silence)
 	*train.Silence = -1 // a line after each step
-	run, _ := small(t, 4)
+	// After four epochs an image is so near a tie that the whitening that goes with the network, which
+	// equals the original only nearly, gives it another class on some CPUs.
+	run, _ := small(t, 8)
 	set := madeSet(16, 3, 400, 150)
 	run.Dataset, run.TrainImages, run.TestImages = set.Dataset(), 400, 150
 	run.Hyper.Preprocessing, run.Hyper.ZCAEpsilon = experiments.ZCA, 3
@@ -248,8 +250,8 @@ func TestTrainEndToEnd(t *testing.T) {
 	require.Equal(t, trained.Curve, curve)
 	require.Contains(t, paces[len(paces)-1], "images/s, 0s left")
 	require.Greater(t, len(paces), 4, "also within an epoch, after its first step at least")
-	require.Equal(t, 4, strings.Count(log.String(), "of 4: error"), "a line an epoch")
-	require.Contains(t, log.String(), "epoch 2 of 4, 50%: error",
+	require.Equal(t, 8, strings.Count(log.String(), "of 8: error"), "a line an epoch")
+	require.Contains(t, log.String(), "epoch 2 of 8, 50%: error",
 		"and more within one that takes long")
 	folder := t.TempDir()
 	file, sums, err := train.EncodeNetwork(run, store)
@@ -264,11 +266,7 @@ func TestTrainEndToEnd(t *testing.T) {
 	seen, scores, err := train.Classify(t.Context(), xla, run, network, whitening, set.Test)
 	require.NoError(t, err)
 	require.Equal(t, []int{150, 16, 16, 3}, seen.Shape().Dimensions)
-	// That whitening equals the original only nearly: with AVX one image of 150 has another class.
-	classes := record.ClassText(scores.Predictions(), 10)
-	require.Len(t, classes, 150)
-	require.LessOrEqual(t, len(slices.DeleteFunc(record.Differ(trained.Predictions, classes, 10),
-		func(differs bool) bool { return !differs })), 1)
+	require.Equal(t, trained.Predictions, record.ClassText(scores.Predictions(), 10))
 	require.Equal(t, trained.Labels, record.ClassText(set.Test.Labels, 10))
 	require.InEpsilon(t, trained.TestLoss, scores.LogLoss(set.Test.Labels), 1e-2)
 	whitenings, err := filepath.Glob(record.NetworkFile(folder, "whitening-*"))
