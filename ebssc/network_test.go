@@ -337,8 +337,8 @@ func TestKernelsAgree(t *testing.T) {
 	defer plainGo.Finalize()
 	// Energies times 1, not 100: agreement is asked of the model, not of the factor.
 	h := hyper(func(h *ebssc.Hyper) { h.EnergyScale = 1 })
-	// conv2 has 8 channels, enough for Winograd's transforms
-	network := tiny(rowNamed(t, "ssc-ebc67"), 4)
+	// conv3 has 16 channels and 16 filters, enough for Winograd's transforms
+	network := tiny(rowNamed(t, "ssc-ebc67"), 8)
 	run := func(on compute.Backend, fast bool) (flat [][]float32) {
 		outputs, err := model.CallOnceN(on, newStore(), func(scope *model.Scope, images *Node) []*Node {
 			require.Equal(t, fast, ebssc.Fast(images.Graph()), on.Name())
@@ -349,7 +349,7 @@ func TestKernelsAgree(t *testing.T) {
 			return append([]*Node{pass.Scores, of},
 				scope.BuildTrainableVariablesGradientsGraph(loss)...)
 			// bfloat16 switches no entry of these images' codes on or off, which changes gradients at once
-		}, images[float32](3, 2))
+		}, images[float32](2, 2))
 		require.NoError(t, err)
 		for _, output := range outputs {
 			flat = append(flat, tensors.MustCopyFlatData[float32](output))
@@ -363,7 +363,7 @@ func TestKernelsAgree(t *testing.T) {
 	require.Equal(t, want, run(hidden{xla}, false))
 	half := run(xla, true)
 	require.NotEqual(t, fast, half)
-	for tolerance, all := range map[float64][][][]float32{1e-4: {fast, goes}, 0.03: {half}} {
+	for tolerance, all := range map[float64][][][]float32{1e-4: {fast, goes}, 0.015: {half}} {
 		for i, got := range slices.Concat(all...) {
 			want := want[i%len(want)]
 			// Gradients by offsets and thresholds are √n as large as the others: compare on the scale of

@@ -19,7 +19,7 @@ func (k Impl) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	switch {
 	case !k.Plain && tilesImage(d, stride, pad, height, width):
 		return patchwise(x, d)
-	case !k.Plain && fitsWinograd(d, stride, pad):
+	case !k.Plain && k.fits3x3(d, stride, pad):
 		return k.correlate3x3(x, d)
 	case !k.Plain && fitsColumnPairs(x, d, stride, pad):
 		return columnPairs(x, d)
@@ -80,7 +80,7 @@ func (k Impl) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 		return Slice(bordered, AxisRange(), AxisRange(pad, pad+height), AxisRange(pad, pad+width),
 			AxisRange())
 	}
-	if !k.Plain && fitsWinograd(d, stride, pad) {
+	if !k.Plain && k.fits3x3(d, stride, pad) {
 		return k.transpose3x3(z, d)
 	}
 	if !k.Plain && tilesImage(d, stride, pad, height, width) {

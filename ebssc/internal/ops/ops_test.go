@@ -135,19 +135,20 @@ func (c convolution) requireLikePlain(t require.TestingT, on compute.Backend) {
 
 func TestCrossCorrelateLikePlain(t *testing.T) {
 	cases := []convolution{
-		{2, 8, 8, 8, 5, 3, 1, 1},
-		{3, 7, 10, 9, 4, 3, 1, 1}, // neither side a multiple of the tile
-		{1, 1, 1, 16, 8, 3, 1, 1}, // one position
-		{2, 5, 3, 8, 1, 3, 1, 1},  // one filter
-		{2, 6, 8, 3, 8, 3, 1, 1},  // too few channels for the transform: columns in pairs
-		{1, 1, 2, 1, 1, 3, 1, 1},  // one pair
-		{2, 8, 8, 8, 12, 1, 1, 0}, // 1×1
-		{2, 8, 8, 8, 12, 1, 1, 1}, // conv7: 1×1 with a border of zeros
-		{3, 5, 5, 4, 6, 5, 2, 0},  // one window
-		{3, 6, 9, 4, 6, 3, 3, 0},  // windows side by side
-		{2, 12, 8, 3, 4, 5, 2, 0}, // the gradient in x on cells
-		{2, 12, 9, 3, 4, 4, 3, 0}, // the kernel covers parts of cells
-		{2, 6, 6, 3, 4, 2, 3, 0},  // it is smaller than a cell
+		{2, 8, 8, 8, 32, 3, 1, 1},
+		{3, 7, 10, 17, 16, 3, 1, 1}, // neither side a multiple of the tile
+		{1, 1, 1, 16, 16, 3, 1, 1},  // one position
+		{2, 5, 3, 256, 1, 3, 1, 1},  // one filter
+		{2, 8, 8, 8, 5, 3, 1, 1},    // too few numbers in the kernel for the transforms
+		{2, 6, 8, 3, 8, 3, 1, 1},    // too few channels: columns in pairs
+		{1, 1, 2, 1, 1, 3, 1, 1},    // one pair
+		{2, 8, 8, 8, 12, 1, 1, 0},   // 1×1
+		{2, 8, 8, 8, 12, 1, 1, 1},   // conv7: 1×1 with a border of zeros
+		{3, 5, 5, 4, 6, 5, 2, 0},    // one window
+		{3, 6, 9, 4, 6, 3, 3, 0},    // windows side by side
+		{2, 12, 8, 3, 4, 5, 2, 0},   // the gradient in x on cells
+		{2, 12, 9, 3, 4, 4, 3, 0},   // the kernel covers parts of cells
+		{2, 6, 6, 3, 4, 2, 3, 0},    // it is smaller than a cell
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
 		for _, c := range cases {
@@ -162,8 +163,8 @@ func TestWinogradAnySize(t *testing.T) {
 		c := convolution{
 			batch: rapid.IntRange(1, 3).Draw(t, "batch"), height: rapid.IntRange(1, 10).Draw(t, "height"),
 			width:    rapid.IntRange(1, 10).Draw(t, "width"),
-			channels: rapid.IntRange(8, 10).Draw(t, "channels"),
-			filters:  rapid.IntRange(1, 9).Draw(t, "filters"), kernel: 3, stride: 1, pad: 1,
+			channels: rapid.IntRange(16, 18).Draw(t, "channels"),
+			filters:  rapid.IntRange(16, 20).Draw(t, "filters"), kernel: 3, stride: 1, pad: 1,
 		}
 		c.requireLikePlain(t, started)
 	})
@@ -200,7 +201,7 @@ func TestTransposeIsAdjoint(t *testing.T) {
 		}
 	}
 	eachBackend(t, func(t *testing.T, on compute.Backend) {
-		for _, c := range []convolution{{2, 7, 10, 8, 9, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0},
+		for _, c := range []convolution{{2, 7, 10, 16, 17, 3, 1, 1}, {3, 5, 5, 4, 6, 5, 2, 0},
 			{3, 6, 9, 4, 6, 3, 3, 0}, {2, 10, 13, 1, 4, 5, 3, 1}, {2, 12, 8, 3, 4, 5, 2, 0},
 			// the first three have fast paths
 			{2, 7, 8, 3, 4, 3, 2, 1}, {2, 8, 9, 3, 4, 5, 2, 2}, {2, 7, 8, 3, 4, 1, 2, 1}} {

@@ -45,17 +45,18 @@ const (
 	chunkBytes = 8 << 20
 )
 
-// fitsWinograd reports whether a convolution with d and its gradients use Winograd's transforms, or
+// fits3x3 reports whether a convolution with d and its gradients use Winograd's transforms, or
 // bfloat16 in their place: 3×3 kernels on eight or more channels, with stride 1 and padding 1, of
-// float32 numbers.
+// float32 numbers. The transforms are for kernels with 256 channels times filters or more.
 //
 // On two cores, forward and both gradients, the transforms take 0.2 to 0.6 of the time of XLA's
-// convolutions at the networks' shapes (48 to 384 channels; BenchmarkStepConvolution) and 0.6 to 1
-// of it at 8 to 32 channels. Their error is up to 1e-5 of the largest result; XLA's is 1e-6.
-func fitsWinograd(d *Node, stride, pad int) bool {
+// convolutions at the networks' shapes (48 to 384 channels; BenchmarkStepConvolution) and 0.5 to
+// 0.8 of it at 16 to 64. Their error is up to 1e-5 of the largest result; XLA's is 1e-6. Networks
+// of width 4 and 8 take 0.6 to 1 of the time with XLA's convolutions, and compile in half of it.
+func (k Impl) fits3x3(d *Node, stride, pad int) bool {
 	dims := d.Shape().Dimensions
 	return d.DType() == dtypes.Float32 && dims[0] == 3 && dims[1] == 3 && dims[2] >= 8 &&
-		stride == 1 && pad == 1
+		(k.BFloat16 || dims[2]*dims[3] >= 256) && stride == 1 && pad == 1
 }
 
 // correlate3x3 computes CrossCorrelate(x, d, 1, 1) for 3×3 kernels with custom gradients: the one
