@@ -12,7 +12,6 @@ package ops
 type Impl struct {
 	// Plain disables all fast paths.
 	Plain bool
-	// BFloat16 computes in bfloat16, with their gradients, the convolutions that Winograd's transforms
-	// would compute.
+	// BFloat16 computes the convolutions of [Impl.fits3x3] in bfloat16, with their gradients.
 	BFloat16 bool
 }
