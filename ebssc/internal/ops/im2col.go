@@ -5,7 +5,7 @@ import (
 )
 
 // fitsColumnPairs reports whether [columnPairs] computes d ⋆ x: 3×3 kernels, stride 1 and padding 1
-// on an even number of columns, with less than the eight channels of [Impl.fits3x3].
+// on an even number of columns, with fewer than the eight channels of [Impl.fits3x3].
 func fitsColumnPairs(x, d *Node, stride, pad int) bool {
 	dims := d.Shape().Dimensions
 	return dims[0] == 3 && dims[1] == 3 && dims[2] < 8 && stride == 1 && pad == 1 &&
