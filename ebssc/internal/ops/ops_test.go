@@ -160,14 +160,27 @@ func TestCrossCorrelateLikePlain(t *testing.T) {
 func TestWinogradAnySize(t *testing.T) {
 	started := on(t, "go")
 	rapid.Check(t, func(t *rapid.T) {
+		filters := rapid.IntRange(1, 32).Draw(t, "filters")
+		fewest := (256 + filters - 1) / filters // channels with which the transforms compute
 		c := convolution{
 			batch: rapid.IntRange(1, 3).Draw(t, "batch"), height: rapid.IntRange(1, 10).Draw(t, "height"),
 			width:    rapid.IntRange(1, 10).Draw(t, "width"),
-			channels: rapid.IntRange(16, 18).Draw(t, "channels"),
-			filters:  rapid.IntRange(16, 20).Draw(t, "filters"), kernel: 3, stride: 1, pad: 1,
+			channels: rapid.IntRange(fewest, fewest+2).Draw(t, "channels"),
+			filters:  filters, kernel: 3, stride: 1, pad: 1,
 		}
 		c.requireLikePlain(t, started)
 	})
+}
+
+// In bfloat16 kernels are computed, too, that are too small for the transforms.
+func TestBFloat16OfSmallKernels(t *testing.T) {
+	c, cpu := convolution{2, 8, 8, 8, 5, 3, 1, 1}, on(t, "cpu")
+	y, dx, dd := c.run(cpu, Impl{})
+	halfY, halfDX, halfDD := c.run(cpu, Impl{BFloat16: true})
+	requireClose(t, y, halfY, 0.01, "value")
+	requireClose(t, dx, halfDX, 0.01, "gradient in x")
+	requireClose(t, dd, halfDD, 0.01, "gradient in d")
+	require.NotEqual(t, y, halfY)
 }
 
 // A convolution in several chunks of the batch is like the plain one. Chunks divide the batch,

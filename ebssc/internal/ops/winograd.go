@@ -45,14 +45,15 @@ const (
 	chunkBytes = 8 << 20
 )
 
-// fits3x3 reports whether a convolution with d and its gradients use Winograd's transforms, or
-// bfloat16 in their place: 3×3 kernels on eight or more channels, with stride 1 and padding 1, of
-// float32 numbers. The transforms are for kernels with 256 channels times filters or more.
+// fits3x3 reports whether [Impl.of3x3] computes a convolution with d and its gradients: 3×3 kernels
+// on eight or more channels, with stride 1 and padding 1, of float32 numbers. In bfloat16 it
+// computes all of these; by Winograd's transforms those with 256 channels times filters or more.
 //
 // On two cores, forward and both gradients, the transforms take 0.2 to 0.6 of the time of XLA's
-// convolutions at the networks' shapes (48 to 384 channels; BenchmarkStepConvolution) and 0.5 to
-// 0.8 of it at 16 to 64. Their error is up to 1e-5 of the largest result; XLA's is 1e-6. Networks
-// of width 4 and 8 take 0.6 to 1 of the time with XLA's convolutions, and compile in 0.4 to 0.7.
+// convolutions at the networks' shapes (48 to 384 channels; BenchmarkStepConvolution), 0.5 to 0.8
+// of it at 16 to 64. Their error is up to 1e-5 of the largest result; XLA's is 1e-6. With 8
+// channels and 4 filters they take 0.75 of it when measured alone. But networks of width 4 and 8
+// take 0.6 to 1 of the time, and compile in 0.4 to 1 of it, with such kernels left to XLA (Zen 3).
 func (k Impl) fits3x3(d *Node, stride, pad int) bool {
 	dims := d.Shape().Dimensions
 	return d.DType() == dtypes.Float32 && dims[0] == 3 && dims[1] == 3 && dims[2] >= 8 &&
