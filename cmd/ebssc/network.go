@@ -238,8 +238,12 @@ func classifyCommand() *cobra.Command {
 				pictureOf[drawing(path)] = path
 			}
 			size := r.Run.Network
-			pictures, read := dataset.ReadPictures(paths, size.Height, size.Width, size.Channels,
-				experiments.NamedImages(r.Run.Dataset.Name).Digits)
+			pictures, read, err := dataset.ReadPictures(cmd.Context(), paths, experiments.Images{
+				Height: size.Height, Width: size.Width, Channels: size.Channels,
+				Digits: experiments.NamedImages(r.Run.Dataset.Name).Digits}, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
 			unread := sayUnread(cmd.ErrOrStderr(), read)
 			read = slices.DeleteFunc(read, func(p dataset.Picture) bool { return p.Err != nil })
 			if len(read) == 0 {

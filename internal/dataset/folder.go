@@ -12,14 +12,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 	"unicode/utf8"
-
-	"golang.org/x/sync/errgroup"
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/safefile"
@@ -217,14 +212,15 @@ func (p Pictures) Images() experiments.Images {
 	return images
 }
 
-// Expected returns the largest data set that the pictures can become, without a fingerprint.
+// Expected returns the data set that the pictures become if all can be read and, where they are
+// undivided, one of each class tests: none has more training images. It has no fingerprint.
 func (p Pictures) Expected() experiments.Dataset {
 	all := experiments.Dataset{Name: p.Images().Name, Train: len(p.parts[0])}
 	if len(p.parts) == 2 {
 		all.Test = len(p.parts[1])
 	} else {
-		all.Train -= len(p.classes) // of each class one picture is in the other part
-		all.Test = all.Train
+		all.Test = len(p.classes)
+		all.Train -= all.Test
 	}
 	return all
 }
@@ -277,10 +273,9 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 	}
 	defer root.Close()
 	parts, skipped := make([][]decoded, 2), slices.Clone(p.beside)
-	now := time.Now()
-	read := reading{log: log, files: p.Len(), began: now, said: now}
+	read := newReading(log, p.Len())
 	for i, part := range p.parts {
-		all, err := p.decode(ctx, root, part, &read)
+		all, err := p.decode(ctx, root, part, read)
 		if err != nil {
 			return nil, err
 		}
@@ -357,43 +352,13 @@ func say(log io.Writer, what, folder string, files []string) {
 	}
 }
 
-// reading says now and then how many files have been read. Several goroutines read.
-type reading struct {
-	mu          sync.Mutex
-	log         io.Writer
-	files, read int
-	began, said time.Time
-}
-
-// one counts a file.
-func (r *reading) one() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.read++
-	if now := time.Now(); now.Sub(r.said) >= sayEvery {
-		r.said = now
-		fmt.Fprintf(r.log, "read %d of %d pictures, %v left\n", r.read, r.files,
-			timeLeft(now.Sub(r.began), int64(r.read), int64(r.files-r.read)))
-	}
-}
-
-// decode reads pictures on all cores.
+// decode reads pictures of the folder.
 func (p Pictures) decode(
 	ctx context.Context, root *os.Root, files []listed, read *reading,
 ) ([]decoded, error) {
 	all := make([]decoded, len(files))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, f := range files {
-		group.Go(func() error {
-			if ctx.Err() == nil {
-				all[i] = p.decodeOne(root, f)
-				read.one()
-			}
-			return context.Cause(ctx)
-		})
-	}
-	return all, group.Wait()
+	err := read.each(ctx, len(files), func(i int) { all[i] = p.decodeOne(root, files[i]) })
+	return all, err
 }
 
 // decodeOne reads a picture of the folder, which must be a regular file in it.

@@ -105,11 +105,13 @@ func TestFolderOfPictures(t *testing.T) {
 	}
 
 	shades := t.TempDir()
-	for i := range 4 {
-		filetest.Write(t, filepath.Join(shades, fmt.Sprintf("%d/%d.png", i/2, i)), drawn(t, 60*i, 16, 16))
+	for i := range 6 {
+		filetest.Write(t, filepath.Join(shades, fmt.Sprintf("%d/%d.png", i/3, i)), drawn(t, 60*i, 16, 16))
 	}
 	grey, err := Pictures{Folder: shades, Side: 24, Grey: true}.List()
 	require.NoError(t, err)
+	expected := grey.Expected()
+	require.Equal(t, []int{4, 2}, []int{expected.Train, expected.Test}, "six pictures, none twice")
 	set, err = grey.Read(t.Context(), io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, []int{24, 24, 1, 24 * 24 * set.Train.Len()},
@@ -124,7 +126,7 @@ func TestFolderIsReadAsPictures(t *testing.T) {
 	for _, class := range set.Classes {
 		for i := range 2 {
 			path := filepath.Join(folder, class, fmt.Sprintf("%d.png", i))
-			one, _ := ReadPictures([]string{path}, 16, 16, 3, false)
+			one, _ := readPictures(t, 16, 3, false, path)
 			require.True(t, bytes.Contains(set.Train.Pixels, one.Pixels) ||
 				bytes.Contains(set.Test.Pixels, one.Pixels), path)
 		}

@@ -14,8 +14,11 @@ import (
 	_ "image/png"
 	"io"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/bep/imagemeta"
 	_ "golang.org/x/image/bmp"
@@ -23,8 +26,10 @@ import (
 	"golang.org/x/image/riff"
 	_ "golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/safefile"
 )
 
@@ -43,32 +48,89 @@ type Picture struct {
 //
 // For a network of digits, pictures are made as MNIST's are: white on black, scaled and centred.
 //
-// It returns the images of the pictures that it can read, in their order, and what became of each
-// file.
-func ReadPictures(paths []string, height, width, channels int, digits bool) (Images, []Picture) {
-	images := Images{Height: height, Width: width, Channels: channels}
-	read := make([]Picture, len(paths))
-	for i, path := range paths {
-		whole, turned, err := readPicture(path)
-		read[i] = Picture{Path: path, Err: err}
-		if err != nil {
-			continue
-		}
-		if turned > 1 {
-			read[i].Done = append(read[i].Done, "turned upright as its orientation tag says")
-		}
-		scaled := scale(whole, middle(whole.Bounds()), width, height, turned)
-		if digits {
-			digit, done := digitOf(shrunkGrey(whole, turned), width, height)
-			if digit != nil {
-				draw.Draw(scaled, scaled.Rect, digit, image.Point{}, draw.Src)
-			}
-			read[i].Done = append(read[i].Done, done...)
-		}
-		images.Labels = append(images.Labels, 0)
-		images.Pixels = append(images.Pixels, pixelValues(scaled, channels)...)
+// It reads on all cores, and tells log how far it is. It returns the images of the pictures that it
+// can read, in their order, and what became of each file. Its error is that ctx ended.
+func ReadPictures(
+	ctx context.Context, paths []string, network experiments.Images, log io.Writer,
+) (Images, []Picture, error) {
+	read, pixels := make([]Picture, len(paths)), make([][]uint8, len(paths))
+	err := newReading(log, len(paths)).each(ctx, len(paths), func(i int) {
+		read[i], pixels[i] = pictureFor(network, paths[i])
+	})
+	if err != nil {
+		return Images{}, nil, err
 	}
-	return images, read
+	images := Images{Height: network.Height, Width: network.Width, Channels: network.Channels}
+	for i := range read {
+		if read[i].Err == nil {
+			images.Labels = append(images.Labels, 0)
+			images.Pixels = append(images.Pixels, pixels[i]...)
+		}
+	}
+	return images, read, nil
+}
+
+// pictureFor reads a picture as a network's image.
+func pictureFor(network experiments.Images, path string) (read Picture, pixels []uint8) {
+	read.Path = path
+	whole, turned, err := readPicture(path)
+	if err != nil {
+		read.Err = err
+		return read, nil
+	}
+	if turned > 1 {
+		read.Done = append(read.Done, "turned upright as its orientation tag says")
+	}
+	scaled := scale(whole, middle(whole.Bounds()), network.Width, network.Height, turned)
+	if network.Digits {
+		digit, done := digitOf(shrunkGrey(whole, turned), network.Width, network.Height)
+		if digit != nil {
+			draw.Draw(scaled, scaled.Rect, digit, image.Point{}, draw.Src)
+		}
+		read.Done = append(read.Done, done...)
+	}
+	return read, pixelValues(scaled, network.Channels)
+}
+
+// reading reads files on all cores, and says now and then how many it has read.
+type reading struct {
+	mu          sync.Mutex
+	log         io.Writer
+	files, read int
+	began, said time.Time
+}
+
+func newReading(log io.Writer, files int) *reading {
+	now := time.Now()
+	return &reading{log: log, files: files, began: now, said: now}
+}
+
+// each calls one for each of the next files, by its number among them, until ctx ends.
+func (r *reading) each(ctx context.Context, files int, one func(i int)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range files {
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				one(i)
+				r.one()
+			}
+			return context.Cause(ctx)
+		})
+	}
+	return group.Wait()
+}
+
+// one counts a file.
+func (r *reading) one() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.read++
+	if now := time.Now(); now.Sub(r.said) >= sayEvery {
+		r.said = now
+		fmt.Fprintf(r.log, "read %d of %d pictures, %v left\n", r.read, r.files,
+			timeLeft(now.Sub(r.began), int64(r.read), int64(r.files-r.read)))
+	}
 }
 
 // shrunkGrey returns a picture, turned upright, in levels of grey. A large one is made smaller.

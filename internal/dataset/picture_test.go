@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -21,6 +22,7 @@ import (
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 
+	"ebsscgo/experiments"
 	"ebsscgo/internal/filetest"
 )
 
@@ -36,10 +38,21 @@ func save(t *testing.T, path string, picture image.Image) {
 	filetest.Write(t, path, pngOf(t, picture))
 }
 
+// readPictures reads pictures as a network of side×side pixels sees them.
+func readPictures(
+	t *testing.T, side, channels int, digits bool, paths ...string,
+) (Images, []Picture) {
+	t.Helper()
+	network := experiments.Images{Height: side, Width: side, Channels: channels, Digits: digits}
+	images, read, err := ReadPictures(t.Context(), paths, network, io.Discard)
+	require.NoError(t, err)
+	return images, read
+}
+
 // readAll reads pictures, which can all be read, as images of side×side pixels.
 func readAll(t *testing.T, side, channels int, paths ...string) Images {
 	t.Helper()
-	images, read := ReadPictures(paths, side, side, channels, false)
+	images, read := readPictures(t, side, channels, false, paths...)
 	for _, picture := range read {
 		require.NoError(t, picture.Err)
 	}
@@ -130,13 +143,18 @@ func TestReadPicturesRefuses(t *testing.T) {
 	images, err := refusedCheaply(t, path)
 	require.NoError(t, err, "of many frames it reads the first")
 	require.Equal(t, 1, images.Len())
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	_, read, err := ReadPictures(stopped, []string{path}, experiments.Images{}, io.Discard)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, read)
 }
 
 // refusedCheaply reads a picture, which may take some memory.
 func refusedCheaply(t *testing.T, path string) (Images, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	images, read := ReadPictures([]string{path}, 4, 4, 3, false)
+	images, read := readPictures(t, 4, 3, false, path)
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), "bytes")
 	return images, read[0].Err
@@ -220,7 +238,7 @@ func TestOrientation(t *testing.T) {
 			append(marked, encoded.Bytes()[2:]...),
 		} {
 			filetest.Write(t, path, content)
-			images, read := ReadPictures([]string{path}, side, side, 1, false)
+			images, read := readPictures(t, side, 1, false, path)
 			require.NoError(t, read[0].Err)
 			require.InDelta(t, 255, images.Pixels[at[seen[0]]], 3, "tag %d", tag)
 			require.InDelta(t, 128, images.Pixels[at[seen[1]]], 3, "tag %d", tag)
@@ -289,7 +307,7 @@ func TestLossyWebP(t *testing.T) {
 
 // A fax would be read with black and white exchanged (testdata/fax.tiff is Pillow 13's, group 4).
 func TestFaxIsRefused(t *testing.T) {
-	_, read := ReadPictures([]string{"testdata/fax.tiff"}, 16, 16, 1, false)
+	_, read := readPictures(t, 16, 1, false, "testdata/fax.tiff")
 	require.ErrorContains(t, read[0].Err, "compressed as faxes are")
 }
 
@@ -323,7 +341,7 @@ func TestDamagedPictures(t *testing.T) {
 			[]byte("\x01\x01\x31\x00"), 1)[:len(jpg)-9], nil},
 	} {
 		filetest.Write(t, path, c.content)
-		images, read := ReadPictures([]string{path}, 16, 16, 1, false)
+		images, read := readPictures(t, 16, 1, false, path)
 		if c.like == nil {
 			requireOneLine(t, read[0].Err, path, "save it there again as PNG")
 			continue
@@ -378,7 +396,7 @@ func TestOneBadPicture(t *testing.T) {
 	save(t, last, white)
 	filetest.Write(t, bad, "no picture")
 	missing := filepath.Join(folder, "missing.png")
-	images, read := ReadPictures([]string{missing, first, bad, last, folder}, 1, 1, 1, false)
+	images, read := readPictures(t, 1, 1, false, missing, first, bad, last, folder)
 	require.Equal(t, []uint8{0, 255}, images.Pixels)
 	require.Equal(t, 2, images.Len())
 	require.Len(t, read, 5)

@@ -23,13 +23,17 @@ var bfloat16Wheel = cache.WheelFile{
 	Room:         270 << 20,
 }
 
+var errNoBFloat16 = errors.New("precision=bfloat16: this CPU has neither avx512_bf16 nor " +
+	"amx_bf16: leave it out")
+
+func hasBFloat16() bool { return cpu.X86.HasAVX512BF16 || cpu.X86.HasAMXBF16 }
+
 // UseBFloat16 makes "cpu" a plugin whose oneDNN computes convolutions in bfloat16, for all that the
 // process compiles: XLA reads its flags once, so call it before [Open]. It returns an error if the
 // CPU has no instructions for bfloat16, or the backend that spec names no rewriter to oneDNN.
 func UseBFloat16(ctx context.Context, spec string) error {
-	if !cpu.X86.HasAVX512BF16 && !cpu.X86.HasAMXBF16 {
-		return errors.New("precision=bfloat16: this CPU has neither avx512_bf16 nor amx_bf16: " +
-			"leave it out")
+	if !hasBFloat16() {
+		return errNoBFloat16
 	}
 	fetch := func(ctx context.Context, _ cache.WheelFile) (*os.File, error) {
 		return cache.Fetch(ctx, bfloat16Wheel)

@@ -44,6 +44,20 @@ func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine(cache.Fetch).resolve(ctx, spec)
 }
 
+// Check returns the errors of [Resolve] and [UseBFloat16] that need no plugin to be installed: it
+// sees a slip in spec before long work.
+func Check(ctx context.Context, spec string, bfloat16 bool) error {
+	if bfloat16 && !hasBFloat16() {
+		return errNoBFloat16
+	}
+	choice, err := thisMachine(cache.Installed).resolve(ctx, spec)
+	choice.file.Close() // nil has nothing to close
+	if errors.Is(err, cache.ErrMissing) {
+		return nil
+	}
+	return err
+}
+
 // resolve is [Resolve] on a machine.
 func (m machine) resolve(ctx context.Context, spec string) (Choice, error) {
 	why, warning := "asked for", ""

@@ -180,6 +180,9 @@ func Run(
 		find = dataset.Find // all shards must train on the same data
 	}
 	if own {
+		if err := device.Check(ctx, o.Backend, o.BFloat16); err != nil {
+			return nil, nil, err // before pictures are read, which may take minutes
+		}
 		set, err := readPictures(ctx, o)
 		if err == nil {
 			_, err = o.expect(profile, studies, set.Dataset()) // now that it is known
