@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/image/bmp"
+	"golang.org/x/image/draw"
 	"golang.org/x/image/tiff"
 
 	"ebsscgo/experiments"
@@ -87,6 +88,25 @@ func TestReadPictures(t *testing.T) {
 	images = readAll(t, 4, 1, path)
 	require.Equal(t, []uint8{0, 255}, []uint8{images.Pixels[0], images.Pixels[15]},
 		"what is transparent is white")
+}
+
+// A large picture is scaled as a smaller one is, but for rounding.
+func TestScaleLarge(t *testing.T) {
+	picture := image.NewNRGBA(image.Rect(0, 0, 700, 530))
+	for y := range 530 {
+		for x := range 700 { // colours and holes of all sizes
+			picture.Set(x, y, color.NRGBA{R: uint8(x / 2), G: uint8(y * x / 700), B: uint8(x * y),
+				A: uint8(255 * (1 - x/300*(y/400)))})
+		}
+	}
+	want := image.NewRGBA(image.Rect(0, 0, 16, 16))
+	draw.Draw(want, want.Rect, image.White, image.Point{}, draw.Src)
+	draw.CatmullRom.Scale(want, want.Rect, picture, picture.Rect, draw.Over, nil)
+	got := scale(picture, picture.Rect, 16, 16, 1)
+	require.NotEqual(t, want.Pix, got.Pix, "it is not large enough")
+	for i, value := range want.Pix {
+		require.InDelta(t, value, got.Pix[i], 5, i)
+	}
 }
 
 // Headers of pictures, nothing of which follows. The JPEG is progressive: for that a decoder keeps
