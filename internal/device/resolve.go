@@ -44,8 +44,8 @@ func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine(cache.Fetch).resolve(ctx, spec)
 }
 
-// Check returns the errors of [Resolve] and [UseBFloat16] that need no plugin to be installed: it
-// sees a slip in spec before long work.
+// Check returns an error before long work, and installs no plugin for that: that of [Resolve], so
+// of a slip in spec, or with bfloat16 that the CPU has no instructions for it.
 func Check(ctx context.Context, spec string, bfloat16 bool) error {
 	if bfloat16 && !hasBFloat16() {
 		return errNoBFloat16
