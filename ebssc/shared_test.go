@@ -20,6 +20,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/device/devicetest"
 )
 
 // xla is the backend that trains: XLA on the CPU, with the fast kernels.
@@ -30,13 +31,8 @@ var xla compute.Backend
 type hidden struct{ compute.Backend }
 
 func TestMain(m *testing.M) {
-	// Tests mostly compile, and how the code is emitted and optimized does not change what a graph
-	// computes.
-	err := os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 "+
-		"--xla_cpu_use_fusion_emitters=false "+os.Getenv("XLA_FLAGS"))
-	if err != nil {
-		panic(err)
-	}
+	devicetest.CompileFast()
+	var err error
 	if xla, _, err = device.Open(context.Background(), "cpu"); err != nil {
 		panic(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/decode"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/device/devicetest"
 	"ebsscgo/internal/plot"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/tensor"
@@ -31,6 +32,7 @@ import (
 var xla compute.Backend
 
 func TestMain(m *testing.M) {
+	devicetest.CompileFast()
 	var err error
 	if xla, _, err = device.Open(context.Background(), "cpu"); err != nil {
 		panic(err)

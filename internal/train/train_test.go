@@ -23,6 +23,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/device/devicetest"
 	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
@@ -33,6 +34,7 @@ import (
 var golang, xla compute.Backend
 
 func TestMain(m *testing.M) {
+	devicetest.CompileFast()
 	for backend, at := range map[string]*compute.Backend{"go": &golang, "cpu": &xla} {
 		var err error
 		if *at, _, err = device.Open(context.Background(), backend); err != nil {

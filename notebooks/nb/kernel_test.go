@@ -18,7 +18,13 @@ import (
 
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/dataset/datasettest"
+	"ebsscgo/internal/device/devicetest"
 )
+
+func TestMain(m *testing.M) {
+	devicetest.CompileFast() // for the cells, too
+	os.Exit(m.Run())
+}
 
 // answer is what a cell has written so far, see testdata/kernels.py.
 type answer struct {

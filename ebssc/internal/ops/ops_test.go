@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/device/devicetest"
 )
 
 // opened holds each backend, started once for all tests.
@@ -28,12 +29,7 @@ var opened = map[string]func() (compute.Backend, error){
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if flag.Lookup("test.bench").Value.String() == "" {
-		// Tests mostly compile, and how the code is emitted and optimized does not change what a graph
-		// computes. Benchmarks keep it.
-		if err := os.Setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 "+
-			"--xla_cpu_use_fusion_emitters=false "+os.Getenv("XLA_FLAGS")); err != nil {
-			panic(err)
-		}
+		devicetest.CompileFast()
 	}
 	os.Exit(m.Run())
 }
