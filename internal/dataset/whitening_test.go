@@ -21,8 +21,14 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/device/devicetest"
 	"ebsscgo/internal/filetest"
 )
+
+func TestMain(m *testing.M) {
+	devicetest.CompileFast()
+	os.Exit(m.Run())
+}
 
 // epsilon is that of Goodfellow 2013.
 const epsilon = 0.1
