@@ -503,6 +503,13 @@ func TestRuns(t *testing.T) {
 	trials := tables[1].Text()
 	require.Contains(t, trials, `trials: --epochs 2 --held-out 100 --set "muon_rate=0.02;crop=0"`)
 	require.Regexp(t, r.Run.ID()+` .* here\n`, trials)
+
+	// A run that its change alone makes possible: a batch of the profile's needs more images.
+	few := experiments.Overrides{Images: 20, Set: "batch_size=8"}
+	save(t, results, recordtest.New(t, "relu-lc7", "quick", 1, few))
+	table, _, err := catalogue.All.Experiment("relu-lc7")
+	require.NoError(t, err)
+	require.Len(t, load(t, results).TrialsOf(table, few).Rows, 1)
 }
 
 // Every profile can be reported from any of its studies alone, trained or not.

@@ -131,18 +131,21 @@ func (p *Results) TrialsOf(study experiments.Study, o experiments.Overrides) Tab
 	unchanged := o
 	unchanged.Set = ""
 	trials, err := experiments.Plan(study, p.Profile, set, o)
-	plain, failed := experiments.Plan(study, p.Profile, set, unchanged)
-	if err != nil || failed != nil {
+	if err != nil {
 		return t // which running says
 	}
+	// Without --set a run may not be possible: a batch of the recipe's does not fit a few pictures.
+	plain, _ := experiments.Plan(study, p.Profile, set, unchanged)
 	for i, run := range trials {
 		r, ok := p.Records[run.ID()]
 		if !ok {
 			continue
 		}
 		difference := Cell{}
-		if other, ok := p.Records[plain[i].ID()]; ok && o.Set != "" {
-			difference = number(r.TestErr-other.TestErr, 2)
+		if o.Set != "" && plain != nil {
+			if other, ok := p.Records[plain[i].ID()]; ok {
+				difference = number(r.TestErr-other.TestErr, 2)
+			}
 		}
 		t.Rows = append(t.Rows, []Cell{text(r.ID), number(r.TrainErr, 2), number(r.TestErr, 2),
 			difference})
