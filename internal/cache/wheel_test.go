@@ -262,6 +262,7 @@ func TestFetchOnAFullDisk(t *testing.T) {
 		requireOneLine(t, err, "no space left on device; free some room, or set "+EnvVar, f.Requirement)
 		requireNothing(t)
 	}
+	f.Room = 1 << 12
 	fakePython(t, "echo 'ERROR: Could not install packages due to an OSError: [Errno 122] Disk "+
 		"quota exceeded' >&2\nexit 1")
 	_, err := Fetch(t.Context(), f)

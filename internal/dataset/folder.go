@@ -275,7 +275,8 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 	parts, skipped := make([][]decoded, 2), slices.Clone(p.beside)
 	read := newReading(log, p.Len())
 	for i, part := range p.parts {
-		all, err := p.decode(ctx, root, part, read)
+		all := make([]decoded, len(part))
+		err := read.each(ctx, len(part), func(n int) { all[n] = p.decode(root, part[n]) })
 		if err != nil {
 			return nil, err
 		}
@@ -352,17 +353,8 @@ func say(log io.Writer, what, folder string, files []string) {
 	}
 }
 
-// decode reads pictures of the folder.
-func (p Pictures) decode(
-	ctx context.Context, root *os.Root, files []listed, read *reading,
-) ([]decoded, error) {
-	all := make([]decoded, len(files))
-	err := read.each(ctx, len(files), func(i int) { all[i] = p.decodeOne(root, files[i]) })
-	return all, err
-}
-
-// decodeOne reads a picture of the folder, which must be a regular file in it.
-func (p Pictures) decodeOne(root *os.Root, f listed) (one decoded) {
+// decode reads a picture of the folder, which must be a regular file in it.
+func (p Pictures) decode(root *os.Root, f listed) (one decoded) {
 	one.listed = f
 	content, err := safefile.ReadIn(root, f.path, maxPictureBytes)
 	if err != nil {
