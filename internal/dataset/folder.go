@@ -212,8 +212,8 @@ func (p Pictures) Images() experiments.Images {
 	return images
 }
 
-// Expected returns the data set that the pictures become if all can be read and, where they are
-// undivided, one of each class tests: none has more training images. It has no fingerprint.
+// Expected returns the data set that the pictures become if all can be read, without a fingerprint.
+// Of undivided ones it has the most training images that are possible: one of each class tests.
 func (p Pictures) Expected() experiments.Dataset {
 	all := experiments.Dataset{Name: p.Images().Name, Train: len(p.parts[0])}
 	if len(p.parts) == 2 {

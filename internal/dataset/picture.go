@@ -105,15 +105,15 @@ func newReading(log io.Writer, files int) *reading {
 	return &reading{log: log, files: files, began: now, said: now}
 }
 
-// each calls one for each of the next files, by its number among them, until ctx ends.
-func (r *reading) each(ctx context.Context, files int, one func(i int)) error {
+// each calls do with the number of each of the next files, from 0, until ctx ends.
+func (r *reading) each(ctx context.Context, files int, do func(i int)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range files {
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				one(i)
-				r.one()
+				do(i)
+				r.count()
 			}
 			return context.Cause(ctx)
 		})
@@ -121,8 +121,8 @@ func (r *reading) each(ctx context.Context, files int, one func(i int)) error {
 	return group.Wait()
 }
 
-// one counts a file.
-func (r *reading) one() {
+// count counts a file.
+func (r *reading) count() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.read++
@@ -166,7 +166,7 @@ func middle(bounds image.Rectangle) image.Rectangle {
 	return image.Rect(0, 0, side, side).Add(bounds.Min).Add(from)
 }
 
-// average takes the mean of the pixels that fall on one.
+// average makes each pixel of a smaller picture the mean of those that it covers.
 var average = draw.Kernel{Support: 0.5, At: func(float64) float64 { return 1 }}
 
 // scale returns a part of a picture, turned as an orientation tag says and scaled to width×height
@@ -178,8 +178,9 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 	}
 	scaled := image.NewRGBA(stored)
 	draw.Draw(scaled, stored, image.White, image.Point{}, draw.Src)
-	// CatmullRom reads each pixel four times, average once: photos of 12 million pixels are read in
-	// half the time. In those tried the values differ by 0.2 of 255 levels on average, 5 at most.
+	// CatmullRom takes each pixel four times, average once: so a photo of 12 million pixels is read
+	// in half the time. In pictures tried values move by 0.1 to 0.6 of 255 levels on average, 5 at
+	// most.
 	const finer, least = 4, 32
 	if part.Dx() >= least*stored.Dx() && part.Dy() >= least*stored.Dy() {
 		shrunk := image.NewRGBA(image.Rect(0, 0, finer*stored.Dx(), finer*stored.Dy()))

@@ -90,7 +90,7 @@ func TestReadPictures(t *testing.T) {
 		"what is transparent is white")
 }
 
-// A large picture is scaled as a smaller one is, but for rounding.
+// A large picture becomes what CatmullRom alone makes of it, but for a few levels.
 func TestScaleLarge(t *testing.T) {
 	picture := image.NewNRGBA(image.Rect(0, 0, 700, 530))
 	for y := range 530 {
@@ -163,9 +163,13 @@ func TestReadPicturesRefuses(t *testing.T) {
 	images, err := refusedCheaply(t, path)
 	require.NoError(t, err, "of many frames it reads the first")
 	require.Equal(t, 1, images.Len())
-	stopped, stop := context.WithCancel(t.Context())
+}
+
+// Reading ends where it is interrupted.
+func TestReadPicturesStops(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	_, read, err := ReadPictures(stopped, []string{path}, experiments.Images{}, io.Discard)
+	_, read, err := ReadPictures(ctx, []string{"never.png"}, experiments.Images{}, io.Discard)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, read)
 }

@@ -44,8 +44,8 @@ func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine(cache.Fetch).resolve(ctx, spec)
 }
 
-// Check returns an error before long work, and installs no plugin for that: that of [Resolve], so
-// of a slip in spec, or with bfloat16 that the CPU has no instructions for it.
+// Check finds two mistakes before long work, and installs nothing: a spec that [Resolve] refuses,
+// and bfloat16 on a CPU without instructions for it.
 func Check(ctx context.Context, spec string, bfloat16 bool) error {
 	if bfloat16 && !hasBFloat16() {
 		return errNoBFloat16

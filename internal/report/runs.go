@@ -134,15 +134,17 @@ func (p *Results) TrialsOf(study experiments.Study, o experiments.Overrides) Tab
 	if err != nil {
 		return t // which running says
 	}
-	// Without --set a run may not be possible: a batch of the recipe's does not fit a few pictures.
-	plain, _ := experiments.Plan(study, p.Profile, set, unchanged)
+	var plain []experiments.Run // none where --set alone makes runs possible: a batch of few pictures
+	if o.Set != "" {
+		plain, _ = experiments.Plan(study, p.Profile, set, unchanged)
+	}
 	for i, run := range trials {
 		r, ok := p.Records[run.ID()]
 		if !ok {
 			continue
 		}
 		difference := Cell{}
-		if o.Set != "" && plain != nil {
+		if plain != nil {
 			if other, ok := p.Records[plain[i].ID()]; ok {
 				difference = number(r.TestErr-other.TestErr, 2)
 			}

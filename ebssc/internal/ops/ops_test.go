@@ -28,7 +28,7 @@ var opened = map[string]func() (compute.Backend, error){
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if flag.Lookup("test.bench").Value.String() == "" {
+	if flag.Lookup("test.bench").Value.String() == "" { // benchmarks measure what users run
 		devicetest.CompileFast()
 	}
 	os.Exit(m.Run())
