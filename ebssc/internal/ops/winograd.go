@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"golang.org/x/sys/cpu"
 )
 
 // Winograd's minimal filtering F(4×4, 3×3): a 3×3 cross-correlation with stride 1 and padding 1
@@ -80,10 +81,14 @@ func (k Impl) transpose3x3(z, d *Node) *Node {
 
 // of3x3 returns the functions that compute d ⋆ x, [N, H, W, K], of x and d, and its gradient with
 // respect to d, [3, 3, C, K], of x and the gradient with respect to d ⋆ x: by Winograd's
-// transforms, or in bfloat16.
+// transforms, or in bfloat16. Without AMX that gradient is left to the transforms, in float32: so a
+// training step takes 0.8 to 0.95 of the time (Zen 4, widths 48 and 96).
 func (k Impl) of3x3() (value, gradient func(x, other *Node) *Node) {
-	if k.BFloat16 {
+	switch {
+	case k.BFloat16 && cpu.X86.HasAMXBF16:
 		return bfloat16Value, bfloat16KernelGradient
+	case k.BFloat16:
+		return bfloat16Value, winogradKernelGradient
 	}
 	return winogradValue, winogradKernelGradient
 }
