@@ -13,6 +13,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 rounds=${1:-5}
+seconds=2 # of each measurement
 peers=internal/bench/peers
 venv=${EBSSC_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/ebssc-peers}
 export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 JAX_PLATFORMS=cpu GOMLX_BACKEND=${GOMLX_BACKEND:-cpu}
@@ -70,9 +71,9 @@ fi
 
 measure() { # CASE PROGRAM: prints the results of one turn
   case $2 in
-    ebssc) step -test.bench "^BenchmarkStep$/^${1/,/$/^}$" -test.benchtime 5x ;;
-    ebssc-bf16) step -test.bench "^BenchmarkStep$/^${1/,/$/^}$" -test.benchtime 5x -precision bfloat16 ;;
-    *) "$venv/bin/python" "$peers/${2%%-*}_peer.py" "$tmp/cases/$1" "$2" 5 ;;
+    ebssc) step -test.bench "^BenchmarkStep$/^${1/,/$/^}$" -test.benchtime "${seconds}s" ;;
+    ebssc-bf16) step -test.bench "^BenchmarkStep$/^${1/,/$/^}$" -test.benchtime "${seconds}s" -precision bfloat16 ;;
+    *) "$venv/bin/python" "$peers/${2%%-*}_peer.py" "$tmp/cases/$1" "$2" "$seconds" ;;
   esac
 }
 

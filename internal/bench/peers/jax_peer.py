@@ -128,7 +128,7 @@ def adam(rate, units, state, gradients):
     return updated, first, second, count
 
 
-def main(folder, program, steps):
+def main(folder, program, seconds):
     case = Case(folder)
     images, labels = jnp.asarray(case.images), jnp.asarray(case.labels)
     variables = {name: jnp.asarray(value) for name, value in case.variables.items()}
@@ -151,17 +151,15 @@ def main(folder, program, steps):
     # XLA's own generator is faster than JAX's default one.
     key = jax.random.key(0, impl="rbg")
 
-    def train(steps):
+    def train():
         nonlocal state, key
-        for _ in range(steps):
-            state, key, value = step(state, key, images, labels)
+        state, key, value = step(state, key, images, labels)
         jax.block_until_ready(state)
 
-    def infer(steps):
-        for _ in range(steps):
-            jax.block_until_ready(scores(state[0], images))
+    def infer():
+        jax.block_until_ready(scores(state[0], images))
 
-    case.measure(program, steps, scores(variables, images), {"inference": infer, "train": train})
+    case.measure(program, seconds, scores(variables, images), {"inference": infer, "train": train})
 
 
-main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+main(sys.argv[1], sys.argv[2], float(sys.argv[3]))

@@ -130,7 +130,7 @@ class Network(torch.nn.Module):
         return torch.optim.Adam([{"params": group, "lr": rate * step} for step, group in groups.items()], eps=1e-7, fused=True)
 
 
-def main(folder, program, steps):
+def main(folder, program, seconds):
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     torch.manual_seed(0)
     case = Case(folder)
@@ -144,27 +144,24 @@ def main(folder, program, steps):
             return scores_of(images).float()
 
     @torch.inference_mode()
-    def infer(steps):
+    def infer():
         network.eval()
-        for _ in range(steps):
-            scores = forward()
-        return scores
+        return forward()
 
-    scores = infer(1)
+    scores = infer()
     optimizer = network.optimizer()
     thresholds = [variable for name, variable in network.variables.items() if name.endswith("/thresholds")]
 
-    def train(steps):
+    def train():
         network.train()
-        for _ in range(steps):
-            optimizer.zero_grad(set_to_none=True)
-            F.cross_entropy(forward(), labels).backward()
-            optimizer.step()
-            with torch.no_grad():
-                for threshold in thresholds:
-                    threshold.clamp_(min=0)
+        optimizer.zero_grad(set_to_none=True)
+        F.cross_entropy(forward(), labels).backward()
+        optimizer.step()
+        with torch.no_grad():
+            for threshold in thresholds:
+                threshold.clamp_(min=0)
 
-    case.measure(program, steps, scores, {"inference": infer, "train": train})
+    case.measure(program, seconds, scores, {"inference": infer, "train": train})
 
 
-main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+main(sys.argv[1], sys.argv[2], float(sys.argv[3]))
