@@ -47,8 +47,8 @@ const (
 )
 
 // fits3x3 reports whether [Impl.of3x3] computes a convolution with d and its gradients: 3×3 kernels
-// on eight or more channels, with stride 1 and padding 1, of float32 numbers. In bfloat16 it
-// computes all of these; by Winograd's transforms those with 256 channels times filters or more.
+// on eight or more channels, with stride 1 and padding 1, of float32 numbers. With BFloat16 it
+// computes all of these, else those with 256 channels times filters or more.
 //
 // On two cores, forward and both gradients, the transforms take 0.2 to 0.6 of the time of XLA's
 // convolutions at the networks' shapes (48 to 384 channels; BenchmarkStepConvolution), 0.5 to 0.8
@@ -81,8 +81,8 @@ func (k Impl) transpose3x3(z, d *Node) *Node {
 
 // of3x3 returns the functions that compute d ⋆ x, [N, H, W, K], of x and d, and its gradient with
 // respect to d, [3, 3, C, K], of x and the gradient with respect to d ⋆ x: by Winograd's
-// transforms, or in bfloat16. Without AMX that gradient is left to the transforms, in float32: so a
-// training step takes about 0.9 of the time (Zen 4, widths 48 and 96).
+// transforms, or in bfloat16. Without AMX that gradient is left to the transforms, in float32: a
+// training step takes about 0.9 of its time with bfloat16KernelGradient (Zen 4, widths 48 and 96).
 func (k Impl) of3x3() (value, gradient func(x, other *Node) *Node) {
 	switch {
 	case k.BFloat16 && cpu.X86.HasAMXBF16:

@@ -33,25 +33,25 @@ class Case:
         """The factor on a block's steps of thresholds, beside the unit of its input."""
         return self.hyper["class_step" if thresholds == "class" else "beta_step"]
 
-    def measure(self, program, seconds, scores, turns):
-        """Checks the class scores, and times steps for that many seconds after two that warm up. turns maps "inference" and "train" to
-        functions that take a step."""
+    def measure(self, program, seconds, scores, steps):
+        """Checks the class scores, and times steps for that many seconds after two that warm up. steps maps "inference" and "train" to
+        functions that take one."""
         # Relative to the largest score. bfloat16 has 8 bits, and scores of class-specific codes are differences of energies that start
         # nearly equal.
         tolerance = (0.05 if self.linear else 0.5) if program.endswith("-bf16") else 1e-3
         error = np.abs(np.asarray(scores, dtype=np.float32) - self.scores).max() / np.abs(self.scores).max()
         if not error <= tolerance:
             raise SystemExit(f"{program}, {self.name}: class scores differ by {error:.2g}")
-        for what, turn in turns.items():
-            turn()
-            turn()
-            steps, began, elapsed = 0, time.perf_counter(), 0
+        for what, step in steps.items():
+            step()
+            step()
+            taken, began, elapsed = 0, time.perf_counter(), 0
             while elapsed < seconds:
-                turn()
-                steps += 1
+                step()
+                taken += 1
                 elapsed = time.perf_counter() - began
-            print(f"BenchmarkStep/{self.name}/what={what}/program={program}-{len(os.sched_getaffinity(0))}\t{steps}\t"
-                  f"{1e9 * elapsed / steps:.0f} ns/op\t{steps * len(self.images) / elapsed:.1f} images/s", flush=True)
+            print(f"BenchmarkStep/{self.name}/what={what}/program={program}-{len(os.sched_getaffinity(0))}\t{taken}\t"
+                  f"{1e9 * elapsed / taken:.0f} ns/op\t{taken * len(self.images) / elapsed:.1f} images/s", flush=True)
 
 
 def unit(dims):
