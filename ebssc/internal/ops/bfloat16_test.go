@@ -18,10 +18,11 @@ import (
 // dumpVar names, to the process that TestBFloat16 starts, the folder for the compiled programs.
 const dumpVar = "TEST_DUMP"
 
-// In bfloat16 oneDNN computes the convolution and its gradients, and values are near float32's. The
-// gradient in d is three products, no convolution: oneDNN would take a minute for it. The program
-// takes these products with AMX only; they are tested on every CPU. XLA reads its flags once, so
-// another process compiles. Without instructions for bfloat16 it is refused.
+// In bfloat16 oneDNN computes the convolution and its gradient in x, and values are near float32's.
+// The gradient in d is three products, no convolution: oneDNN would take a minute for it. The
+// program takes these products with AMX only, else Winograd's transforms, in bfloat16 for larger
+// kernels, where they round more. All are tested on every CPU. XLA reads its flags once, so another
+// process compiles. Without instructions for bfloat16 it is refused.
 func TestBFloat16(t *testing.T) {
 	if dump := os.Getenv(dumpVar); dump != "" {
 		const dumpFlags = " --xla_dump_hlo_as_text --xla_dump_to="
@@ -36,9 +37,14 @@ func TestBFloat16(t *testing.T) {
 		requireClose(t, wantDX, dx, 0.01, "gradient in x")
 		requireClose(t, wantDD, dd, 0.01, "gradient in d")
 		require.NotEqual(t, wantY, y)
-		x, _, v := c.operands()
+		x, d, v := c.operands()
 		products := MustExecOnce(backend, bfloat16KernelGradient, x, v)
 		requireClose(t, wantDD, values(products), 0.01, "gradient in d by products")
+		transforms := MustExecOnceN(backend, func(x, d, v *Node) []*Node {
+			return []*Node{bfloat16Winograd.value(x, d), bfloat16Winograd.kernelGradient(x, v)}
+		}, x, d, v)
+		requireClose(t, wantY, values(transforms[0]), 0.03, "value by transforms")
+		requireClose(t, wantDD, values(transforms[1]), 0.03, "gradient in d by transforms")
 		return
 	}
 	if !cpu.X86.HasAVX512BF16 && !cpu.X86.HasAMXBF16 {
@@ -53,7 +59,7 @@ func TestBFloat16(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	files, err := filepath.Glob(filepath.Join(dump, "*cpu_after_optimizations.txt"))
 	require.NoError(t, err)
-	require.Len(t, files, 2) // that of the convolution, that of the products alone
+	require.Len(t, files, 3) // the convolution, the products alone, the transforms alone
 	var programs string
 	for _, file := range files {
 		programs += filetest.Read(t, file)
