@@ -12,7 +12,7 @@ package ops
 type Impl struct {
 	// Plain disables all fast paths.
 	Plain bool
-	// BFloat16 computes the convolutions of [Impl.fits3x3] in bfloat16, with their gradients; those
-	// with respect to the kernel only where the CPU has AMX.
+	// BFloat16 computes the convolutions of [Impl.fits3x3] in bfloat16, with their gradients; without
+	// AMX those with respect to small kernels in float32.
 	BFloat16 bool
 }

@@ -19,8 +19,9 @@ type winograd struct {
 	dtype dtypes.DType
 }
 
-// float32Winograd has Lavin & Gray's matrices. With those of bfloat16Winograd each point is rounded
-// by half as much: a value has an error of 0.9 % (root mean square), by the former of 2 %.
+// float32Winograd has Lavin & Gray's matrices. In bfloat16 they would round a value of random
+// operands by 3 % (root mean square), those of bfloat16Winograd round it by 1.4 %, bfloat16Value by
+// 0.3 %.
 var (
 	float32Winograd  = newWinograd(1, 2, dtypes.Float32)
 	bfloat16Winograd = newWinograd(2./3, 3./2, dtypes.BFloat16)
