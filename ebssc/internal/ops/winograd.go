@@ -157,7 +157,8 @@ func (w winograd) kernelGradient(x, v *Node) *Node {
 		}))
 }
 
-// multiply returns the products a·b at each point, summed over an axis of a and axis 1 of b.
+// multiply returns the products a·b at each point, summed over an axis of a and axis 1 of b. Of the
+// accumulator see [bfloat16KernelGradient].
 func (w winograd) multiply(a *Node, axis int, b *Node) *Node {
 	a, b = ConvertDType(a, w.dtype), ConvertDType(b, w.dtype)
 	product := Dot(a, b).WithAccumulatorDType(w.dtype)
