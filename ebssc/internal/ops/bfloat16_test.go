@@ -20,9 +20,9 @@ const dumpVar = "TEST_DUMP"
 
 // In bfloat16 oneDNN computes the convolution and its gradient in x, and values are near float32's.
 // The gradient in d is three products, no convolution: oneDNN would take a minute for it. The
-// program takes these products with AMX only, else Winograd's transforms, in bfloat16 for larger
-// kernels, where they round more. All are tested on every CPU. XLA reads its flags once, so another
-// process compiles. Without instructions for bfloat16 it is refused.
+// program takes these products with AMX, without it Winograd's transforms, for large kernels in
+// bfloat16. All are tested on every CPU. XLA reads its flags once, so another process compiles.
+// Without instructions for bfloat16 it is refused.
 func TestBFloat16(t *testing.T) {
 	if dump := os.Getenv(dumpVar); dump != "" {
 		const dumpFlags = " --xla_dump_hlo_as_text --xla_dump_to="

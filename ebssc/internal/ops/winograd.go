@@ -10,8 +10,8 @@ import (
 // padding 1 maps tiles of 6×6 inputs to tiles of 4×4 outputs. input transforms a tile on both
 // sides. At each of its 36 points it is multiplied by the kernel, transformed by filter: one matrix
 // product over the channels a point. output transforms the products to the outputs. This takes a
-// quarter of the multiplications. The matrices are Bᵀ, G and Aᵀ of Lavin & Gray, "Fast Algorithms
-// for Convolutional Neural Networks", 2016, section 4.1.
+// quarter of the multiplications. Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks",
+// 2016, section 4.1, call the matrices Bᵀ, G and Aᵀ.
 type winograd struct {
 	input, filter, output [][]float32
 	// dtype is the format in which operands, products and results are kept. Between them numbers
@@ -19,9 +19,9 @@ type winograd struct {
 	dtype dtypes.DType
 }
 
-// float32Winograd has Lavin & Gray's matrices. In bfloat16 they would round a value of random
-// operands by 3 % (root mean square), those of bfloat16Winograd round it by 1.4 %, bfloat16Value by
-// 0.3 %.
+// float32Winograd has the numbers of Lavin & Gray. With them a value of random operands would have
+// an error of 3 % in bfloat16 (root mean square). It has 1.4 % with bfloat16Winograd, 0.3 % with
+// bfloat16Value.
 var (
 	float32Winograd  = newWinograd(1, 2, dtypes.Float32)
 	bfloat16Winograd = newWinograd(2./3, 3./2, dtypes.BFloat16)
@@ -85,7 +85,7 @@ func (k Impl) fits3x3(d *Node, stride, pad int) bool {
 // with respect to x is the same operation with the flipped kernel, the one with respect to d an
 // operation of its own.
 func (k Impl) correlate3x3(x, d *Node) *Node {
-	value, gradient := k.of3x3()
+	value, gradient := k.of3x3(d)
 	return withGradients(value(x, d),
 		operand{x, func(v *Node) *Node { return value(v, flipped(d)) }},
 		operand{d, func(v *Node) *Node { return gradient(x, v) }})
@@ -93,39 +93,33 @@ func (k Impl) correlate3x3(x, d *Node) *Node {
 
 // transpose3x3 computes Transpose(z, d, 1, 1, H, W) for 3×3 kernels in the same way.
 func (k Impl) transpose3x3(z, d *Node) *Node {
-	value, gradient := k.of3x3()
+	value, gradient := k.of3x3(d)
 	return withGradients(value(z, flipped(d)),
 		operand{z, func(v *Node) *Node { return value(v, d) }},
 		operand{d, func(v *Node) *Node { return gradient(v, z) }})
 }
 
 // of3x3 returns the functions that compute d ⋆ x, [N, H, W, K], of x and d, and its gradient with
-// respect to d, [3, 3, C, K], of x and the gradient with respect to d ⋆ x.
+// respect to d, [3, 3, C, K], of x and the gradient with respect to d ⋆ x: for this d and for its
+// adjoint.
 //
 // The bounds in bfloat16 without AMX were measured on a Zen 4. A value takes as long by the
 // transforms as by bfloat16Value with 96 channels and 48 filters, 0.8 of the time with 96 and 96. A
 // gradient takes as long in bfloat16 as in float32 with 48 and 24, less with 96 and 48. By
 // bfloat16KernelGradient it takes longer than by either.
-func (k Impl) of3x3() (value, gradient func(x, other *Node) *Node) {
+func (k Impl) of3x3(d *Node) (value, gradient func(x, other *Node) *Node) {
+	size := d.Shape().Dim(2) * d.Shape().Dim(3)
 	switch {
 	case !k.BFloat16:
 		return float32Winograd.value, float32Winograd.kernelGradient
 	case cpu.X86.HasAMXBF16:
 		return bfloat16Value, bfloat16KernelGradient
+	case size < 96*48:
+		return bfloat16Value, float32Winograd.kernelGradient
+	case size < 96*96:
+		return bfloat16Value, bfloat16Winograd.kernelGradient
 	}
-	value = func(x, d *Node) *Node {
-		if x.Shape().Dim(3)*d.Shape().Dim(3) < 96*96 {
-			return bfloat16Value(x, d)
-		}
-		return bfloat16Winograd.value(x, d)
-	}
-	gradient = func(x, v *Node) *Node {
-		if x.Shape().Dim(3)*v.Shape().Dim(3) < 96*48 {
-			return float32Winograd.kernelGradient(x, v)
-		}
-		return bfloat16Winograd.kernelGradient(x, v)
-	}
-	return value, gradient
+	return bfloat16Winograd.value, bfloat16Winograd.kernelGradient
 }
 
 // value computes d ⋆ x, [N, H, W, K], by the transforms.
@@ -205,6 +199,7 @@ func (w winograd) tiles(x *Node, filters int) tiles {
 
 // transformInput returns the transformed 6×6 tiles of x [n, H, W, C]: [36, n·rows·columns, C].
 func (t tiles) transformInput(x, one *Node) *Node {
+	// Padded before it becomes float32: that copies half the bytes.
 	x = Pad(x, ConvertDType(Const(x.Graph(), float32(0)), x.DType()), PadAxis{},
 		PadAxis{Start: 1, End: t.rows*tile + 1 - t.height},
 		PadAxis{Start: 1, End: t.columns*tile + 1 - t.width}, PadAxis{})
