@@ -37,8 +37,8 @@ type Hyper struct {
 	Precision Precision `json:"precision,omitempty" about:"of convolutions: float32 or, on CPUs with instructions for it, bfloat16"`
 }
 
-// Precision is the type of the numbers in convolutions with 3×3 kernels on eight or more channels.
-// All other numbers are float32.
+// Precision is the type of the numbers in convolutions with 3×3 or 1×1 kernels on eight or more
+// channels, and of those that max pools compare. All other numbers are float32.
 type Precision string
 
 // The values of Precision.

@@ -18,7 +18,7 @@ func (k Impl) CrossCorrelate(x, d *Node, stride, pad int) *Node {
 	height, width := x.Shape().Dim(1), x.Shape().Dim(2)
 	switch {
 	case !k.Plain && tilesImage(d, stride, pad, height, width):
-		return patchwise(x, d)
+		return k.patchwise(x, d)
 	case !k.Plain && k.fits3x3(d, stride, pad):
 		return k.correlate3x3(x, d)
 	case !k.Plain && fitsColumnPairs(x, d, stride, pad):
@@ -47,20 +47,34 @@ func tilesImage(d *Node, stride, pad, height, width int) bool {
 
 // patchwise computes CrossCorrelate for windows that tile the image as one matrix product over the
 // patches: XLA's gradient of a convolution with 1×1 kernels is slow.
-func patchwise(x, d *Node) *Node {
-	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
+func (k Impl) patchwise(x, d *Node) *Node {
+	kh, kw, c, filters := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	count, rows, columns := x.Shape().Dim(0), x.Shape().Dim(1)/kh, x.Shape().Dim(2)/kw
 	windows := TransposeAllAxes(Reshape(x, count, rows, kh, columns, kw, c), 0, 1, 3, 2, 4, 5)
-	return Reshape(Dot(Reshape(windows, -1, kh*kw*c), Reshape(d, kh*kw*c, k)).Product(), count, rows,
-		columns, k)
+	u := k.multiply(Reshape(windows, -1, kh*kw*c), d, 0)
+	return Reshape(u, count, rows, columns, filters)
 }
 
 // patchwiseTranspose is the adjoint of patchwise with respect to x.
-func patchwiseTranspose(z, d *Node) *Node {
-	kh, kw, c, k := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
+func (k Impl) patchwiseTranspose(z, d *Node) *Node {
+	kh, kw, c, filters := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	count, rows, columns := z.Shape().Dim(0), z.Shape().Dim(1), z.Shape().Dim(2)
-	windows := DotGeneral(Reshape(z, -1, k), []int{1}, nil, Reshape(d, kh*kw*c, k), []int{1}, nil)
+	windows := k.multiply(Reshape(z, -1, filters), d, 1)
 	return joinTiles(Reshape(windows, count, rows, columns, kh, kw, c))
+}
+
+// multiply returns the product of a [n, m] with d [kh, kw, C, K] as a matrix [kh·kw·C, K], summed
+// over that axis of it. With BFloat16 the product of 1×1 kernels on eight or more channels is in
+// bfloat16, with its gradients. Of the accumulator see [bfloat16KernelGradient].
+func (k Impl) multiply(a, d *Node, axis int) *Node {
+	kh, kw, c, filters := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
+	dtype := d.DType()
+	d = Reshape(d, kh*kw*c, filters)
+	if k.BFloat16 && kh*kw == 1 && c >= 8 {
+		a, d = k.rounded(a), k.rounded(d)
+	}
+	product := Dot(a, d).WithAccumulatorDType(d.DType())
+	return ConvertDType(product.General([]int{1}, nil, []int{axis}, nil), dtype)
 }
 
 // joinTiles puts tiles [N, rows, columns, kh, kw, C] together to images [N, rows·kh, columns·kw,
@@ -84,7 +98,7 @@ func (k Impl) Transpose(z, d *Node, stride, pad, height, width int) *Node {
 		return k.transpose3x3(z, d)
 	}
 	if !k.Plain && tilesImage(d, stride, pad, height, width) {
-		return patchwiseTranspose(z, d)
+		return k.patchwiseTranspose(z, d)
 	}
 	var x *Node
 	if !k.Plain && fitsCells(stride, pad, height, width) {

@@ -170,12 +170,13 @@ func TestWinogradAnySize(t *testing.T) {
 }
 
 // In bfloat16 kernels are computed, too, that are too small for float32's transforms. Without AMX
-// large ones have transforms in bfloat16, which round more.
+// large ones have transforms in bfloat16, which round more. Those of images stay float32.
 func TestBFloat16OfEachSize(t *testing.T) {
 	for c, tolerance := range map[convolution]struct{ value, gradient float64 }{
 		{2, 8, 8, 8, 5, 3, 1, 1}:   {0.01, 0.01},
 		{2, 7, 8, 96, 48, 3, 1, 1}: {0.01, 0.03},
 		{2, 7, 8, 96, 96, 3, 1, 1}: {0.03, 0.03},
+		{2, 8, 8, 8, 12, 1, 1, 1}:  {0.01, 0.01},
 	} {
 		cpu := on(t, "cpu")
 		y, dx, dd := c.run(cpu, Impl{})
@@ -184,6 +185,11 @@ func TestBFloat16OfEachSize(t *testing.T) {
 		requireClose(t, dx, halfDX, tolerance.value, "gradient in x of %s", c)
 		requireClose(t, dd, halfDD, tolerance.gradient, "gradient in d of %s", c)
 		require.NotEqual(t, y, halfY, c)
+	}
+	for _, c := range []convolution{{2, 8, 8, 3, 12, 3, 1, 1}, {2, 8, 8, 3, 12, 1, 1, 0}} {
+		y, _, _ := c.run(on(t, "cpu"), Impl{})
+		ofImages, _, _ := c.run(on(t, "cpu"), Impl{BFloat16: true})
+		require.Equal(t, y, ofImages, c)
 	}
 }
 

@@ -15,15 +15,20 @@ import (
 // a sparse code, to the first maximum in reading order.
 //
 // The fast path replaces GoMLX's MaxPool: its gradient in XLA, a search in each window and a
-// scatter on one core, takes longer than a convolution.
+// scatter on one core, takes longer than a convolution. With BFloat16 it rounds x, and the gradient
+// goes to the first of the maxima after that; but it stays float32, since XLA takes twice as long
+// for it in bfloat16.
 func (k Impl) MaxPool(x *Node, window, stride, pad int) *Node {
 	if k.Plain {
 		padding := [][2]int{{pad, pad}, {pad, pad}}
 		return MaxPool(x).Window(window).Strides(stride).PaddingPerDim(padding).Done()
 	}
-	// The first maximum in each row, then the first row.
 	p := pooling{window, stride, pad}
-	return p.maxAlong(p.maxAlong(x, 2), 1)
+	rows, rowsAdjoint := p.maxAlong(k.rounded(x), 2)
+	y, adjoint := p.maxAlong(rows, 1)
+	return withGradients(ConvertDType(y, x.DType()), operand{x, func(v *Node) *Node {
+		return rowsAdjoint(adjoint(v)) // to the first row with the maximum, then to the first there
+	}})
 }
 
 // AvgPool is [Impl.MaxPool] with the mean instead of the maximum. The mean runs over the positions
@@ -40,17 +45,17 @@ type pooling struct {
 	window, stride, pad int
 }
 
-// maxAlong takes the maximum along one axis; its gradient compares the taps with the maximum.
-func (p pooling) maxAlong(x *Node, axis int) *Node {
-	lowest := Infinity(x.Graph(), x.DType(), -1)
-	taps := p.taps(x, lowest, axis)
-	y := taps[0]
+// maxAlong takes the maximum along one axis. It also returns the adjoint, which compares the taps
+// with the maximum.
+func (p pooling) maxAlong(x *Node, axis int) (y *Node, adjoint func(v *Node) *Node) {
+	taps := p.taps(x, Infinity(x.Graph(), x.DType(), -1), axis)
+	y = taps[0]
 	for _, tap := range taps[1:] {
 		y = Max(y, tap)
 	}
-	return withGradients(y, operand{x, func(v *Node) *Node {
+	return y, func(v *Node) *Node {
 		return p.tapsAdjoint(routeToFirstMax(taps, y, v), x.Shape().Dim(axis), axis)
-	}})
+	}
 }
 
 // routeToFirstMax returns, for each tap, v where that tap is the first to equal the maximum y, else

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/stretchr/testify/require"
@@ -109,6 +110,20 @@ func TestMaxPoolLikePlain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// With BFloat16 a pool has the maximum of rounded numbers, and its gradient goes to the first that
+// is rounded to it, in float32.
+func TestMaxPoolOfRounded(t *testing.T) {
+	cpu := on(t, "cpu")
+	p := pooled{batch: 600, height: 6, width: 6, window: 3, stride: 2, pad: 1,
+		x: values(random(600, 6, 6, 1))}
+	y, dx := p.got(cpu, Impl{BFloat16: true})
+	p.x = values(MustExecOnce(cpu, func(x *Node) *Node {
+		return ConvertDType(ConvertDType(x, dtypes.BFloat16), dtypes.Float32)
+	}, tensors.FromValue(p.x)))
+	wantY, wantDX := p.want()
+	require.Equal(t, [][]float32{wantY, wantDX}, [][]float32{y, dx})
 }
 
 // The mean runs over the positions in the image alone: the mean of ones is one, at the border too.
