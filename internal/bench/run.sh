@@ -19,6 +19,7 @@ venv=${EBSSC_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/ebssc-peers}
 export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 JAX_PLATFORMS=cpu GOMLX_BACKEND=${GOMLX_BACKEND:-cpu}
 
 processor=$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)
+family=$(sed -n 's/^cpu family[^:]*: //p;T;q' /proc/cpuinfo) # on some hosts a name covers several
 features=$(sed -n 's/^flags[^:]*: //p;T;q' /proc/cpuinfo | tr ' ' '\n' | grep -E '^(fma|avx|amx)' | sort | xargs)
 kept=${2:-}
 case $kept in
@@ -51,7 +52,7 @@ fi
 go test -c -o "$tmp/step" ./internal/bench
 step() { (cd internal/bench && "$tmp/step" -test.run '^$' "$@"); }
 
-file=results/bench/$(echo "$processor $kept $(grep -oE 'amx_bf16|avx512_bf16' <<< "$features" | head -n 1)" | tr -cs '[:alnum:]' - | sed 's/-$//').txt
+file=results/bench/$(echo "$processor $family $kept $(grep -oE 'amx_bf16|avx512_bf16' <<< "$features" | head -n 1)" | tr -cs '[:alnum:]' - | sed 's/-$//').txt
 programs=(ebssc torch torch-compiled jax)
 if [[ $features == *_bf16* ]]; then
   programs=(ebssc ebssc-bf16 torch torch-bf16 torch-compiled torch-compiled-bf16 jax jax-bf16)
@@ -62,7 +63,7 @@ if [[ $(git rev-parse --show-toplevel 2>/dev/null) -ef . ]]; then # not that of 
   commit=$(git rev-parse --short HEAD)
 fi
 if [[ ! -e $file ]]; then
-  printf '%s\n' "date: $(date -u +%FT%TZ)" "commit: $commit" "cpu: $processor, $(nproc) cores" "cpu-features: $features" \
+  printf '%s\n' "date: $(date -u +%FT%TZ)" "commit: $commit" "cpu: $processor, family $family, $(nproc) cores" "cpu-features: $features" \
     "peers: $(grep -E '^(jax|torch)=' $peers/requirements.txt | xargs)" '' > "$file"
 elif ! grep -qx "commit: $commit" "$file"; then
   echo "run.sh: $file is of another $(grep ^commit: "$file"); go on there, or remove it" >&2

@@ -18,8 +18,7 @@ func bfloat16Value(x, d *Node) *Node {
 // Each row of the kernel is one matrix product in bfloat16: of the image, moved by a row, and three
 // copies of v, each moved by a column. As a convolution, whose kernel is as large as the image,
 // oneDNN would take a thousand times as long. It adds in float32 and rounds the sums once; a result
-// in float32 would take five to seven times as long. GoMLX must be told that bfloat16 accumulates:
-// otherwise it copies v for each product.
+// in float32 would take five to seven times as long.
 func bfloat16KernelGradient(x, v *Node) *Node {
 	height, width, channels := x.Shape().Dim(1), x.Shape().Dim(2), x.Shape().Dim(3)
 	filters := v.Shape().Dim(3)
@@ -33,8 +32,7 @@ func bfloat16KernelGradient(x, v *Node) *Node {
 	v = Reshape(Concatenate(columns, -1), -1, 3*filters)
 	for i := range rows {
 		row := Reshape(SliceAxis(x, 1, AxisRange(i, i+height)), -1, channels)
-		product := Dot(row, v).WithAccumulatorDType(dtypes.BFloat16).General([]int{0}, nil, []int{0}, nil)
-		rows[i] = Reshape(product, channels, 3, filters)
+		rows[i] = Reshape(dot(dtypes.BFloat16, row, 0, v, 0), channels, 3, filters)
 	}
 	return ConvertDType(TransposeAllAxes(Stack(rows, 0), 0, 2, 1, 3), dtypes.Float32)
 }

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -65,16 +66,22 @@ func (k Impl) patchwiseTranspose(z, d *Node) *Node {
 
 // multiply returns the product of a [n, m] with d [kh, kw, C, K] as a matrix [kh·kw·C, K], summed
 // over that axis of it. With BFloat16 the product of 1×1 kernels on eight or more channels is in
-// bfloat16, with its gradients. Of the accumulator see [bfloat16KernelGradient].
+// bfloat16, with its gradients.
 func (k Impl) multiply(a, d *Node, axis int) *Node {
 	kh, kw, c, filters := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	dtype := d.DType()
-	d = Reshape(d, kh*kw*c, filters)
 	if k.BFloat16 && kh*kw == 1 && c >= 8 {
-		a, d = k.rounded(a), k.rounded(d)
+		dtype = dtypes.BFloat16
 	}
-	product := Dot(a, d).WithAccumulatorDType(d.DType())
-	return ConvertDType(product.General([]int{1}, nil, []int{axis}, nil), dtype)
+	return dot(dtype, a, 1, Reshape(d, kh*kw*c, filters), axis)
+}
+
+// dot returns the product of a and b, in a's format, of operands and a result in dtype: summed over
+// an axis of each, for each position along the batch axes of both. GoMLX must be told that bfloat16
+// accumulates, though libraries add in float32: otherwise it copies an operand for each product.
+func dot(dtype dtypes.DType, a *Node, axisOfA int, b *Node, axisOfB int, batch ...int) *Node {
+	product := Dot(ConvertDType(a, dtype), ConvertDType(b, dtype)).WithAccumulatorDType(dtype)
+	return ConvertDType(product.General([]int{axisOfA}, batch, []int{axisOfB}, batch), a.DType())
 }
 
 // joinTiles puts tiles [N, rows, columns, kh, kw, C] together to images [N, rows·kh, columns·kw,

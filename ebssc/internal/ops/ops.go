@@ -8,25 +8,12 @@
 // is built and panic on wrong shapes, as GoMLX's do.
 package ops
 
-import (
-	"github.com/gomlx/compute/dtypes"
-	. "github.com/gomlx/gomlx/core/graph"
-)
-
 // Impl selects the implementation of the operations. The zero value selects the fast ones.
 type Impl struct {
 	// Plain disables all fast paths.
 	Plain bool
-	// BFloat16 computes the convolutions of [Impl.fits3x3] and those with 1×1 kernels in bfloat16,
-	// with their gradients; without AMX those with respect to small 3×3 kernels in float32. Max pools
-	// compare in bfloat16.
+	// BFloat16 computes the convolutions of [Impl.fits3x3], and those with 1×1 kernels on eight or
+	// more channels, in bfloat16, with their gradients; without AMX those with respect to small 3×3
+	// kernels in float32. Max pools compare in bfloat16.
 	BFloat16 bool
-}
-
-// rounded returns x, with BFloat16 in bfloat16.
-func (k Impl) rounded(x *Node) *Node {
-	if k.BFloat16 {
-		return ConvertDType(x, dtypes.BFloat16)
-	}
-	return x
 }

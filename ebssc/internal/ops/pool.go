@@ -3,6 +3,7 @@ package ops
 import (
 	"slices"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -16,15 +17,19 @@ import (
 //
 // The fast path replaces GoMLX's MaxPool: its gradient in XLA, a search in each window and a
 // scatter on one core, takes longer than a convolution. With BFloat16 it rounds x, and the gradient
-// goes to the first of the maxima after that; but it stays float32, since XLA takes twice as long
-// for it in bfloat16.
+// goes to the first that is largest then. The gradient itself stays float32: in bfloat16 XLA takes
+// twice as long for it.
 func (k Impl) MaxPool(x *Node, window, stride, pad int) *Node {
 	if k.Plain {
 		padding := [][2]int{{pad, pad}, {pad, pad}}
 		return MaxPool(x).Window(window).Strides(stride).PaddingPerDim(padding).Done()
 	}
+	compared := x
+	if k.BFloat16 {
+		compared = ConvertDType(x, dtypes.BFloat16)
+	}
 	p := pooling{window, stride, pad}
-	rows, rowsAdjoint := p.maxAlong(k.rounded(x), 2)
+	rows, rowsAdjoint := p.maxAlong(compared, 2)
 	y, adjoint := p.maxAlong(rows, 1)
 	return withGradients(ConvertDType(y, x.DType()), operand{x, func(v *Node) *Node {
 		return rowsAdjoint(adjoint(v)) // to the first row with the maximum, then to the first there

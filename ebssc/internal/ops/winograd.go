@@ -132,7 +132,7 @@ func (w winograd) value(x, d *Node) *Node {
 		func(start *Node, inputs []*Node, y *Node) *Node {
 			x, kernel, one := inputs[0], inputs[1], inputs[2]
 			in := t.transformInput(batchChunk(x, start, t.chunk), one)
-			products := t.multiply(in, 2, kernel)
+			products := dot(w.dtype, in, 2, kernel, 1, 0)
 			out := ConvertDType(t.transformOutput(products, one), w.dtype)
 			return updateBatch(y, out, start)
 		})
@@ -155,14 +155,6 @@ func (w winograd) kernelGradient(x, v *Node) *Node {
 		}))
 }
 
-// multiply returns the products a·b at each point, summed over an axis of a and axis 1 of b. Of the
-// accumulator see [bfloat16KernelGradient].
-func (w winograd) multiply(a *Node, axis int, b *Node) *Node {
-	a, b = ConvertDType(a, w.dtype), ConvertDType(b, w.dtype)
-	product := Dot(a, b).WithAccumulatorDType(w.dtype)
-	return ConvertDType(product.General([]int{axis}, []int{0}, []int{1}, []int{0}), dtypes.Float32)
-}
-
 // sumOverTiles returns inᵀ·out at each point: [36, tiles, C] and [36, tiles, K] to [36, C, K]. In
 // float32 it is split into several products, which XLA computes in parallel: it computes the points
 // of one batched product in sequence on one core.
@@ -174,7 +166,7 @@ func (w winograd) sumOverTiles(in, out *Node) *Node {
 	products := make([]*Node, parts)
 	for i := range products {
 		part := AxisRange(i*points*points/parts, (i+1)*points*points/parts)
-		products[i] = w.multiply(SliceAxis(in, 0, part), 1, SliceAxis(out, 0, part))
+		products[i] = dot(w.dtype, SliceAxis(in, 0, part), 1, SliceAxis(out, 0, part), 1, 0)
 	}
 	return Concatenate(products, 0)
 }
@@ -251,7 +243,7 @@ func (w winograd) filterAdjoint(u *Node) *Node {
 
 // applyMatrix returns the linear combinations of the parts with the rows of m as weights, stacked
 // along a new axis. Many weights are 0: to leave out their terms takes 5 to 7 % off a training step
-// in bfloat16 (64×48, Zen 4), nothing beyond the noise in float32.
+// in bfloat16 (64×48, Zen 5), nothing beyond the noise in float32.
 func applyMatrix(m [][]float32, parts []*Node, axis int) *Node {
 	rows := make([]*Node, len(m))
 	for i, weights := range m {
