@@ -104,9 +104,10 @@ func (k Impl) transpose3x3(z, d *Node) *Node {
 // adjoint.
 //
 // The bounds in bfloat16 without AMX were measured on a Zen 4. A value takes as long by the
-// transforms as by bfloat16Value with 96 channels and 48 filters, 0.8 of the time with 96 and 96. A
-// gradient takes as long in bfloat16 as in float32 with 48 and 24, less with 96 and 48. By
-// bfloat16KernelGradient it takes longer than by either.
+// transforms as by bfloat16Value with 96 channels and 48 filters, 0.8 of the time with 96 and
+// 96. A gradient takes as long in bfloat16 as in float32 with 48 and 24, less with 96 and 48. By
+// bfloat16KernelGradient it takes longer than by either. On a Zen 5 other bounds for values make
+// networks slower, too.
 func (k Impl) of3x3(d *Node) (value, gradient func(x, other *Node) *Node) {
 	size := d.Shape().Dim(2) * d.Shape().Dim(3)
 	switch {
