@@ -64,9 +64,9 @@ func (k Impl) patchwiseTranspose(z, d *Node) *Node {
 	return joinTiles(Reshape(windows, count, rows, columns, kh, kw, c))
 }
 
-// multiply returns the product of a [n, m] with d [kh, kw, C, K] as a matrix [kh·kw·C, K], summed
-// over that axis of it. With BFloat16 the product of 1×1 kernels on eight or more channels is in
-// bfloat16, with its gradients.
+// multiply returns a·D for axis 0, which it sums over, and a·Dᵀ for axis 1. D [kh·kw·C, K] is the
+// kernel d [kh, kw, C, K] as a matrix. With BFloat16 products with 1×1 kernels on eight or more
+// channels are in bfloat16, with their gradients.
 func (k Impl) multiply(a, d *Node, axis int) *Node {
 	kh, kw, c, filters := d.Shape().Dim(0), d.Shape().Dim(1), d.Shape().Dim(2), d.Shape().Dim(3)
 	dtype := d.DType()
@@ -76,8 +76,8 @@ func (k Impl) multiply(a, d *Node, axis int) *Node {
 	return dot(dtype, a, 1, Reshape(d, kh*kw*c, filters), axis)
 }
 
-// dot returns the product of a and b, in a's format, of operands and a result in dtype: summed over
-// an axis of each, for each position along the batch axes of both. GoMLX must be told that bfloat16
+// dot multiplies a and b in dtype and returns the product in a's format. It sums over an axis of
+// each, at each position along the batch axes of both. GoMLX must be told that bfloat16
 // accumulates, though libraries add in float32: otherwise it copies an operand for each product.
 func dot(dtype dtypes.DType, a *Node, axisOfA int, b *Node, axisOfB int, batch ...int) *Node {
 	product := Dot(ConvertDType(a, dtype), ConvertDType(b, dtype)).WithAccumulatorDType(dtype)

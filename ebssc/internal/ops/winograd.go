@@ -10,8 +10,8 @@ import (
 // padding 1 maps tiles of 6×6 inputs to tiles of 4×4 outputs. input transforms a tile on both
 // sides. At each of its 36 points it is multiplied by the kernel, transformed by filter: one matrix
 // product over the channels a point. output transforms the products to the outputs. This takes a
-// quarter of the multiplications. Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks",
-// 2016, section 4.1, call the matrices Bᵀ, G and Aᵀ.
+// quarter of the multiplications. Lavin & Gray, "Fast Algorithms for Convolutional Neural
+// Networks", 2016, section 4.1, call the matrices Bᵀ, G and Aᵀ.
 type winograd struct {
 	input, filter, output [][]float32
 	// dtype is the format in which operands, products and results are kept. Between them numbers
@@ -106,8 +106,8 @@ func (k Impl) transpose3x3(z, d *Node) *Node {
 // The bounds in bfloat16 without AMX were measured on a Zen 4. A value takes as long by the
 // transforms as by bfloat16Value with 96 channels and 48 filters, 0.8 of the time with 96 and
 // 96. A gradient takes as long in bfloat16 as in float32 with 48 and 24, less with 96 and 48. By
-// bfloat16KernelGradient it takes longer than by either. On a Zen 5 other bounds for values make
-// networks slower, too.
+// bfloat16KernelGradient it takes longer than by either. On a Zen 5 no other bound for values made
+// networks faster (64×48).
 func (k Impl) of3x3(d *Node) (value, gradient func(x, other *Node) *Node) {
 	size := d.Shape().Dim(2) * d.Shape().Dim(3)
 	switch {
