@@ -132,7 +132,7 @@ func (w winograd) value(x, d *Node) *Node {
 	y = loopOverBatch(t.batch, t.chunk, inputs, y,
 		func(start *Node, inputs []*Node, y *Node) *Node {
 			x, kernel, one := inputs[0], inputs[1], inputs[2]
-			in := t.transformInput(batchChunk(x, start, t.chunk), one)
+			in := ConvertDType(t.transformInput(batchChunk(x, start, t.chunk), one), w.dtype)
 			products := dot(w.dtype, in, 2, kernel, 1, 0)
 			out := ConvertDType(t.transformOutput(products, one), w.dtype)
 			return updateBatch(y, out, start)
@@ -152,7 +152,8 @@ func (w winograd) kernelGradient(x, v *Node) *Node {
 			x, v, one := inputs[0], inputs[1], inputs[2]
 			in := t.transformInput(batchChunk(x, start, t.chunk), one)
 			out := t.outputAdjoint(batchChunk(v, start, t.chunk), one)
-			return Add(total, t.sumOverTiles(in, out))
+			// The quotient keeps oneDNN from taking the sum over: it would round the total to bfloat16.
+			return Add(total, Div(t.sumOverTiles(in, out), one))
 		}))
 }
 
@@ -192,11 +193,9 @@ func (w winograd) tiles(x *Node, filters int) tiles {
 
 // transformInput returns the transformed 6×6 tiles of x [n, H, W, C]: [36, n·rows·columns, C].
 func (t tiles) transformInput(x, one *Node) *Node {
-	// Padded before it becomes float32: that copies half the bytes.
 	x = Pad(x, ConvertDType(Const(x.Graph(), float32(0)), x.DType()), PadAxis{},
 		PadAxis{Start: 1, End: t.rows*tile + 1 - t.height},
 		PadAxis{Start: 1, End: t.columns*tile + 1 - t.width}, PadAxis{})
-	x = ConvertDType(x, dtypes.Float32)
 	x = applyMatrix(t.input, windows(x, 1, points, tile, t.rows), 0)
 	x = Div(x, one)
 	x = applyMatrix(t.input, windows(x, 3, points, tile, t.columns), 1)
@@ -205,7 +204,7 @@ func (t tiles) transformInput(x, one *Node) *Node {
 
 // outputAdjoint is the adjoint of transformOutput: [n, H, W, K] to [36, n·rows·columns, K].
 func (t tiles) outputAdjoint(v, one *Node) *Node {
-	v = Pad(ConvertDType(v, dtypes.Float32), Const(v.Graph(), float32(0)), PadAxis{},
+	v = Pad(v, ConvertDType(Const(v.Graph(), float32(0)), v.DType()), PadAxis{},
 		PadAxis{End: t.rows*tile - t.height}, PadAxis{End: t.columns*tile - t.width}, PadAxis{})
 	v = Reshape(v, t.chunk, t.rows, tile, t.columns*tile, t.filters)
 	v = applyMatrix(transposed(t.output), unstack(v, 2), 0) // [6, n, rows, 4·columns, K]
@@ -242,16 +241,18 @@ func (w winograd) filterAdjoint(u *Node) *Node {
 	return Reshape(d, 3, 3, c, k)
 }
 
-// applyMatrix returns the linear combinations of the parts with the rows of m as weights, stacked
-// along a new axis. Many weights are 0: to leave out their terms takes 5 to 7 % off a training step
-// in bfloat16 (64×48, Zen 5), nothing beyond the noise in float32.
+// applyMatrix returns the linear combinations of the parts with the rows of m as weights, in
+// float32, stacked along a new axis. Many weights are 0: to leave out their terms takes 5 to 7 %
+// off a training step in bfloat16 (64×48, Zen 5), nothing beyond the noise in float32. Each part
+// becomes float32 here: if the whole did before it was sliced, XLA would store it.
 func applyMatrix(m [][]float32, parts []*Node, axis int) *Node {
 	rows := make([]*Node, len(m))
 	for i, weights := range m {
 		var terms []*Node
 		for j, weight := range weights {
 			if weight != 0 {
-				terms = append(terms, Mul(parts[j], Const(parts[j].Graph(), weight)))
+				part := ConvertDType(parts[j], dtypes.Float32)
+				terms = append(terms, Mul(part, Const(part.Graph(), weight)))
 			}
 		}
 		rows[i] = Sum(terms)
