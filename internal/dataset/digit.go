@@ -17,7 +17,7 @@ import (
 // the strongest pixel does. Differences below a fifth of that are the paper's own.
 func digitOf(picture *image.Gray, width, height int) (digit *image.Gray, done []string) {
 	const box, least = 20, 32 // pixels of a side; levels of grey
-	paper := int(median(border(picture)))
+	paper := int(paperOf(picture))
 	inverted := paper > 127
 	ink, strongest := image.NewGray(picture.Rect), 0
 	for at, level := range picture.Pix {
@@ -59,18 +59,13 @@ func digitOf(picture *image.Gray, width, height int) (digit *image.Gray, done []
 	return digit, done
 }
 
-// border returns the values at the edges of a picture.
-func border(picture *image.Gray) []uint8 {
+// paperOf returns the median of the values at the edges of a picture.
+func paperOf(picture *image.Gray) uint8 {
 	first, last := picture.Pix[:picture.Stride], picture.Pix[len(picture.Pix)-picture.Stride:]
 	values := slices.Concat(first, last)
 	for row := range slices.Chunk(picture.Pix, picture.Stride) {
 		values = append(values, row[0], row[len(row)-1])
 	}
-	return values
-}
-
-// median sorts values and returns the middle one.
-func median(values []uint8) uint8 {
 	slices.Sort(values)
 	return values[len(values)/2]
 }

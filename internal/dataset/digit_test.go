@@ -47,7 +47,7 @@ func TestDigit(t *testing.T) {
 		require.InDelta(t, 20, box.Dy(), 1, name)
 		require.InDelta(t, 12, box.Dx(), 1, name)
 		require.EqualValues(t, 0, digit.Pix[0])
-		paper := median(border(picture))
+		paper := paperOf(picture)
 		require.Equal(t, paper > 127, len(done) == 2, name)
 		if first == nil {
 			first = digit

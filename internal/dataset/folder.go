@@ -29,16 +29,18 @@ type Pictures struct {
 	Side int
 	Grey bool
 
-	// parts are the pictures for training and for tests; undivided ones are all in the first.
-	parts   [][]listed
-	classes []string
-	beside  []string // what lies beside the folders of classes, by its path, and why it is skipped
+	pictures []listed
+	tests    int // how many of them are in test/; 0 of undivided ones
+	classes  []string
+	beside   []string // what lies beside the folders of classes, by its path, and why it is skipped
 }
 
-// listed is a picture of a class, by its path in the folder.
+// listed is a picture of a class, by its path in the folder. It is in part 1 if it lies in test/,
+// else in part 0.
 type listed struct {
 	path  string
 	class uint16
+	part  int
 }
 
 // maxFiles is the most files that are read as pictures, and maxName the most bytes in the name of a
@@ -61,7 +63,7 @@ func (p Pictures) List() (Pictures, error) {
 		return p, err
 	}
 	defer root.Close()
-	p.parts, p.beside = nil, nil // of an earlier list
+	p.pictures, p.tests, p.beside = nil, 0, nil // of an earlier list
 	places, err := p.findClasses(root)
 	if err != nil {
 		return p, err
@@ -77,8 +79,7 @@ func (p Pictures) List() (Pictures, error) {
 			"class with its pictures", p.Folder, count, experiments.MaxClasses)
 	}
 	least := 3 - len(places) // pictures of a class
-	for _, place := range places {
-		var part []listed
+	for part, place := range places {
 		for class, name := range p.classes {
 			folder := path.Join(place, name)
 			entries, err := fs.ReadDir(root.FS(), folder)
@@ -90,18 +91,19 @@ func (p Pictures) List() (Pictures, error) {
 				if !entry.IsDir() {
 					files++
 				}
-				part = append(part, listed{path.Join(folder, entry.Name()), uint16(class)})
+				picture := listed{path.Join(folder, entry.Name()), uint16(class), part}
+				p.pictures = append(p.pictures, picture)
+				p.tests += part
 			}
 			if files < least {
 				return p, fmt.Errorf("%s: pictures: %d, and at least %d are needed: add some, or "+
 					"remove the folder", path.Join(p.Folder, folder), files, least)
 			}
-			if p.Len()+len(part) > maxFiles {
+			if p.Len() > maxFiles {
 				return p, fmt.Errorf("%s has more than %d files: take fewer pictures", p.Folder,
 					maxFiles)
 			}
 		}
-		p.parts = append(p.parts, part)
 	}
 	return p, nil
 }
@@ -196,10 +198,8 @@ func folders(root *os.Root, in string) (names, others []string, err error) {
 
 // absolute returns the folder's absolute path, in which "." has a name, too.
 func (p Pictures) absolute() string {
-	if absolute, err := filepath.Abs(p.Folder); err == nil {
-		return absolute
-	}
-	return p.Folder
+	absolute, _ := filepath.Abs(p.Folder)
+	return cmp.Or(absolute, p.Folder)
 }
 
 // Images describes the images that the pictures become, without their number.
@@ -215,23 +215,12 @@ func (p Pictures) Images() experiments.Images {
 // Expected returns the data set that the pictures become if all can be read, without a fingerprint.
 // Of undivided ones it has the most training images that are possible: one of each class tests.
 func (p Pictures) Expected() experiments.Dataset {
-	all := experiments.Dataset{Name: p.Images().Name, Train: len(p.parts[0])}
-	if len(p.parts) == 2 {
-		all.Test = len(p.parts[1])
-	} else {
-		all.Test = len(p.classes)
-		all.Train -= all.Test
-	}
-	return all
+	tests := cmp.Or(p.tests, len(p.classes))
+	return experiments.Dataset{Name: p.Images().Name, Train: p.Len() - tests, Test: tests}
 }
 
 // Len returns the number of files that are listed.
-func (p Pictures) Len() (count int) {
-	for _, part := range p.parts {
-		count += len(part)
-	}
-	return count
-}
+func (p Pictures) Len() int { return len(p.pictures) }
 
 // Flags returns the pictures as the command line takes them, in any folder.
 func (p Pictures) Flags() string {
@@ -272,37 +261,31 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 		return nil, err
 	}
 	defer root.Close()
-	parts, skipped := make([][]decoded, 2), slices.Clone(p.beside)
-	read := newReading(log, p.Len())
-	for i, part := range p.parts {
-		all := make([]decoded, len(part))
-		err := read.each(ctx, len(part), func(n int) { all[n] = p.decode(root, part[n]) })
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range all {
-			if one.err != nil {
-				skipped = append(skipped, fmt.Sprintf("%s: %v", one.path, one.err))
-				continue
-			}
-			parts[i] = append(parts[i], one)
-		}
-		slices.SortStableFunc(parts[i], func(a, b decoded) int {
-			return bytes.Compare(a.content[:], b.content[:])
-		})
+	read, skipped := make([]decoded, p.Len()), slices.Clone(p.beside)
+	err = eachFile(ctx, log, p.Len(), func(i int) { read[i] = p.decode(root, p.pictures[i]) })
+	if err != nil {
+		return nil, err
 	}
-	again, shared := p.single(parts)
+	var all []decoded
+	for _, one := range read {
+		if one.err != nil {
+			skipped = append(skipped, fmt.Sprintf("%s: %v", one.path, one.err))
+			continue
+		}
+		all = append(all, one)
+	}
+	slices.SortStableFunc(all, func(a, b decoded) int {
+		return cmp.Or(a.part-b.part, bytes.Compare(a.content[:], b.content[:]))
+	})
+	all, again, shared := single(all)
 	say(log, "skipped", p.Folder, append(skipped, again...))
 	if len(shared) > 0 {
 		say(log, "twice:", p.Folder, shared)
 		return nil, fmt.Errorf("%s: %s show the same picture (such pairs: %d): remove one of each",
 			p.Folder, shared[0], len(shared))
 	}
-	if len(p.parts) == 1 {
-		parts[0], parts[1] = divide(parts[0], len(p.classes))
-	}
-	set := &Set{Name: p.Images().Name, Classes: p.classes,
-		Train: p.join(parts[0]), Test: p.join(parts[1])}
+	train, test := p.divide(all)
+	set := &Set{Name: p.Images().Name, Classes: p.classes, Train: p.join(train), Test: p.join(test)}
 	for i, part := range []Images{set.Train, set.Test} {
 		for class, name := range p.classes {
 			if !slices.Contains(part.Labels, uint16(class)) {
@@ -317,29 +300,21 @@ func (p Pictures) Read(ctx context.Context, log io.Writer) (*Set, error) {
 
 // single leaves one of the pictures of a class that show the same, and says which it skips. shared
 // are pairs of pictures that show the same in two classes, or in training and test images.
-func (p Pictures) single(parts [][]decoded) (skipped, shared []string) {
-	type place struct {
-		decoded
-		part int
-	}
-	seen := map[[sha256.Size]byte]place{}
-	for i := range parts {
-		var kept []decoded
-		for _, one := range parts[i] {
-			other, again := seen[one.shows]
-			switch {
-			case !again:
-				seen[one.shows] = place{one, i}
-				kept = append(kept, one)
-			case other.class != one.class || other.part != i:
-				shared = append(shared, other.path+" and "+one.path)
-			default:
-				skipped = append(skipped, one.path+": shows the same as "+other.path)
-			}
+func single(all []decoded) (kept []decoded, skipped, shared []string) {
+	seen := map[[sha256.Size]byte]decoded{}
+	for _, one := range all {
+		other, again := seen[one.shows]
+		switch {
+		case !again:
+			seen[one.shows] = one
+			kept = append(kept, one)
+		case other.class != one.class || other.part != one.part:
+			shared = append(shared, other.path+" and "+one.path)
+		default:
+			skipped = append(skipped, one.path+": shows the same as "+other.path)
 		}
-		parts[i] = kept
 	}
-	return skipped, shared
+	return kept, skipped, shared
 }
 
 // say names files of the folder and what they are, the first ones each in a line.
@@ -372,9 +347,10 @@ func (p Pictures) decode(root *os.Root, f listed) (one decoded) {
 	return one
 }
 
-// divide divides pictures, which are in the order of their hashes: about one in six of a class
-// tests, the first at least and not all.
-func divide(all []decoded, classes int) (train, test []decoded) {
+// divide divides pictures, which are in the order of their hashes. Of undivided ones about one in
+// six of a class tests, the first at least and not all.
+func (p Pictures) divide(all []decoded) (train, test []decoded) {
+	classes := len(p.classes)
 	left, trains, tests := make([]int, classes), make([]int, classes), make([]int, classes)
 	for _, one := range all {
 		left[one.class]++
@@ -382,7 +358,8 @@ func divide(all []decoded, classes int) (train, test []decoded) {
 	for _, one := range all {
 		class, small := one.class, int(one.content[0])*testShare < 256 // in a sixth of all hashes
 		left[class]--
-		if (small || tests[class] == 0) && (left[class] > 0 || trains[class] > 0) {
+		chosen := (small || tests[class] == 0) && (left[class] > 0 || trains[class] > 0)
+		if one.part == 1 || p.tests == 0 && chosen {
 			tests[class]++
 			test = append(test, one)
 		} else {

@@ -277,6 +277,7 @@ func TestParquetRefuses(t *testing.T) {
 		"one split":       {made{"train.parquet": good}, `has the split "test"`},
 		"two data sets":   {made{"a/train.parquet": good, "b/test.parquet": good}, "both have"},
 		"no split":        {made{"all.parquet": good, "validation.parquet": good}, "found no"},
+		"no word of it":   {made{"latest/0000.parquet": good}, "found no"},
 		"too deep":        {made{"a/b/c/d/train.parquet": good}, "found no MNIST"},
 		"no Parquet file": {made{"train.parquet": []byte("PAR1")}, "not a Parquet file"},
 		"cut":             {made{"train.parquet": good[:len(good)-20]}, "not a Parquet file"},

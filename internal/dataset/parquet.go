@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,10 +45,13 @@ func parquetLayout(
 // splits are the names of the two parts of a data set, in the order of the official files.
 var splits = []string{"train", "test"}
 
+// splitWord finds a split at the beginning of a word: not in "latest".
+var splitWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(train|test)`)
+
 // readParquet reads the training and the test images from Parquet files in a folder or below it,
-// which have "train" or "test" in their name or that of their folder. It passes over files with
-// images of another size or without a class, and returns nil without an error if there is nothing
-// else.
+// which have a word that begins with "train" or "test" in their name or that of their folder. It
+// passes over files with images of another size or without a class, and returns nil without an
+// error if there is nothing else.
 func readParquet(folder string, side, channels int) ([]*labelled, error) {
 	parts, first := map[string]*labelled{}, ""
 	for _, path := range findParquet(folder) {
@@ -105,15 +109,11 @@ func findParquet(folder string) (found []string) {
 // folder that the data set lies in.
 func splitOf(path string) (split, set string) {
 	set = filepath.Dir(path)
-	for _, name := range []string{filepath.Base(path), filepath.Base(set)} {
-		for _, split := range splits {
-			if strings.Contains(strings.ToLower(name), split) {
-				if name != filepath.Base(path) {
-					set = filepath.Dir(set)
-				}
-				return split, set
-			}
-		}
+	if found := splitWord.FindStringSubmatch(filepath.Base(path)); found != nil {
+		return strings.ToLower(found[1]), set
+	}
+	if found := splitWord.FindStringSubmatch(filepath.Base(set)); found != nil {
+		return strings.ToLower(found[1]), filepath.Dir(set)
 	}
 	return "", set
 }

@@ -34,7 +34,7 @@ type (
 // The library for this (gopickle) gets as much memory as a file says that it needs, before it reads
 // on.
 func unpickle(content []byte) (value any, err error) {
-	p := pickle{rest: content}
+	p := pickle{rest: content, memo: map[int]any{}}
 	defer func() {
 		if broken := recover(); broken != nil {
 			known, ok := broken.(brokenPickle)
@@ -106,22 +106,23 @@ func (p *pickle) push(value any) {
 }
 
 // pop takes the last value off the stack.
-func (p *pickle) pop() any {
-	if len(p.stack) == 0 {
+func (p *pickle) pop() any { return p.popLast(1)[0] }
+
+// popLast takes so many values off the stack, and returns them in the order in which they came.
+func (p *pickle) popLast(count int) []any {
+	if count > len(p.stack) {
 		panic(brokenPickle("a value is missing"))
 	}
-	last := p.stack[len(p.stack)-1]
-	p.stack = p.stack[:len(p.stack)-1]
-	return last
+	values := slices.Clone(p.stack[len(p.stack)-count:])
+	p.stack = p.stack[:len(p.stack)-count]
+	return values
 }
 
 // popMarked takes the values since the last mark off the stack, and the mark.
 func (p *pickle) popMarked() []any {
 	for at := len(p.stack) - 1; at >= 0; at-- {
 		if _, found := p.stack[at].(mark); found {
-			values := slices.Clone(p.stack[at+1:])
-			p.stack = p.stack[:at]
-			return values
+			return p.popLast(len(p.stack) - at)[1:]
 		}
 	}
 	panic(brokenPickle("a mark is missing"))
@@ -198,9 +199,6 @@ func (p *pickle) do(op byte) {
 		called.state = state
 		p.push(called)
 	case 'q', 'r', 0x94: // BINPUT, LONG_BINPUT, MEMOIZE
-		if p.memo == nil {
-			p.memo = map[int]any{}
-		}
 		at := len(p.memo)
 		if op != 0x94 {
 			at = p.place(op)
@@ -217,15 +215,6 @@ func (p *pickle) do(op byte) {
 	default:
 		panic(brokenPickle(fmt.Sprintf("opcode %q", op)))
 	}
-}
-
-// popLast takes so many values off the stack, and returns them in the order in which they came.
-func (p *pickle) popLast(count int) []any {
-	values := make([]any, count)
-	for i := range values {
-		values[count-1-i] = p.pop()
-	}
-	return values
 }
 
 // extend appends values to the list that is last on the stack.

@@ -23,6 +23,7 @@ import (
 	"github.com/bep/imagemeta"
 	_ "golang.org/x/image/bmp"
 	"golang.org/x/image/draw"
+	"golang.org/x/image/math/f64"
 	"golang.org/x/image/riff"
 	_ "golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp"
@@ -54,7 +55,7 @@ func ReadPictures(
 	ctx context.Context, paths []string, network experiments.Images, log io.Writer,
 ) (Images, []Picture, error) {
 	read, pixels := make([]Picture, len(paths)), make([][]uint8, len(paths))
-	err := newReading(log, len(paths)).each(ctx, len(paths), func(i int) {
+	err := eachFile(ctx, log, len(paths), func(i int) {
 		read[i], pixels[i] = pictureFor(network, paths[i])
 	})
 	if err != nil {
@@ -73,9 +74,14 @@ func ReadPictures(
 // pictureFor reads a picture as a network's image.
 func pictureFor(network experiments.Images, path string) (read Picture, pixels []uint8) {
 	read.Path = path
-	whole, turned, err := readPicture(path)
+	content, err := safefile.Read(path, maxPictureBytes)
 	if err != nil {
 		read.Err = err
+		return read, nil
+	}
+	whole, turned, err := decodePicture(content)
+	if err != nil {
+		read.Err = fmt.Errorf("reading %s: %w", path, err)
 		return read, nil
 	}
 	if turned > 1 {
@@ -92,45 +98,34 @@ func pictureFor(network experiments.Images, path string) (read Picture, pixels [
 	return read, pixelValues(scaled, network.Channels)
 }
 
-// reading reads files on all cores, and says now and then how many it has read.
-type reading struct {
-	mu          sync.Mutex
-	log         io.Writer
-	files, read int
-	began, said time.Time
-}
-
-func newReading(log io.Writer, files int) *reading {
-	now := time.Now()
-	return &reading{log: log, files: files, began: now, said: now}
-}
-
-// each calls do with the number of each of the next files, from 0, until ctx ends.
-func (r *reading) each(ctx context.Context, files int, do func(i int)) error {
+// eachFile calls do with the number of each file, from 0, on all cores, until ctx ends. It tells
+// log now and then how many have been read.
+func eachFile(ctx context.Context, log io.Writer, files int, do func(i int)) error {
+	var mu sync.Mutex
+	read, began := 0, time.Now()
+	said := began
+	count := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		read++
+		if now := time.Now(); now.Sub(said) >= sayEvery {
+			said = now
+			fmt.Fprintf(log, "read %d of %d pictures, %v left\n", read, files,
+				timeLeft(now.Sub(began), int64(read), int64(files-read)))
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range files {
 		group.Go(func() error {
 			if ctx.Err() == nil {
 				do(i)
-				r.count()
+				count()
 			}
 			return context.Cause(ctx)
 		})
 	}
 	return group.Wait()
-}
-
-// count counts a file.
-func (r *reading) count() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.read++
-	if now := time.Now(); now.Sub(r.said) >= sayEvery {
-		r.said = now
-		fmt.Fprintf(r.log, "read %d of %d pictures, %v left\n", r.read, r.files,
-			timeLeft(now.Sub(r.began), int64(r.read), int64(r.files-r.read)))
-	}
 }
 
 // shrunkGrey returns a picture, turned upright, in levels of grey. A large one is made smaller.
@@ -192,27 +187,13 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 	} else {
 		draw.CatmullRom.Scale(scaled, stored, picture, part, draw.Over, nil)
 	}
-	if turned <= 1 {
-		return scaled
+	w, h := float64(stored.Dx()), float64(stored.Dy())
+	places := []f64.Aff3{ // where a stored pixel (x, y) is seen: x from three numbers, then y
+		1: {1, 0, 0, 0, 1, 0}, 2: {-1, 0, w, 0, 1, 0}, 3: {-1, 0, w, 0, -1, h}, 4: {1, 0, 0, 0, -1, h},
+		5: {0, 1, 0, 1, 0, 0}, 6: {0, -1, h, 1, 0, 0}, 7: {0, -1, h, -1, 0, w}, 8: {0, 1, 0, -1, 0, w},
 	}
-	mirrored := slices.Contains([]int{2, 3, 7, 8}, turned)
-	upsideDown := slices.Contains([]int{3, 4, 6, 7}, turned)
 	upright := image.NewRGBA(image.Rect(0, 0, width, height))
-	for y := range height {
-		for x := range width {
-			fromX, fromY := x, y
-			if turned > 4 {
-				fromX, fromY = y, x
-			}
-			if mirrored {
-				fromX = stored.Dx() - 1 - fromX
-			}
-			if upsideDown {
-				fromY = stored.Dy() - 1 - fromY
-			}
-			upright.SetRGBA(x, y, scaled.RGBAAt(fromX, fromY))
-		}
-	}
+	draw.NearestNeighbor.Transform(upright, places[turned], scaled, stored, draw.Src, nil)
 	return upright
 }
 
@@ -230,26 +211,16 @@ const maxPictureBytes, maxPictureMemory = 256 << 20, 1 << 30
 // decoding bounds the memory of all pictures that are decoded at a time, however many cores do it.
 var decoding = semaphore.NewWeighted(maxPictureMemory)
 
-// readPicture reads a picture (of a GIF the first frame) and its orientation tag: 1 for upright.
-func readPicture(path string) (picture image.Image, turned int, err error) {
-	content, err := safefile.Read(path, maxPictureBytes)
-	if err != nil {
-		return nil, 0, err
-	}
-	if picture, turned, err = decodePicture(content); err != nil {
-		return nil, 0, fmt.Errorf("reading %s: %w", path, err)
-	}
-	return picture, turned, nil
-}
-
-// decodePicture decodes a picture after its header has shown that there is memory for it.
+// decodePicture decodes a picture (of a GIF the first frame) after its header has shown that there
+// is memory for it, and its orientation tag: 1 for upright.
 func decodePicture(content []byte) (picture image.Image, turned int, err error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(content))
 	if errors.Is(err, image.ErrFormat) {
 		return nil, 0, errors.New(
 			"not a PNG, JPEG, GIF, WebP, BMP or TIFF picture: save it as PNG in a viewer")
 	}
-	if isFax(content, format) {
+	// x/image v0.30 shows white in most faxes (compression 2 to 4) as black, without an error.
+	if fax := tag(content, format, "Compression"); format == "tiff" && fax >= 2 && fax <= 4 {
 		return nil, 0, errors.New("a TIFF that is compressed as faxes are: save it as PNG in a viewer")
 	}
 	turned = 1 // upright
@@ -394,13 +365,6 @@ func webpTags(content []byte) []byte {
 		}
 	}
 	return nil
-}
-
-// isFax reports whether a TIFF is compressed as faxes are (compression 2 to 4). x/image v0.30 shows
-// what is white in most of these as black, without an error.
-func isFax(content []byte, format string) bool {
-	compression := tag(content, format, "Compression")
-	return format == "tiff" && compression >= 2 && compression <= 4
 }
 
 // pixelChunks returns a PNG with only the chunks that decide about pixels: a wrong checksum in a

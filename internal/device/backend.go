@@ -113,9 +113,8 @@ func (m machine) open(ctx context.Context, spec string) (compute.Backend, Choice
 	opened, err := c.start()
 	if err != nil && c.Why == foundCUDA { // an old driver, or CUDA_VISIBLE_DEVICES hides it
 		warning := cpuInstead(err)
-		if opened, c, err = m.open(ctx, "cpu"); err == nil {
-			c.Why, c.Warning = "a GPU found that does not start", warning
-		}
+		opened, c, err = m.open(ctx, "cpu")
+		c.Why, c.Warning = "a GPU found that does not start", warning
 		return opened, c, err
 	}
 	if err == nil && c.Name == nameXLA && isCPU(opened.DeviceDescription(0)) {

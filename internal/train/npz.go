@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -46,13 +45,18 @@ func writeArrays(
 	return file.Bytes(), err
 }
 
-// readDescription reads only the description of a file that writeArrays wrote.
+// readDescription reads only the description of a file that writeArrays wrote. An error of it is
+// never fs.ErrNotExist: the file is there.
 func readDescription(file []byte, described string) (text []byte, err error) {
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return nil, err
 	}
-	content, err := fs.ReadFile(archive, described+".npy")
+	array, err := archive.Open(described + ".npy")
+	if err != nil {
+		return nil, fmt.Errorf("it has no %s", described)
+	}
+	content, err := io.ReadAll(io.LimitReader(array, int64(len(file)))) // a part of the file
 	_, text, _ = bytes.Cut(content, []byte("\n"))
 	return text, err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -283,11 +284,13 @@ func TestTrainEndToEnd(t *testing.T) {
 		"no directions": edited("whitening", `"Directions":`, `"Directions":-`),
 		"too many":      edited("whitening", `"Directions":`, `"Directions":99`),
 		"no mean":       without("mean"),
+		"nothing said":  without("whitening"),
 		"no variance":   ending("variances", -1),
 	} {
 		filetest.Write(t, whitenings[0], rezipped(t, good, zip.Store, change))
 		_, err = train.LoadWhitening(xla, folder, run)
 		require.ErrorContains(t, err, "is not good", what)
+		require.NotErrorIs(t, err, fs.ErrNotExist, "it would be fitted again")
 	}
 }
 
