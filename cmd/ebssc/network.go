@@ -323,7 +323,7 @@ func halveCommand() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(),
-				"%s: of %d test images %d get another class than in full precision\n",
+				"%s: of %d test images %d get another class than the record says\n",
 				record.NetworkFile(folder, r.ID), r.Run.TestImages, changed)
 			return nil
 		},

@@ -434,5 +434,31 @@ func TestUseBFloat16Refused(t *testing.T) {
 		require.ErrorContains(t, err, "precision=bfloat16: ", spec)
 		require.NotContains(t, err.Error(), "\n", spec)
 	}
+	require.ErrorContains(t, Check(t.Context(), "go", true), "precision=bfloat16: ")
 	require.Equal(t, "--xla_a=", os.Getenv(flags))
+	require.NoError(t, CheckFloat32())
+}
+
+// After bfloat16 a process does not compute in float32.
+func TestCheckFloat32(t *testing.T) {
+	before := cpuWheels[thisSystem]
+	t.Cleanup(func() { cpuWheels[thisSystem] = before })
+	cpuWheels[thisSystem] = bfloat16Wheel
+	require.ErrorContains(t, CheckFloat32(), "in another one")
+}
+
+// What a user says about a flag of XLA's stays, and flags that are in a file are not overridden.
+func TestAddFlag(t *testing.T) {
+	for before, after := range map[string]string{
+		"":              "--xla_a=1",
+		" --xla_b=2 ":   "--xla_b=2 --xla_a=1",
+		"--xla_a=false": "--xla_a=false",
+	} {
+		t.Setenv(xlaFlags, before)
+		require.NoError(t, addFlag("--xla_a", "1"))
+		require.Equal(t, after, os.Getenv(xlaFlags))
+	}
+	t.Setenv(xlaFlags, "flags.txt")
+	require.ErrorContains(t, addFlag("--xla_a", "1"), "names a file")
+	require.Equal(t, "flags.txt", os.Getenv(xlaFlags))
 }

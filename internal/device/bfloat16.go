@@ -46,10 +46,26 @@ func UseBFloat16(ctx context.Context, spec string) error {
 	}
 	plugin, err := safefile.Read(choice.Plugin, 1<<30)
 	if err != nil || choice.CUDA() || !bytes.Contains(plugin, []byte("onednn-contraction-rewriter")) {
-		return fmt.Errorf("precision=bfloat16: backend %s cannot give convolutions to oneDNN: "+
-			"choose --backend cpu", choice.Config)
+		return errNoOneDNN(choice)
+	}
+	if err := addFlag("--xla_cpu_experimental_onednn_custom_call", "true"); err != nil {
+		return err
 	}
 	cpuWheels[thisSystem] = bfloat16Wheel
-	return errors.Join(addFlag("--xla_cpu_experimental_onednn_custom_call", "true"),
-		addFlag("--xla_cpu_prefer_vector_width", "512"))
+	return addFlag("--xla_cpu_prefer_vector_width", "512")
+}
+
+func errNoOneDNN(c Choice) error {
+	return fmt.Errorf("precision=bfloat16: backend %s cannot give convolutions to oneDNN: "+
+		"choose --backend cpu, or leave the precision out", c.Config)
+}
+
+// CheckFloat32 returns an error if [UseBFloat16] has changed what the process computes with: runs
+// in float32 would not have the bits that they have alone.
+func CheckFloat32() error {
+	if cpuWheels[thisSystem] == bfloat16Wheel {
+		return errors.New("this process has computed in bfloat16, so its float32 would have other " +
+			"bits: train in float32 in another one (in a notebook, another cell)")
+	}
+	return nil
 }

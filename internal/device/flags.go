@@ -29,11 +29,16 @@ func init() {
 	os.Exit(0)
 }
 
-// addFlag adds a flag to XLA_FLAGS if the user has not set it.
+// addFlag adds a flag to XLA_FLAGS if the user has not set it. The variable may name a file
+// instead, which is an error.
 func addFlag(flag, value string) error {
-	set := os.Getenv(xlaFlags)
-	if strings.Contains(set, flag) {
+	set := strings.TrimSpace(os.Getenv(xlaFlags))
+	switch {
+	case strings.Contains(set, flag):
 		return nil
+	case set != "" && !strings.HasPrefix(set, "-"):
+		return fmt.Errorf("%s names a file, and %s has to be added: put the file's flags into the "+
+			"variable itself", xlaFlags, flag)
 	}
 	return os.Setenv(xlaFlags, strings.TrimSpace(set+" "+flag+"="+value))
 }

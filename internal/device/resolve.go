@@ -44,16 +44,19 @@ func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine(cache.Fetch).resolve(ctx, spec)
 }
 
-// Check finds two mistakes before long work, and installs nothing: a spec that [Resolve] refuses,
-// and bfloat16 on a CPU without instructions for it.
+// Check finds mistakes before long work, and installs nothing: a spec that [Resolve] refuses, and
+// bfloat16 on a CPU without instructions for it or on another backend than a CPU's XLA.
 func Check(ctx context.Context, spec string, bfloat16 bool) error {
 	if bfloat16 && !hasBFloat16() {
 		return errNoBFloat16
 	}
 	choice, err := thisMachine(cache.Installed).resolve(ctx, spec)
 	choice.file.Close() // nil has nothing to close
-	if errors.Is(err, cache.ErrMissing) {
+	switch {
+	case errors.Is(err, cache.ErrMissing):
 		return nil
+	case err == nil && bfloat16 && (choice.Name == nameGo || choice.CUDA()):
+		return errNoOneDNN(choice)
 	}
 	return err
 }

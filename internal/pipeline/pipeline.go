@@ -111,9 +111,12 @@ func Start(
 		}
 	}
 	if o.BFloat16 {
-		if err := device.UseBFloat16(ctx, o.Backend); err != nil {
-			return nil, err
-		}
+		err = device.UseBFloat16(ctx, o.Backend)
+	} else {
+		err = device.CheckFloat32()
+	}
+	if err != nil {
+		return nil, err
 	}
 	s = &Session{Options: o, Runners: map[experiments.DataKind]*train.Runner{}}
 	if s.Backend, s.Choice, err = device.Open(ctx, o.Backend); err != nil {
@@ -260,12 +263,14 @@ func (s *Session) fitting(profile experiments.Profile) int {
 }
 
 // expect plans the studies on the data sets that they should find, or on own pictures, checks the
-// runs, and returns the kinds of images. It sets BFloat16 if a run has that precision, and memory.
+// runs, and returns the kinds of images. It sets memory, and BFloat16 if the runs have that
+// precision, which has to be that of all.
 func (o *Options) expect(
 	profile experiments.Profile, studies experiments.Suite, pictures experiments.Dataset,
 ) (images []experiments.DataKind, err error) {
 	own := o.Pictures.Folder != ""
 	o.memory = profile.Memory * device.GiB
+	precisions := map[bool]bool{}
 	for _, study := range studies {
 		if !slices.Contains(images, study.Images) {
 			images = append(images, study.Images)
@@ -285,8 +290,13 @@ func (o *Options) expect(
 			if own {
 				o.memory = max(o.memory, run.Memory())
 			}
-			o.BFloat16 = o.BFloat16 || run.Hyper.Precision == ebssc.BFloat16
+			o.BFloat16 = run.Hyper.Precision == ebssc.BFloat16
+			precisions[o.BFloat16] = true
 		}
+	}
+	if len(precisions) > 1 {
+		return nil, errors.New("some runs are in bfloat16, others in float32: train them apart, " +
+			"each in a process (in a notebook, a cell) of its own")
 	}
 	slices.Sort(images)
 	return images, nil

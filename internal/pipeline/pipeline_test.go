@@ -92,6 +92,16 @@ func only(t *testing.T, names ...string) experiments.Study {
 	return chosen[0]
 }
 
+// Runs of two precisions are refused before anything is done: XLA takes the flags of one.
+func TestTwoPrecisions(t *testing.T) {
+	o, _ := smoke(t)
+	study := only(t, "unroll-0", "unroll-1")
+	study.Experiments[1].Change = func(h *experiments.Hyper) { h.Precision = ebssc.BFloat16 }
+	_, _, err := Run(t.Context(), o, experiments.Suite{study})
+	require.ErrorContains(t, err, "some runs are in bfloat16")
+	require.Empty(t, sums(t, o.Results))
+}
+
 // sums returns the checksums of all files in a folder, by their paths.
 func sums(t *testing.T, folder string) map[string]string {
 	all := filetest.Tree(t, folder)
