@@ -150,7 +150,7 @@ func execute(stdout, stderr io.Writer, args []string) (status int) {
 		return 0
 	}
 	status = 1
-	if errors.As(err, new(regression)) {
+	if errors.Is(err, errWorse) {
 		status = 3
 	}
 	message := err.Error()

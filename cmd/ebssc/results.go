@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -243,18 +244,13 @@ func compareCommand() *cobra.Command {
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "A: %s\nB: %s\n\n%s", args[0], args[1], table.Text())
 			if len(worse) > 0 {
-				return regression(worse)
+				return fmt.Errorf("%w: %s", errWorse, strings.Join(worse, ", "))
 			}
 			return nil
 		},
 	}
 }
 
-// regression is the error of a comparison that finds rows worse than before. It has an exit status
-// of its own.
-type regression []string
-
-// Error names the rows.
-func (r regression) Error() string {
-	return "worse beyond the interval: " + strings.Join(r, ", ")
-}
+// errWorse is the error of a comparison that finds rows worse than before. It has an exit status of
+// its own.
+var errWorse = errors.New("worse beyond the interval")

@@ -58,25 +58,17 @@ func WriteAll(ctx context.Context, results string, folders map[string]experiment
 		}
 	}
 	for folder, content := range files {
-		if err := written[folder].write(content); err != nil {
+		p := written[folder]
+		if err := p.removeOthers(content); err != nil {
 			return nil, err
+		}
+		for name, text := range content {
+			if err := replace(filepath.Join(p.Folder, filepath.FromSlash(name)), text); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return written, nil
-}
-
-// write removes the files that are no longer, and writes in one step each that is not yet as it
-// should be.
-func (p *Results) write(files map[string][]byte) error {
-	if err := p.removeOthers(files); err != nil {
-		return err
-	}
-	for name, content := range files {
-		if err := replace(filepath.Join(p.Folder, filepath.FromSlash(name)), content); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // replace writes a file in one step, unless it has the content already.
