@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
@@ -31,15 +32,10 @@ func onPictures(
 
 // inside reports whether a path is a folder or lies below it.
 func inside(path, folder string) bool {
-	path, err := filepath.Abs(path)
-	if err == nil {
-		folder, err = filepath.Abs(folder)
-	}
-	var below string
-	if err == nil {
-		below, err = filepath.Rel(folder, path)
-	}
-	return err == nil && filepath.IsLocal(below)
+	path, noPath := filepath.Abs(path)
+	folder, noFolder := filepath.Abs(folder)
+	below, err := filepath.Rel(folder, path)
+	return errors.Join(noPath, noFolder, err) == nil && filepath.IsLocal(below)
 }
 
 // readPictures reads a person's own pictures.

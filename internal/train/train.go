@@ -394,7 +394,11 @@ func score(
 ) (scores ebssc.Scores, penalty float64, err error) {
 	n := images.Shape().Dim(0)
 	if n < batch {
-		images = filled(images, batch)
+		dims := slices.Clone(images.Shape().Dimensions)
+		dims[0] = batch
+		all := make([]float32, images.Shape().Size()/n*batch)
+		copy(all, tensors.MustCopyFlatData[float32](images))
+		images = tensors.FromFlatDataAndDimensions(all, dims...)
 		defer images.MustFinalizeAll()
 	}
 	outputs, err := evaluator.Call(images)
@@ -404,15 +408,4 @@ func score(
 	scores = outputs[0].Value().([][]float32)[:n]
 	penalty = float64(tensors.ToScalar[float32](outputs[1]))
 	return scores, penalty, errors.Join(outputs[0].FinalizeAll(), outputs[1].FinalizeAll())
-}
-
-// filled returns images with empty ones after them, as many as make up a batch.
-func filled(images *tensors.Tensor, batch int) *tensors.Tensor {
-	shape := images.Shape().Clone()
-	shape.Dimensions[0] = batch
-	all := tensors.FromShape(shape) // of zeros
-	tensors.MustMutableFlatData(all, func(to []float32) {
-		tensors.MustConstFlatData(images, func(from []float32) { copy(to, from) })
-	})
-	return all
 }

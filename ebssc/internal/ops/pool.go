@@ -83,8 +83,9 @@ func routeToFirstMax(taps []*Node, y, v *Node) []*Node {
 func (p pooling) meanAlong(x *Node, axis int) *Node {
 	g, size := x.Graph(), x.Shape().Dim(axis)
 	zero := ScalarZero(g, x.DType())
-	ones := reshapeAlong(Ones(g, shapes.Make(x.DType(), size)), axis, x.Rank())
-	counts := Sum(p.taps(ones, zero, axis))
+	dims := slices.Repeat([]int{1}, x.Rank())
+	dims[axis] = size
+	counts := Sum(p.taps(Ones(g, shapes.Make(x.DType(), dims...)), zero, axis))
 	return withGradients(Div(Sum(p.taps(x, zero, axis)), counts), operand{x, func(v *Node) *Node {
 		return p.tapsAdjoint(slices.Repeat([]*Node{Div(v, counts)}, p.window), size, axis)
 	}})

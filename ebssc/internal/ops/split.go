@@ -120,13 +120,6 @@ func codeAxes(x *Node, batchAxes int) (axes []int) {
 	return axes
 }
 
-// reshapeAlong returns a vector as a node of that rank, along an axis.
-func reshapeAlong(vector *Node, axis, rank int) *Node {
-	dims := slices.Repeat([]int{1}, rank)
-	dims[axis] = vector.Shape().Size()
-	return Reshape(vector, dims...)
-}
-
 // expandRight appends axes of size 1 to v, up to that rank.
 func expandRight(v *Node, rank int) *Node {
 	return InsertAxes(v, slices.Repeat([]int{-1}, rank-v.Rank())...)
