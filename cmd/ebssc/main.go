@@ -31,7 +31,7 @@ hyperparameters on held-out training images, never on the test set:
 The list of runs names what differs, and prints the command that trains a run:
 
 	$ ebssc runs crelu-lc7-1-dbb6f4a607
-	ebssc run table --only crelu-lc7 --profile quick --seeds 3 --set "precision=bfloat16"
+	ebssc run table --only crelu-lc7 --profile quick --seeds 5 --set "precision=bfloat16"
 	$ ebssc runs --profile smoke
 	ebssc: no runs are recorded at profile smoke in results: choose --profile paper or quick or weekend
 

@@ -284,7 +284,7 @@ func TestTrainEndToEnd(t *testing.T) {
 		"no directions": edited("whitening", `"Directions":`, `"Directions":-`),
 		"too many":      edited("whitening", `"Directions":`, `"Directions":99`),
 		"no mean":       without("mean"),
-		"nothing said":  without("whitening"),
+		"no whitening":  without("whitening"),
 		"no variance":   ending("variances", -1),
 	} {
 		filetest.Write(t, whitenings[0], rezipped(t, good, zip.Store, change))

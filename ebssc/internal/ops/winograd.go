@@ -152,7 +152,7 @@ func (w winograd) kernelGradient(x, v *Node) *Node {
 			x, v, one := inputs[0], inputs[1], inputs[2]
 			in := t.transformInput(batchChunk(x, start, t.chunk), one)
 			out := t.outputAdjoint(batchChunk(v, start, t.chunk), one)
-			// The quotient keeps oneDNN from taking the sum over: it would round the total to bfloat16.
+			// Without the quotient XLA lets oneDNN add, too, which rounds the total to bfloat16.
 			return Add(total, Div(t.sumOverTiles(in, out), one))
 		}))
 }
