@@ -187,9 +187,13 @@ func scale(picture image.Image, part image.Rectangle, width, height, turned int)
 	} else {
 		draw.CatmullRom.Scale(scaled, stored, picture, part, draw.Over, nil)
 	}
+	if turned <= 1 {
+		return scaled
+	}
 	w, h := float64(stored.Dx()), float64(stored.Dy())
-	places := []f64.Aff3{ // where a stored pixel (x, y) is seen: x from three numbers, then y
-		1: {1, 0, 0, 0, 1, 0}, 2: {-1, 0, w, 0, 1, 0}, 3: {-1, 0, w, 0, -1, h}, 4: {1, 0, 0, 0, -1, h},
+	// {a, b, c, d, e, f} puts the stored pixel (x, y) at (ax + by + c, dx + ey + f).
+	places := []f64.Aff3{
+		2: {-1, 0, w, 0, 1, 0}, 3: {-1, 0, w, 0, -1, h}, 4: {1, 0, 0, 0, -1, h},
 		5: {0, 1, 0, 1, 0, 0}, 6: {0, -1, h, 1, 0, 0}, 7: {0, -1, h, -1, 0, w}, 8: {0, 1, 0, -1, 0, w},
 	}
 	upright := image.NewRGBA(image.Rect(0, 0, width, height))

@@ -203,6 +203,10 @@ func TestOpenWithoutUsableGPU(t *testing.T) {
 		_, _, err = m.open(t.Context(), spec)
 		require.ErrorContains(t, err, "does not start", spec)
 	}
+	m.cpuPlugin = func(context.Context) (*os.File, error) { return nil, cache.ErrMissing }
+	_, choice, err = m.open(t.Context(), "")
+	require.ErrorIs(t, err, cache.ErrMissing)
+	require.Contains(t, choice.Warning, "although there is a GPU", "before the CPU's is installed")
 }
 
 // A plugin on a disk that is mounted noexec is an error that names the mount and the variable.

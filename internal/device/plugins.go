@@ -92,7 +92,7 @@ func prepareCUDA(choice Choice) {
 		folder := filepath.Join(filepath.Dir(choice.Plugin), "..", "..", "nvidia", tools)
 		_, err := os.Stat(filepath.Join(folder, "nvvm", "libdevice", "libdevice.10.bc"))
 		if err == nil {
-			addFlag("--xla_gpu_cuda_data_dir", folder)
+			addFlag("--xla_gpu_cuda_data_dir", folder) // fails where the user's flags are in a file
 		}
 	}
 	// GoMLX's option changes matrix products only: convolutions have XLA's default precision, TF32.

@@ -132,7 +132,8 @@ func (w winograd) value(x, d *Node) *Node {
 	y = loopOverBatch(t.batch, t.chunk, inputs, y,
 		func(start *Node, inputs []*Node, y *Node) *Node {
 			x, kernel, one := inputs[0], inputs[1], inputs[2]
-			in := ConvertDType(t.transformInput(batchChunk(x, start, t.chunk), one), w.dtype)
+			in := t.transformInput(batchChunk(x, start, t.chunk), one)
+			in = ConvertDType(in, w.dtype) // so that the products stay in it
 			products := dot(w.dtype, in, 2, kernel, 1, 0)
 			out := ConvertDType(t.transformOutput(products, one), w.dtype)
 			return updateBatch(y, out, start)
