@@ -242,6 +242,8 @@ func TestKilled(t *testing.T) {
 	require.Contains(t, succeeds(t, append([]string{"classify", filepath.Join(pictures, "seven.png"),
 		"--out", pictures}, on...)...), "PROBABILITY")
 	require.FileExists(t, filepath.Join(pictures, "seven_hypotheses.png"))
+	require.Contains(t, refused(t, "halve", "--run", "unroll-0", "--backend", "none", "--data",
+		pictures, "--results", whole), `backend "none"`, "said before data are looked for")
 
 	// A bad picture among good ones is named in a line; the others are classified.
 	var stdout bytes.Buffer

@@ -117,10 +117,10 @@ func (n *Trained) Measure(ctx context.Context, test dataset.Images, draw bool) (
 // DecodeImage draws the decodings of one of the run's test images from every level.
 func (n *Trained) DecodeImage(ctx context.Context, test dataset.Images,
 	image int) (figure plot.Figure, err error) {
-	if err := n.see(test.Slice(0, image+1)); err != nil {
+	if err := n.see(test.Slice(image, image+1)); err != nil {
 		return figure, err
 	}
-	_, figure, err = n.levels(ctx, image)
+	_, figure, err = n.levels(ctx, 0, image)
 	return figure, err
 }
 
@@ -152,16 +152,18 @@ func (n *Trained) title(format string, values ...any) string {
 		dataset.Title(n.run.Dataset.Name), n.run.Width(), n.run.TrainImages, n.run.Epochs, n.run.Seed)
 }
 
-func (n *Trained) levels(ctx context.Context, image int) (title string, figure plot.Figure,
+// levels draws the decodings of image i of those that are decoded, which is number image of the
+// test images. It also returns the figure's title.
+func (n *Trained) levels(ctx context.Context, i, image int) (title string, figure plot.Figure,
 	err error) {
-	shown := tensor.Pick(n.images, image)
+	shown := tensor.Pick(n.images, i)
 	levels, err := n.model.Decode(ctx, shown)
 	if err != nil {
 		return "", figure, err
 	}
 	title = n.title("Test image %d (%s) decoded from each level, and class biases less their mean",
-		image, n.Classes[n.originals.Labels[image]])
-	return title, Reconstructions(title, n.Classes, n.originals.Slice(image, image+1).Tensor(), shown,
+		image, n.Classes[n.originals.Labels[i]])
+	return title, Reconstructions(title, n.Classes, n.originals.Slice(i, i+1).Tensor(), shown,
 		levels), nil
 }
 
@@ -169,7 +171,8 @@ func (n *Trained) levels(ctx context.Context, image int) (title string, figure p
 // the first dictionary.
 func (n *Trained) draw(ctx context.Context, initial *model.Store,
 	add func(suffix, title string, figure plot.Figure) error) error {
-	title, figure, err := n.levels(ctx, max(0, slices.Index(n.originals.Labels, 0)))
+	first := max(0, slices.Index(n.originals.Labels, 0))
+	title, figure, err := n.levels(ctx, first, first)
 	if err == nil {
 		err = add("levels", title, figure)
 	}

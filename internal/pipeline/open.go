@@ -123,6 +123,9 @@ func Halve(
 		return 0, fmt.Errorf("%s was recorded when half precision was rounded otherwise: train it "+
 			"again with %s", r.ID, r.Command)
 	}
+	if err := device.Check(ctx, o.Backend, false); err != nil {
+		return 0, err // before a data set is downloaded
+	}
 	set, err := TrainedOn(ctx, o, r)
 	if err != nil {
 		return 0, err
