@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
@@ -227,7 +228,7 @@ func TestLists(t *testing.T) {
 	require.Contains(t, stdout, "batch_size=128 ")
 	_, stdout, _ = call("runs", id, "--results", results)
 	command := recordtest.New(t, "relu-lc7", "quick", 1, experiments.Overrides{}).Command
-	require.Equal(t, fmt.Sprintf("%s --results %q\n", command, results), stdout)
+	require.Equal(t, fmt.Sprintf("%s --results '%s'\n", command, results), stdout)
 }
 
 // Each command has its help, also the one that cobra adds, in lines of 80 columns.
@@ -279,7 +280,7 @@ func TestManual(t *testing.T) {
 	require.Greater(t, tried, 3)
 }
 
-// A terminal that knows no commands, as in an editor, gets lines, as a file does.
+// A terminal that knows no commands, as in an editor, or a narrow one gets lines, as a file does.
 func TestIsTerminal(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -287,7 +288,13 @@ func TestIsTerminal(t *testing.T) {
 	}
 	defer terminal.Close()
 	t.Setenv("TERM", "xterm")
-	require.True(t, isTerminal(terminal))
+	for width, wide := range map[uint16]bool{80: true, 79: false} {
+		require.NoError(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ,
+			&unix.Winsize{Row: 25, Col: width}))
+		require.Equal(t, wide, isTerminal(terminal))
+	}
+	require.NoError(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Row: 25, Col: 200}))
 	t.Setenv("TERM", "dumb")
 	require.False(t, isTerminal(terminal))
 }
@@ -398,7 +405,8 @@ func TestCompare(t *testing.T) {
 	require.Regexp(t, `CReLU.* better`, stdout)
 	require.Contains(t, stdout, `old\x1b[31m`, "no colours, nor other commands of a terminal")
 	write(t, filepath.Dir(newer), "unroll-1", 1)
-	_, stdout, _ = call("compare", older, newer)
+	t.Chdir(newer)
+	_, stdout, _ = call("compare", older, ".")
 	require.Contains(t, stdout, "study unroll is only in "+newer)
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
 	"ebsscgo/internal/report"
+	"ebsscgo/internal/safefile"
 )
 
 func listCommand() *cobra.Command {
@@ -119,7 +119,7 @@ func runsCommand() *cobra.Command {
 			}
 			elsewhere := ""
 			if cmd.Flags().Changed("results") {
-				elsewhere = fmt.Sprintf(" --results %q", results)
+				elsewhere = " --results " + safefile.Quoted(results)
 			}
 			for _, p := range profiles {
 				if len(ids) == 0 && len(p.Records) > 0 {
@@ -224,8 +224,12 @@ func compareCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var sides [2]*report.Results
 			for i, folder := range args {
-				results, name := filepath.Split(filepath.Clean(folder))
-				folders, err := report.Folders(cmp.Or(results, "."), "")
+				absolute, err := filepath.Abs(folder) // "." has a name, too
+				if err != nil {
+					return err
+				}
+				results, name := filepath.Split(absolute)
+				folders, err := report.Folders(results, "")
 				profile, ok := folders[name]
 				if err == nil && !ok {
 					err = fmt.Errorf("%s is no folder of a profile's results: "+

@@ -180,9 +180,11 @@ func run(ctx context.Context, stdout io.Writer, o pipeline.Options, only []strin
 	return errors.Join(diverged, err)
 }
 
-// isTerminal reports whether a file is a terminal that a progress bar can be drawn on.
+// isTerminal reports whether a file is a terminal that a progress bar can be drawn on: on a narrow
+// one its lines would break, and each bar would leave a part of the one before.
 func isTerminal(file *os.File) bool {
-	return term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
+	width, _, err := term.GetSize(int(file.Fd()))
+	return err == nil && width >= columns && os.Getenv("TERM") != "dumb"
 }
 
 // warnOfMemory says so if the memory may not be enough for that many runs at a time: the kernel

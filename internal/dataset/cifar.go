@@ -55,11 +55,11 @@ var cifarLayouts = []layout{
 	parquetLayout("uoft-cs/cifar10", cifarSide, 3, cifarOf),
 }
 
-// readArchive reads files of up to most bytes each from a gzipped tar. It returns nil without an
-// error if the archive is missing.
+// readArchive reads files of up to most bytes each from a tar, gzipped or not. It returns nil
+// without an error if the archive is missing.
 func readArchive(archive string, names []string, most int64) ([]dataFile, error) {
 	const beside = 1 << 20 // room for tar's blocks and the notes beside the files
-	unzipped, err := readZipped(archive, int64(len(names))*most+beside)
+	unzipped, err := readUnzipped(archive, int64(len(names))*most+beside)
 	switch {
 	case missing(archive, err):
 		return nil, nil
@@ -79,7 +79,9 @@ func unpack(unzipped []byte, place string, names []string, most int64) ([]dataFi
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil && slices.Contains(names, path.Base(header.Name)) {
+		if err != nil {
+			err = fmt.Errorf("not a tar file: %w", err)
+		} else if slices.Contains(names, path.Base(header.Name)) {
 			content[path.Base(header.Name)], err = io.ReadAll(io.LimitReader(archive, most+1))
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bufio"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -20,10 +21,21 @@ type dataFile struct {
 	bytes []byte
 }
 
+// advice is an error that says what to do, where a copy of the file would be as wrong.
+type advice string
+
+func (a advice) Error() string { return string(a) }
+
 // damaged returns an error about what lies at place, with what to do.
 func damaged(place string, err error) error {
 	if failed := new(fs.PathError); errors.As(err, &failed) {
 		err = failed.Err // without the path, which is the place
+	}
+	switch {
+	case errors.As(err, new(advice)):
+		return fmt.Errorf("%s: %w", place, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: %w; make it readable to you", place, err)
 	}
 	return fmt.Errorf("%s: %w; copy or download it again", place, err)
 }
@@ -61,17 +73,18 @@ func readFiles(folder string, names []string, most int64) (files []dataFile, fai
 }
 
 // readAs reads a file under its official name or, as gunzip -N restores it, with a dot for the last
-// dash but one (train-images.idx3-ubyte), each gzipped or not. If there is none, place is that of
-// the official name.
+// dash but one (train-images.idx3-ubyte), each with .gz or without, and in a folder of the same
+// name or not, as Kaggle's archive has it. If there is none, place is that of the official name.
 func readAs(folder, name string, most int64) (place string, content []byte, err error) {
 	for _, name := range []string{name, strings.Replace(name, "-idx", ".idx", 1)} {
-		place = filepath.Join(folder, name)
-		if content, err = safefile.Read(place, most); missing(place, err) {
-			place += ".gz"
-			content, err = readZipped(place, most)
-		}
-		if !missing(place, err) {
-			return place, content, err
+		for _, name := range []string{name, name + ".gz"} {
+			place = filepath.Join(folder, name)
+			if info, err := os.Stat(place); err == nil && info.IsDir() {
+				place = filepath.Join(place, name)
+			}
+			if content, err = readUnzipped(place, most); !missing(place, err) {
+				return place, content, err
+			}
 		}
 	}
 	return filepath.Join(folder, name), nil, err
@@ -83,13 +96,18 @@ func missing(place string, err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && none != nil
 }
 
-// readZipped reads a gzip file that holds up to most bytes.
-func readZipped(path string, most int64) ([]byte, error) {
-	packed, err := safefile.Open(path)
+// readUnzipped reads a file of up to most bytes, which may be gzipped, whatever its name says:
+// browsers unpack files, and leave the name.
+func readUnzipped(path string, most int64) ([]byte, error) {
+	file, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer packed.Close()
+	defer file.Close()
+	packed := bufio.NewReader(file)
+	if begins, _ := packed.Peek(2); string(begins) != "\x1f\x8b" {
+		return safefile.Read(path, most)
+	}
 	return unzip(packed, most)
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,12 +83,14 @@ func TestArchiveRefuses(t *testing.T) {
 		packed []byte
 		says   string
 	}{
-		"empty":            {nil, "not a gzip file"},
-		"not gzip":         {[]byte("<html>not found</html>"), "not a gzip file"},
+		"empty":            {nil, "data_batch_1.bin: 0 bytes"},
+		"no archive":       {[]byte("<html>not found</html>"), "not a tar file"},
+		"gzip's first two": {packed[:2], "not a gzip file"},
 		"cut":              {packed[:len(packed)-4], "truncated"},
 		"a changed sum":    {changed(packed, len(packed)-6, packed[len(packed)-6]^1), "damaged"},
 		"a changed middle": {changed(packed, len(packed)/2, packed[len(packed)/2]^1), "damaged"},
 		"no tar":           {gzipped(make([]byte, 1000)), "unexpected EOF"},
+		"a part of a tar":  {tarred(official...)[:cifarBytes], "unexpected EOF"},
 		"a link":           {with(tar.TypeSymlink, 0), "data_batch_1.bin: 0 bytes"},
 		"a short file":     {with(tar.TypeReg, cifarBytes-1), "30729999 bytes, not 30730000"},
 		"a long file":      {with(tar.TypeReg, cifarBytes+9), "30730001 bytes, not 30730000"},
@@ -118,7 +121,7 @@ func FuzzArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "file")
 		filetest.Write(t, path, content)
-		unzipped, err := readZipped(path, size)
+		unzipped, err := readUnzipped(path, size)
 		if err != nil {
 			requireOneLine(t, err)
 			require.Empty(t, unzipped)
@@ -216,6 +219,12 @@ func TestCIFAR10Folder(t *testing.T) {
 			[]any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
 		require.Len(t, set.Classes, 10)
 	}
+}
+
+// What cannot be opened is not to be copied again.
+func TestDamaged(t *testing.T) {
+	closed := &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}
+	require.EqualError(t, damaged("x", closed), "x: permission denied; make it readable to you")
 }
 
 func TestCIFAR10FolderBroken(t *testing.T) {
@@ -359,23 +368,26 @@ func digits(t *testing.T) []dataFile {
 	return files
 }
 
-// The four files are found below the names that their authors, gunzip -N and torchvision give them,
-// zipped or not, with one fingerprint.
+// The four files are found below the names that their authors, gunzip -N, torchvision and Kaggle
+// give them, zipped or not, whatever the name says, with one fingerprint.
 func TestMNISTFolder(t *testing.T) {
 	for _, below := range []string{"", "raw", "MNIST/raw"} {
-		for _, zipped := range []bool{false, true} {
+		for kind, stored := range map[string]func(name string, in []byte) (string, []byte){
+			"plain":    func(name string, in []byte) (string, []byte) { return name, in },
+			"zipped":   func(name string, in []byte) (string, []byte) { return name + ".gz", gzipped(in) },
+			"unzipped": func(name string, in []byte) (string, []byte) { return name + ".gz", in },
+			"no .gz":   func(name string, in []byte) (string, []byte) { return name, gzipped(in) },
+			"inside":   func(name string, in []byte) (string, []byte) { return name + "/" + name, in },
+		} {
 			for _, infix := range []string{"-idx", ".idx"} {
 				folder := t.TempDir()
 				for _, f := range digits(t) {
-					name, content := strings.Replace(f.name, "-idx", infix, 1), f.bytes
-					if zipped {
-						name, content = name+".gz", gzipped(content)
-					}
+					name, content := stored(strings.Replace(f.name, "-idx", infix, 1), f.bytes)
 					filetest.Write(t, filepath.Join(folder, below, name), content)
 				}
 				set, err := sourceOf(experiments.MNIST).open(folder)
 				require.NoError(t, err)
-				require.NotNil(t, set, below+infix)
+				require.NotNil(t, set, below+kind+infix)
 				require.Equal(t, []any{MNISTUnknownName, fingerprint(digits(t)), 10, 10},
 					[]any{set.Name, set.SHA256, set.Train.Len(), set.Test.Len()})
 				require.Equal(t, digits(t)[0].bytes[16:], set.Train.Pixels)

@@ -207,7 +207,8 @@ func (s source) missing(folder string) error {
 	}
 	unpack := ""
 	if slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
-		return slices.Contains([]string{".zip", ".rar", ".7z"}, filepath.Ext(entry.Name()))
+		return slices.Contains([]string{".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"},
+			filepath.Ext(entry.Name()))
 	}) {
 		unpack = "unpack the archive, "
 	}

@@ -75,8 +75,12 @@ func (p Pictures) List() (Pictures, error) {
 		}
 	}
 	if count := len(p.classes); count < 2 || count > experiments.MaxClasses {
+		inner := ""
+		if count == 1 {
+			inner = "; if they lie in " + p.classes[0] + ", name that folder"
+		}
 		return p, fmt.Errorf("%s: folders of classes: %d, and 2 to %d are needed, one for each "+
-			"class with its pictures", p.Folder, count, experiments.MaxClasses)
+			"class with its pictures%s", p.Folder, count, experiments.MaxClasses, inner)
 	}
 	least := 3 - len(places) // pictures of a class
 	for part, place := range places {
@@ -86,8 +90,8 @@ func (p Pictures) List() (Pictures, error) {
 			if err != nil {
 				return p, fmt.Errorf("%s: %w; make it readable, or remove it", p.Folder, err)
 			}
-			files := 0
-			for _, entry := range slices.DeleteFunc(entries, hidden) {
+			entries, files := slices.DeleteFunc(entries, hidden), 0
+			for _, entry := range entries {
 				if !entry.IsDir() {
 					files++
 				}
@@ -96,8 +100,12 @@ func (p Pictures) List() (Pictures, error) {
 				p.tests += part // 1 in test/
 			}
 			if files < least {
-				return p, fmt.Errorf("%s: pictures: %d, and at least %d are needed: add some, or "+
-					"remove the folder", path.Join(p.Folder, folder), files, least)
+				do := "add some, or remove the folder"
+				if files == 0 && len(entries) > 0 {
+					do = "move those of its folders up" + renameSplits(p.classes, ", or ")
+				}
+				return p, fmt.Errorf("%s: pictures: %d, and at least %d are needed: %s",
+					path.Join(p.Folder, folder), files, least, do)
 			}
 			if p.Len() > maxFiles {
 				return p, fmt.Errorf("%s has more than %d files: take fewer pictures", p.Folder,
@@ -134,8 +142,9 @@ func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 		return nil, fmt.Errorf("%s: write train and test in small letters: rename the folders",
 			p.Folder)
 	case train != test:
-		return nil, fmt.Errorf("%s has one of train/ and test/ alone: add the other, or put the "+
-			"classes into the folder itself; if it is a class, rename it", p.Folder)
+		return nil, fmt.Errorf("%s has one of train/ and test/ alone: add the other%s, or put the "+
+			"classes into the folder itself; if it is a class, rename it", p.Folder,
+			renameSplits(top, ": "))
 	case !train:
 		p.classes = top
 		p.skip("", "in no class's folder", others)
@@ -162,6 +171,20 @@ func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 	return []string{"train", "test"}, nil
 }
 
+// renameSplits advises, after some words, to rename a folder that is train/ or test/ by another
+// name. It returns "" if there is none.
+func renameSplits(folders []string, before string) string {
+	for _, name := range folders {
+		switch name {
+		case "training":
+			return before + "rename " + name + " to train"
+		case "val", "valid", "validation", "testing":
+			return before + "rename " + name + " to test"
+		}
+	}
+	return ""
+}
+
 // skip notes what lies in a folder and is no class, and why.
 func (p *Pictures) skip(folder, why string, names []string) {
 	for _, name := range names {
@@ -186,7 +209,8 @@ func folders(root *os.Root, in string) (names, others []string, err error) {
 		info, err := root.Stat(path.Join(in, entry.Name()))
 		switch {
 		case err != nil:
-			return nil, nil, fmt.Errorf("%w: put a folder in its place, or remove it", err)
+			name := path.Join(in, entry.Name())
+			return nil, nil, fmt.Errorf("%s: %w; or remove it", name, ofLink(root, name, err))
 		case info.IsDir():
 			names = append(names, entry.Name())
 		default:
@@ -194,6 +218,16 @@ func folders(root *os.Root, in string) (names, others []string, err error) {
 		}
 	}
 	return names, others, err
+}
+
+// ofLink returns the error of what lies at a path of the folder without the path. Of a link it is
+// what to do.
+func ofLink(root *os.Root, name string, err error) error {
+	if info, unseen := root.Lstat(name); unseen == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return errors.New("a link to nothing within the folder is not followed: copy what it names " +
+			"here (cp -rL)")
+	}
+	return cmp.Or(errors.Unwrap(err), err)
 }
 
 // absolute returns the folder's absolute path, in which "." has a name, too.
@@ -228,8 +262,7 @@ func (p Pictures) Flags() string {
 	if len(folder) > maxName || !experiments.Printable(folder) { // records take no such text
 		folder = p.Folder
 	}
-	folder = "'" + strings.ReplaceAll(folder, "'", `'\''`) + "'" // as a shell takes it
-	flags := " --pictures " + folder
+	flags := " --pictures " + safefile.Quoted(folder)
 	if p.Side != 0 {
 		flags += fmt.Sprintf(" --side %d", p.Side)
 	}
@@ -333,7 +366,7 @@ func (p Pictures) decode(root *os.Root, f listed) (one decoded) {
 	one.listed = f
 	content, err := safefile.ReadIn(root, f.path, maxPictureBytes)
 	if err != nil {
-		one.err = cmp.Or(errors.Unwrap(err), err) // without the path, which is said
+		one.err = ofLink(root, f.path, err)
 		return one
 	}
 	whole, turned, err := decodePicture(content)

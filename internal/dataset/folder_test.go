@@ -188,7 +188,8 @@ func TestFolderSkips(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 6, set.Train.Len()+set.Test.Len())
 	for _, name := range []string{"a/notes.txt: not a PNG", "a/empty.png: not a PNG",
-		"b/half.png: ", "a/link.png: path escapes", "a/zero.png: path escapes",
+		"b/half.png: ", "a/link.png: a link to nothing within the folder is not followed: copy",
+		"a/zero.png: a link to nothing within the folder",
 		"a/below: it is a folder, no regular file", "b/pipe.png: it is no regular file",
 		"shows the same as",
 	} {
@@ -210,20 +211,25 @@ func TestFolderSkips(t *testing.T) {
 func TestFolderRefuses(t *testing.T) {
 	// A text names each picture's path and number; number 0 is no picture.
 	for name, c := range map[string]struct{ files, says string }{
-		"one class":      {"a/1 a/2", "folders of classes: 1,"},
-		"no class":       {"1", "folders of classes: 0,"},
-		"one picture":    {"a/1 a/2 b/3", "/b: pictures: 1,"},
-		"an empty class": {"a/1 a/2 b/.keep/3", "/b: pictures: 0,"},
-		"train alone":    {"train/a/1 train/b/2", "one of train/ and test/ alone"},
+		"one class":       {"a/1 a/2", "folders of classes: 1,"},
+		"a folder around": {"flowers/a/1 flowers/b/2", "if they lie in flowers, name that folder"},
+		"no class":        {"1", "folders of classes: 0,"},
+		"one picture":     {"a/1 a/2 b/3", "/b: pictures: 1,"},
+		"an empty class":  {"a/1 a/2 b/.keep/3", "/b: pictures: 0,"},
+		"train alone":     {"train/a/1 train/b/2", "one of train/ and test/ alone: add the other, or"},
+		"val":             {"train/a/1 train/b/2 val/a/3 val/b/4", "add the other: rename val to test,"},
+		"other words": {"training/a/1 training/b/2 testing/a/3 testing/b/4",
+			"/testing: pictures: 0, and at least 2 are needed: move those of its folders up, or rename testing"},
 		"a class in one": {"train/a/1 train/b/2 test/a/3",
 			`class "b" is not both in train/ and in test/`},
 		"two classes share one": {"a/1 a/2 b/1 b/4", "show the same picture"},
 		"two pairs are shared":  {"a/1 a/2 b/1 b/2", "(such pairs: 2): remove one of each"},
 		"other letters":         {"Train/a/1 TEST/a/2", "write train and test in small letters"},
 		"commands as a name":    {"a/1 a/2 b\u202e/3 b\u202e/4", `"b\u202e" is too long, or has characters`},
-		"folders alone":         {"a/1 a/2 b/c/3 b/d/4", "/b: pictures: 0,"},
-		"none can be read":      {"a/1 a/2 b/x0 b/y0", `class "b" has no training picture left`},
-		"one can be read":       {"a/1 a/2 b/x0 b/4", `class "b" has no test picture left`},
+		"folders alone": {"a/1 a/2 b/c/3 b/d/4",
+			"/b: pictures: 0, and at least 2 are needed: move those of its folders up"},
+		"none can be read": {"a/1 a/2 b/x0 b/y0", `class "b" has no training picture left`},
+		"one can be read":  {"a/1 a/2 b/x0 b/4", `class "b" has no test picture left`},
 	} {
 		folder := t.TempDir()
 		for _, path := range strings.Fields(c.files) {
@@ -248,7 +254,8 @@ func TestFolderRefuses(t *testing.T) {
 		link := filepath.Join(links, "c")
 		require.NoError(t, os.Symlink(to, link))
 		_, err = readFolder(t, links, io.Discard)
-		requireOneLine(t, err, links, "c: ", "put a folder in its place, or remove it")
+		requireOneLine(t, err, links, "c: a link to nothing within the folder is not followed: copy "+
+			"what it names here (cp -rL); or remove it")
 		require.NoError(t, os.Remove(link))
 	}
 	many := t.TempDir()

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
@@ -268,21 +270,35 @@ func TestParquetRefuses(t *testing.T) {
 	var decimals bytes.Buffer
 	five := decimal{Image: rows[0].Image, Label: [9]byte{8: 5}}
 	require.NoError(t, parquet.Write(&decimals, []decimal{five}))
+	end := len(good) - 8 // of the description, behind which its length stands
+	begin := end - int(binary.LittleEndian.Uint32(good[end:]))
+	var description format.FileMetaData
+	require.NoError(t, thrift.Unmarshal(new(thrift.CompactProtocol), good[begin:end], &description))
+	description.RowGroups[0].TotalByteSize = maxParquetBytes + 1
+	swollen, err := thrift.Marshal(new(thrift.CompactProtocol), description)
+	require.NoError(t, err)
+	large := slices.Concat(good[:begin], swollen,
+		binary.LittleEndian.AppendUint32(nil, uint32(len(swollen))), []byte("PAR1"))
 	type made = map[string][]byte
 	for name, c := range map[string]struct {
 		files made
 		says  string
 	}{
-		"colours":         {nil, "found no MNIST"},
-		"one split":       {made{"train.parquet": good}, `has the split "test"`},
+		"colours":   {nil, "found no MNIST"},
+		"one split": {made{"train.parquet": good}, `has the split "test"`},
+		"too large": {made{"train.parquet": large}, "found no MNIST"},
+		"a copy": {made{"train-00000-of-00001.parquet": good, "train-00000-of-00001 (1).parquet": good,
+			"test.parquet": good}, `"train" has 2 files, and their names say 1`},
+		"a part missing": {made{"train.parquet": good, "test-00001-of-00002.parquet": good},
+			`"test" has 1 files, and their names say 2: download what is missing`},
 		"two data sets":   {made{"a/train.parquet": good, "b/test.parquet": good}, "both have"},
 		"no split":        {made{"all.parquet": good, "validation.parquet": good}, "found no"},
 		"no word of it":   {made{"latest/0000.parquet": good}, "found no"},
 		"too deep":        {made{"a/b/c/d/train.parquet": good}, "found no MNIST"},
 		"no Parquet file": {made{"train.parquet": []byte("PAR1")}, "not a Parquet file"},
 		"cut":             {made{"train.parquet": good[:len(good)-20]}, "not a Parquet file"},
-		"LZ4":             {made{"train.parquet": lz4.Bytes()}, "compressed with LZ4"},
-		"decimals":        {made{"train.parquet": decimals.Bytes()}, "no integers"},
+		"LZ4":             {made{"train.parquet": lz4.Bytes()}, "write it with Snappy or Zstandard"},
+		"decimals":        {made{"train.parquet": decimals.Bytes()}, "write them as such"},
 		"a changed pixel": {made{"train.parquet": changed(good, 300, good[300]^1)}, "again"},
 	} {
 		folder := t.TempDir()
@@ -346,15 +362,19 @@ func TestNPZRefuses(t *testing.T) {
 	type made = map[string][]byte
 	wide := bytes.Replace(npy("(4,)", 1, 2, 3, 4), []byte("|u1"), []byte("<i8"), 1)
 	large := npy("(999999, 28, 28)", make([]byte, 60000*mnistImage)...)
+	const again = "; copy or download it again"
 	for says, arrays := range map[string]made{
-		"it has no array y_test.npy":     {"y_test.npy": nil},
-		"y_test.npy is not an array":     {"y_test.npy": {}},
-		"4 images and 3 labels":          {"y_train.npy": npy("(3,)", 1, 2, 3)},
-		"has 3 bytes where its shape":    {"y_train.npy": npy("(4,)", 1, 2, 3)},
-		"x_test.npy is not an array":     {"x_test.npy": npy("(4,)", 1, 2, 3, 4)},
-		`'<i8', 'fortran_order'`:         {"y_train.npy": wide},
-		"x_train.npy has 47040":          {"x_train.npy": large},
-		"not a file of NumPy's arrays: ": nil,
+		"it has no array y_test.npy" + again:      {"y_test.npy": nil},
+		"4 images and 3 labels for train" + again: {"y_train.npy": npy("(3,)", 1, 2, 3)},
+		"has 3 bytes where its shape":             {"y_train.npy": npy("(4,)", 1, 2, 3)},
+		"x_train.npy has 47040":                   {"x_train.npy": large},
+		"not a file of NumPy's arrays: ":          nil,
+
+		"y_test.npy is not an array of NumPy's format 1.0" + again:    {"y_test.npy": {}},
+		"; write it as np.ascontiguousarray(x, np.uint8).reshape(-1)": {"y_train.npy": wide},
+		"; write it as np.ascontiguousarray(x, np.uint8).reshape(-1, 28, 28)": {
+			"x_test.npy": npy("(4,)", 1, 2, 3, 4),
+		},
 	} {
 		content := npz(t, arrays)
 		if arrays == nil {
@@ -363,7 +383,7 @@ func TestNPZRefuses(t *testing.T) {
 		path := filepath.Join(t.TempDir(), npzFile)
 		filetest.Write(t, path, content)
 		_, err := Local(experiments.MNIST, filepath.Dir(path))
-		requireOneLine(t, err, path, says, "download it again")
+		requireOneLine(t, err, path, says)
 	}
 }
 

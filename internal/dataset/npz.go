@@ -83,15 +83,17 @@ func readNPY(arrays *zip.Reader, name string, size int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("truncated or damaged: %s: %w", name, err)
 	}
-	var header [][]byte
-	if bytes.HasPrefix(content, []byte(npyName)) && len(content) > npyText {
-		content = content[npyText:]
-		header = npyHeader.FindSubmatch(content)
+	if !bytes.HasPrefix(content, []byte(npyName)) || len(content) <= npyText {
+		return nil, fmt.Errorf("%s is not an array of NumPy's format 1.0", name)
 	}
+	content = content[npyText:]
+	header := npyHeader.FindSubmatch(content)
 	if header == nil || (len(header[2]) > 0) != (size > 1) {
 		line, _, _ := bytes.Cut(content[:min(longest, len(content))], []byte("\n"))
-		return nil, fmt.Errorf("%s is not an array of bytes of MNIST's shape, row by row: %.80q; "+
-			"write it as np.ascontiguousarray(x, np.uint8)", name, bytes.TrimSpace(line))
+		shape := map[bool]string{true: "-1, 28, 28", false: "-1"}[size > 1]
+		return nil, advice(fmt.Sprintf("%s is not an array of bytes of MNIST's shape, row by row: "+
+			"%.80q; write it as np.ascontiguousarray(x, np.uint8).reshape(%s)", name,
+			bytes.TrimSpace(line), shape))
 	}
 	count, _ := strconv.Atoi(string(header[1])) // six digits at most
 	values := content[len(header[0]):]

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -48,12 +49,16 @@ var splits = []string{"train", "test"}
 // splitWord finds a split at the beginning of a word: not in "latest".
 var splitWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(train|test)`)
 
+// ofFiles finds how many files a split has, in the name of one of them: train-00000-of-00002.
+var ofFiles = regexp.MustCompile(`-\d+-of-(\d+)`)
+
 // readParquet reads the training and the test images from Parquet files in a folder or below it,
 // which have a word that begins with "train" or "test" in their name or that of their folder. It
 // passes over files with images of another size or without a class, and returns nil without an
-// error if there is nothing else.
+// error if there is nothing else. A split must have as many files as their names say.
 func readParquet(folder string, side, channels int) ([]*labelled, error) {
 	parts, first := map[string]*labelled{}, ""
+	files, declared := map[string]int{}, map[string]string{}
 	for _, path := range findParquet(folder) {
 		read, err := readParquetFile(path, side, channels)
 		if err != nil {
@@ -66,6 +71,10 @@ func readParquet(folder string, side, channels int) ([]*labelled, error) {
 		if first = cmp.Or(first, set); set != first {
 			return nil, fmt.Errorf("%s and %s both have such images: name one of them with --data "+
 				"or $%s", first, set, EnvVar)
+		}
+		files[split]++
+		if of := ofFiles.FindStringSubmatch(filepath.Base(path)); of != nil {
+			declared[split] = of[1]
 		}
 		part := parts[split]
 		if part == nil {
@@ -82,6 +91,10 @@ func readParquet(folder string, side, channels int) ([]*labelled, error) {
 	for _, split := range splits {
 		if parts[split] == nil {
 			return nil, fmt.Errorf("%s: no Parquet file has the split %q; download it", first, split)
+		}
+		if of, counted := strconv.Atoi(declared[split]); counted == nil && of != files[split] {
+			return nil, fmt.Errorf("%s: the split %q has %d files, and their names say %d: download "+
+				"what is missing, or remove copies", first, split, files[split], of)
 		}
 		both = append(both, parts[split])
 	}
@@ -131,7 +144,8 @@ type parquetPicture struct {
 }
 
 // readParquetFile reads the images of a file. It returns nil without an error if they are of
-// another size, or there are none, or the file is larger than any of these data sets.
+// another size, or there are none, or the file, packed or not, is larger than any of these data
+// sets.
 func readParquetFile(path string, side, channels int) (part *labelled, err error) {
 	content, err := safefile.Read(path, maxParquetBytes)
 	if errors.Is(err, safefile.ErrOversized) {
@@ -151,14 +165,14 @@ func readParquetFile(path string, side, channels int) (part *labelled, err error
 		return nil, fmt.Errorf("not a Parquet file: %w", err)
 	}
 	label := file.Root().Column("label")
-	if label == nil || !label.Leaf() || !hasPictures(file) {
+	if label == nil || !label.Leaf() || !hasPictures(file) || unpackedBytes(file) > maxParquetBytes {
 		return nil, nil
 	}
 	if label.Type().Kind() == parquet.FixedLenByteArray { // decimals, which it would read as 0
-		return nil, errors.New("the column label has no integers: write them as such")
+		return nil, advice("the column label has no integers: write them as such")
 	}
 	if usesLZ4(file) {
-		return nil, errors.New("compressed with LZ4, which is not read: write it with Snappy or " +
+		return nil, advice("compressed with LZ4, which is not read: write it with Snappy or " +
 			"Zstandard")
 	}
 	part = &labelled{place: path}
@@ -200,6 +214,14 @@ func hasPictures(file *parquet.File) bool {
 		}
 	}
 	return false
+}
+
+// unpackedBytes returns how many bytes a file has when it is unpacked, as it says.
+func unpackedBytes(file *parquet.File) (bytes int64) {
+	for _, group := range file.Metadata().RowGroups {
+		bytes += group.TotalByteSize
+	}
+	return bytes
 }
 
 // usesLZ4 reports whether a column is compressed with LZ4. parquet-go 0.32.0 loses what it

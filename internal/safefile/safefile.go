@@ -55,6 +55,9 @@ func regular(file *os.File, err error) (*os.File, error) {
 	return file, nil
 }
 
+// Quoted returns a path as a shell takes it.
+func Quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
 // maxEntries is the number of entries of the largest folder that is listed.
 const maxEntries = 1 << 17
 

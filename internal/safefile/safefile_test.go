@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -114,4 +115,13 @@ func TestExplain(t *testing.T) {
 	other := &fs.PathError{Op: "write", Path: "/disk/.file1", Err: syscall.EINVAL}
 	require.Equal(t, other, explain(other))
 	require.NoError(t, explain(nil))
+}
+
+// A shell takes back what was quoted.
+func TestQuoted(t *testing.T) {
+	for _, path := range []string{"/tmp/mine", "it's $HOME", `a"b\c`} {
+		out, err := exec.Command("sh", "-c", "printf %s "+Quoted(path)).Output()
+		require.NoError(t, err)
+		require.Equal(t, path, string(out))
+	}
 }

@@ -139,7 +139,8 @@ func (s *trainingRun) takeSteps() (err error) {
 		commandline.AttachProgressBar(loop, func() (name, value string) {
 			epoch := min(loop.LoopStep/s.run.StepsPerEpoch()+1, s.run.Epochs)
 			speed, left := s.pace(loop, loop.LoopStep)
-			return fmt.Sprintf("Epoch %d of %d", epoch, s.run.Epochs), speed + left
+			// of one width: a narrower box would leave the border of the one before
+			return fmt.Sprintf("Epoch %d of %d", epoch, s.run.Epochs), fmt.Sprintf("%-38s", speed+left)
 		})
 	}
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
