@@ -110,6 +110,10 @@ func (m machine) open(ctx context.Context, spec string) (compute.Backend, Choice
 	if c.CUDA() {
 		prepareCUDA(c)
 	}
+	if c.file != nil && computesWide() {
+		accepted.Store(c.Plugin, true) // the flags of the user; the pinned plugin knows this one
+		preferWideVectors()            // fails where the user's flags are in a file
+	}
 	opened, err := c.start()
 	if err != nil && c.Why == foundCUDA { // an old driver, or CUDA_VISIBLE_DEVICES hides it
 		warning := cpuInstead(err)

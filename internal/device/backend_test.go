@@ -152,6 +152,8 @@ func TestOpen(t *testing.T) {
 		require.Equal(t, float32(6), sum.MustExec([]float32{1, 2, 3})[0].Value())
 		opened.Finalize()
 	}
+	wide := strings.Contains(os.Getenv(xlaFlags), "--xla_cpu_prefer_vector_width=512")
+	require.Equal(t, computesWide(), wide)
 }
 
 func TestOpenErrors(t *testing.T) {

@@ -52,7 +52,7 @@ func UseBFloat16(ctx context.Context, spec string) error {
 		return err
 	}
 	cpuWheels[thisSystem] = bfloat16Wheel
-	return addFlag("--xla_cpu_prefer_vector_width", "512")
+	return preferWideVectors()
 }
 
 func errNoOneDNN(c Choice) error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 // xlaFlags is the environment variable that XLA reads once. checkedChoice is the one that makes a
@@ -41,6 +43,17 @@ func addFlag(flag, value string) error {
 			"variable itself", xlaFlags, flag)
 	}
 	return os.Setenv(xlaFlags, strings.TrimSpace(set+" "+flag+"="+value))
+}
+
+// preferWideVectors lets XLA use vectors of 512 bits.
+func preferWideVectors() error { return addFlag("--xla_cpu_prefer_vector_width", "512") }
+
+// computesWide reports whether the CPU computes such vectors in one piece, as AMD's do from Zen 5
+// on. There a training step in float32 takes 0.90 to 0.96 of its time with them (CReLU+LC₇ and
+// SSC+EBC₆₋₇, widths 16 to 96), and an inference as long as before. On an Intel Xeon neither
+// gained.
+func computesWide() bool {
+	return cpuid.CPU.VendorID == cpuid.AMD && cpuid.CPU.Family >= 26 && cpuid.CPU.Has(cpuid.AVX512F)
 }
 
 // accepted holds the plugins that have taken the flags, as XLA reads them once.
