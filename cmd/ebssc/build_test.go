@@ -137,8 +137,9 @@ func TestLeastGo(t *testing.T) {
 	require.Contains(t, filetest.Read(t, "../../README.md"), "Go "+least+",")
 }
 
-// A pack's program uses the pack's cache, or a folder that EBSSC_CACHE names, with all that the
-// pack has: the pack's is refused where another user can change it.
+// A pack's program writes to the pack's results, wherever it is called. It uses the pack's cache,
+// or a folder that EBSSC_CACHE names, with all that the pack has: the pack's is refused where
+// another user can change it.
 func TestPacksCache(t *testing.T) {
 	pack, own := t.TempDir(), filepath.Join(t.TempDir(), "own")
 	run := filepath.Join(pack, "run.sh")
@@ -151,7 +152,7 @@ func TestPacksCache(t *testing.T) {
 		own: own,
 	} {
 		said := tells(t, filepath.Dir(own), "env", "EBSSC_CACHE="+named, run, "table")
-		require.Equal(t, used+" plugin run table", said)
+		require.Equal(t, used+" plugin run --results "+filepath.Join(pack, "results")+" table", said)
 	}
 }
 

@@ -3,26 +3,26 @@
 # MINUTES set it stops after so many minutes with exit status 143; the same command goes on from
 # there. With EBSSC_CACHE set the cache is copied there, once.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
-if [[ ${EBSSC_CACHE:-} == /* && ! $EBSSC_CACHE -ef cache ]]; then
+pack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if [[ ${EBSSC_CACHE:-} == /* && ! $EBSSC_CACHE -ef $pack/cache ]]; then
   # The program takes no cache that another user can change, as a pack that a colleague made.
   mkdir -p "$EBSSC_CACHE/locks"
   exec 9>"$EBSSC_CACHE/locks/pack.lock"
   flock 9
-  cp -Ru cache/. "$EBSSC_CACHE"
+  cp -Ru "$pack/cache/." "$EBSSC_CACHE"
   exec 9>&-
 else
-  export EBSSC_CACHE=$PWD/cache
+  export EBSSC_CACHE=$pack/cache
 fi
-if [[ -d data ]]; then
-  export EBSSC_DATA=$PWD/data
+if [[ -d $pack/data ]]; then
+  export EBSSC_DATA=$pack/data
 fi
-if [[ -d python ]]; then # packages for the python3 of the other machine: the CUDA plugin
-  export PYTHONPATH=$PWD/python${PYTHONPATH:+:$PYTHONPATH}
+if [[ -d $pack/python ]]; then # packages for the python3 of the other machine: the CUDA plugin
+  export PYTHONPATH=$pack/python${PYTHONPATH:+:$PYTHONPATH}
 fi
 limit=()
 if [[ -n ${MINUTES:-} ]]; then
   # In the foreground timeout sends one signal. Otherwise it sends two, and the second one ends the program before it has saved.
   limit=(timeout --foreground --preserve-status --signal=TERM --kill-after=60 "${MINUTES}m")
 fi
-exec ${limit[@]+"${limit[@]}"} "$PWD/ebssc" run "$@"
+exec ${limit[@]+"${limit[@]}"} "$pack/ebssc" run --results "$pack/results" "$@"

@@ -8,5 +8,5 @@
 //	# this program alone
 //	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 go test ./internal/bench -run '^$' -bench Step
 //	# beside its peers, in turns
-//	internal/bench/run.sh && benchstat -col /program results/bench/PROCESSOR.txt
+//	internal/bench/run.sh
 package bench

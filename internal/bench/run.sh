@@ -2,7 +2,7 @@
 # Measures training steps and inference of this program, of PyTorch, eager and compiled, and of JAX
 # on this CPU, in turns, in float32 and, where the CPU has instructions for it, bfloat16:
 #
-#   internal/bench/run.sh [ROUNDS [avx2|avx512_bf16]] && benchstat -col /program results/bench/PROCESSOR.txt
+#   internal/bench/run.sh [ROUNDS [avx2|avx512_bf16]]
 #
 # It writes that file, for the processor here, says which, and compares each program at its best. A
 # file that is there goes on where it ended, so that rounds can be measured in parts. Leave the
