@@ -210,7 +210,7 @@ func folders(root *os.Root, in string) (names, others []string, err error) {
 		switch {
 		case err != nil:
 			name := path.Join(in, entry.Name())
-			return nil, nil, fmt.Errorf("%s: %w; or remove it", name, ofLink(root, name, err))
+			return nil, nil, fmt.Errorf("%s: %w, or remove it", name, ofLink(root, name, err))
 		case info.IsDir():
 			names = append(names, entry.Name())
 		default:

@@ -255,7 +255,7 @@ func TestFolderRefuses(t *testing.T) {
 		require.NoError(t, os.Symlink(to, link))
 		_, err = readFolder(t, links, io.Discard)
 		requireOneLine(t, err, links, "c: a link to nothing within the folder is not followed: copy "+
-			"what it names here (cp -rL); or remove it")
+			"what it names here (cp -rL), or remove it")
 		require.NoError(t, os.Remove(link))
 	}
 	many := t.TempDir()

@@ -90,7 +90,10 @@ func readNPY(arrays *zip.Reader, name string, size int) ([]byte, error) {
 	header := npyHeader.FindSubmatch(content)
 	if header == nil || (len(header[2]) > 0) != (size > 1) {
 		line, _, _ := bytes.Cut(content[:min(longest, len(content))], []byte("\n"))
-		shape := map[bool]string{true: "-1, 28, 28", false: "-1"}[size > 1]
+		shape := "-1"
+		if size > 1 {
+			shape = "-1, 28, 28"
+		}
 		return nil, advice(fmt.Sprintf("%s is not an array of bytes of MNIST's shape, row by row: "+
 			"%.80q; write it as np.ascontiguousarray(x, np.uint8).reshape(%s)", name,
 			bytes.TrimSpace(line), shape))
