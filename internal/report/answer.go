@@ -83,7 +83,7 @@ func largestFirst(all []*Results) (profiles []*Results) {
 
 // ClassifierSteps returns the classifier's step in test error, beside the training error of its
 // base, at each scale at which both rows were trained, the widest networks first, and a chart of
-// it. The paper's own is the last.
+// it, in which each width has its colour. The paper's own is the last.
 func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 	profiles := largestFirst(all)
 	t := Table{Name: "classifier", Columns: []Column{{Title: "scale", Name: "scale"},
@@ -95,12 +95,17 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 		X:     "training error of its base, SSC+LC₇ (%)",
 		Y:     "its step in test error (points, with 95 % intervals)",
 		Slope: experiments.FitSlope, Intercept: experiments.FitIntercept, Line: "predicted"}
-	add := func(name, profile string, of experiments.ClassifierStep, trainErr float64, step Cell,
-		seeds, planned int, hollow bool) {
+	add := func(name, curve, profile string, of experiments.ClassifierStep, trainErr float64,
+		step Cell, seeds, planned int) {
 		t.Rows = append(t.Rows, []Cell{text(name), text(profile), text(of.Subject), text(of.Base),
 			number(trainErr, 2), step, count(seeds), count(planned)})
-		chart.Curves = append(chart.Curves, plot.Curve{Name: name, Hollow: hollow,
-			Points: []plot.Point{{X: trainErr, Mean: step.value, Low: step.low, High: step.high}}})
+		at := slices.IndexFunc(chart.Curves, func(c plot.Curve) bool { return c.Name == curve })
+		if at < 0 {
+			at = len(chart.Curves)
+			chart.Curves = append(chart.Curves, plot.Curve{Name: curve, Hollow: profile == ""})
+		}
+		chart.Curves[at].Points = append(chart.Curves[at].Points,
+			plot.Point{X: trainErr, Mean: step.value, Low: step.low, High: step.high})
 	}
 	type pair struct {
 		experiments.ClassifierStep
@@ -120,15 +125,19 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return b.base.width - a.base.width })
 	for _, p := range pairs {
-		add(scaleName(p.base.Records[0].Run, p.Note), p.profile, p.ClassifierStep,
+		curve := fmt.Sprintf("width %d", p.base.width)
+		if kind := p.subject.Study.Images; kind != experiments.CIFAR10 {
+			curve += ", " + string(kind)
+		}
+		add(scaleName(p.base.Records[0].Run, p.Note), curve, p.profile, p.ClassifierStep,
 			p.base.Sample(experiments.TrainErr).Mean, estimated(p.difference, "%.2f"), p.difference.N,
-			p.subject.Planned, false)
+			p.subject.Planned)
 	}
 	if len(profiles) > 0 {
 		step := experiments.ClassifierSteps[0]
 		subject, base := profiles[0].rows[step.Subject], profiles[0].rows[step.Base]
-		add("Kong & Fowlkes", "", step, base.Paper.TrainErr,
-			comparison{subject: subject, base: base}.paper(), 1, 1, true)
+		add("Kong & Fowlkes", "Kong & Fowlkes", "", step, base.Paper.TrainErr,
+			comparison{subject: subject, base: base}.paper(), 1, 1)
 	}
 	return t, chart
 }
