@@ -10,7 +10,7 @@ die() {
   exit 1
 }
 
-folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" >/dev/null && pwd)
 root=$(dirname "$folder")
 export PYTHONSAFEPATH=1 # Python takes no file of the current folder for a module.
 

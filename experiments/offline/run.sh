@@ -3,7 +3,7 @@
 # MINUTES set it stops after so many minutes with exit status 143; the same command goes on from
 # there. With EBSSC_CACHE set the cache is copied there, once.
 set -euo pipefail
-pack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+pack=$(cd "$(dirname "${BASH_SOURCE[0]}")" >/dev/null && pwd)
 if [[ ${EBSSC_CACHE:-} == /* && ! $EBSSC_CACHE -ef $pack/cache ]]; then
   # The program takes no cache that another user can change, as a pack that a colleague made.
   mkdir -p "$EBSSC_CACHE/locks"

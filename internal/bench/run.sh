@@ -4,7 +4,7 @@
 #
 #   internal/bench/run.sh [ROUNDS [avx2|avx512_bf16]]
 #
-# It writes that file, for the processor here, says which, and compares each program at its best. A
+# It writes results/bench/PROCESSOR.txt, says which, and compares each program at its best. A
 # file that is there goes on where it ended, so that rounds can be measured in parts. Leave the
 # machine idle otherwise. PyTorch and JAX (several GB) are installed once, in the virtual environment
 # that $EBSSC_PEERS names. With avx2 or avx512_bf16 all programs are kept to those instructions, as on

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -73,21 +74,23 @@ func readFiles(folder string, names []string, most int64) (files []dataFile, fai
 }
 
 // readAs reads a file under its official name or, as gunzip -N restores it, with a dot for the last
-// dash but one (train-images.idx3-ubyte), each with .gz or without, and in a folder of the same
-// name or not, as Kaggle's archive has it. If there is none, place is that of the official name.
+// dash but one (train-images.idx3-ubyte), each with .gz or without, in the folder or in one that
+// has such a name, as Kaggle's archive has it. If there is none, place is the first that was tried.
 func readAs(folder, name string, most int64) (place string, content []byte, err error) {
-	for _, name := range []string{name, strings.Replace(name, "-idx", ".idx", 1)} {
-		for _, name := range []string{name, name + ".gz"} {
-			place = filepath.Join(folder, name)
-			if info, err := os.Stat(place); err == nil && info.IsDir() {
-				place = filepath.Join(place, name)
-			}
+	names, first := []string{name, strings.Replace(name, "-idx", ".idx", 1)}, ""
+	for _, name := range []string{names[0], names[0] + ".gz", names[1], names[1] + ".gz"} {
+		places := []string{filepath.Join(folder, name)}
+		if info, err := os.Stat(places[0]); err == nil && info.IsDir() {
+			places = []string{filepath.Join(places[0], names[0]), filepath.Join(places[0], names[1])}
+		}
+		for _, place := range places {
+			first = cmp.Or(first, place)
 			if content, err = readUnzipped(place, most); !missing(place, err) {
 				return place, content, err
 			}
 		}
 	}
-	return filepath.Join(folder, name), nil, err
+	return first, nil, err
 }
 
 // missing reports whether an error means that nothing lies at place. A link to nowhere does.

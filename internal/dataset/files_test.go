@@ -378,9 +378,15 @@ func TestMNISTFolder(t *testing.T) {
 			"unzipped": func(name string, in []byte) (string, []byte) { return name + ".gz", in },
 			"no .gz":   func(name string, in []byte) (string, []byte) { return name, gzipped(in) },
 			"inside":   func(name string, in []byte) (string, []byte) { return name + "/" + name, in },
+			"restored": func(name string, in []byte) (string, []byte) {
+				return strings.Replace(name, ".idx", "-idx", 1) + "/" + name, in
+			},
 		} {
 			for _, infix := range []string{"-idx", ".idx"} {
 				folder := t.TempDir()
+				if below != "" { // beside an empty folder
+					require.NoError(t, os.Mkdir(filepath.Join(folder, mnistNames[0]), 0o755))
+				}
 				for _, f := range digits(t) {
 					name, content := stored(strings.Replace(f.name, "-idx", infix, 1), f.bytes)
 					filetest.Write(t, filepath.Join(folder, below, name), content)

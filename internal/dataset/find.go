@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -182,6 +183,9 @@ func (s source) read(folder string) ([]dataFile, error) {
 	return nil, nil
 }
 
+// archive matches the names of archives that are not read.
+var archive = regexp.MustCompile(`\.(zip|rar|7z|tgz|tar(\.\w+)?)$`)
+
 // missing returns the error of a folder in which no layout lies: what was looked for, and what is
 // there.
 func (s source) missing(folder string) error {
@@ -207,8 +211,7 @@ func (s source) missing(folder string) error {
 	}
 	unpack := ""
 	if slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
-		return slices.Contains([]string{".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"},
-			filepath.Ext(entry.Name()))
+		return archive.MatchString(entry.Name()) && !entry.IsDir()
 	}) {
 		unpack = "unpack the archive, "
 	}

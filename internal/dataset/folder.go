@@ -76,7 +76,7 @@ func (p Pictures) List() (Pictures, error) {
 	}
 	if count := len(p.classes); count < 2 || count > experiments.MaxClasses {
 		inner := ""
-		if count == 1 {
+		if count == 1 && len(places) == 1 {
 			inner = "; if they lie in " + p.classes[0] + ", name that folder"
 		}
 		return p, fmt.Errorf("%s: folders of classes: %d, and 2 to %d are needed, one for each "+
@@ -102,7 +102,10 @@ func (p Pictures) List() (Pictures, error) {
 			if files < least {
 				do := "add some, or remove the folder"
 				if files == 0 && len(entries) > 0 {
-					do = "move those of its folders up" + renameSplits(p.classes, ", or ")
+					do = "move those of its folders up"
+					if split := splitNames[name]; split != "" && len(places) == 1 {
+						do += ", or rename it to " + split
+					}
 				}
 				return p, fmt.Errorf("%s: pictures: %d, and at least %d are needed: %s",
 					path.Join(p.Folder, folder), files, least, do)
@@ -142,9 +145,14 @@ func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 		return nil, fmt.Errorf("%s: write train and test in small letters: rename the folders",
 			p.Folder)
 	case train != test:
+		rename := ""
+		for _, name := range top {
+			if split := splitNames[name]; split == "test" && train || split == "train" && test {
+				rename = ": rename " + name + " to " + split
+			}
+		}
 		return nil, fmt.Errorf("%s has one of train/ and test/ alone: add the other%s, or put the "+
-			"classes into the folder itself; if it is a class, rename it", p.Folder,
-			renameSplits(top, ": "))
+			"classes into the folder itself; if it is a class, rename it", p.Folder, rename)
 	case !train:
 		p.classes = top
 		p.skip("", "in no class's folder", others)
@@ -171,19 +179,9 @@ func (p *Pictures) findClasses(root *os.Root) (places []string, err error) {
 	return []string{"train", "test"}, nil
 }
 
-// renameSplits advises, after some words, to rename a folder that is train/ or test/ by another
-// name. It returns "" if there is none.
-func renameSplits(folders []string, before string) string {
-	for _, name := range folders {
-		switch name {
-		case "training":
-			return before + "rename " + name + " to train"
-		case "val", "valid", "validation", "testing":
-			return before + "rename " + name + " to test"
-		}
-	}
-	return ""
-}
+// splitNames are other names that people give to train/ and test/.
+var splitNames = map[string]string{"training": "train", "testing": "test", "val": "test",
+	"valid": "test", "validation": "test"}
 
 // skip notes what lies in a folder and is no class, and why.
 func (p *Pictures) skip(folder, why string, names []string) {
@@ -220,10 +218,12 @@ func folders(root *os.Root, in string) (names, others []string, err error) {
 	return names, others, err
 }
 
-// ofLink returns the error of what lies at a path of the folder without the path. Of a link it is
-// what to do.
+// ofLink returns the error of what lies at a path of the folder without the path. Of a link that
+// leads nowhere or out of the folder it is what to do.
 func ofLink(root *os.Root, name string, err error) error {
-	if info, unseen := root.Lstat(name); unseen == nil && info.Mode()&fs.ModeSymlink != 0 {
+	info, unseen := root.Lstat(name)
+	_, lost := root.Stat(name)
+	if unseen == nil && lost != nil && info.Mode()&fs.ModeSymlink != 0 {
 		return errors.New("a link to nothing within the folder is not followed: copy what it names " +
 			"here (cp -rL)")
 	}

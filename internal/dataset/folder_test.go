@@ -181,6 +181,7 @@ func TestFolderSkips(t *testing.T) {
 	require.NoError(t, os.Symlink(secret, filepath.Join(folder, "a", "link.png")))
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(folder, "a", "zero.png")))
 	require.NoError(t, os.Symlink("../b/0.png", filepath.Join(folder, "b", "inside.png")))
+	require.NoError(t, os.Symlink("../a", filepath.Join(folder, "b", "to-a")))
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "a", "below"), 0o755))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "b", "pipe.png"), 0o600))
 	var log bytes.Buffer
@@ -191,11 +192,12 @@ func TestFolderSkips(t *testing.T) {
 		"b/half.png: ", "a/link.png: a link to nothing within the folder is not followed: copy",
 		"a/zero.png: a link to nothing within the folder",
 		"a/below: it is a folder, no regular file", "b/pipe.png: it is no regular file",
+		"b/to-a: it is a folder, no regular file",
 		"shows the same as",
 	} {
 		require.Contains(t, log.String(), name)
 	}
-	require.Equal(t, 9, strings.Count(log.String(), "\n"), log.String())
+	require.Equal(t, 10, strings.Count(log.String(), "\n"), log.String())
 	require.NotContains(t, log.String(), ".hidden")
 
 	for i := range 50 {
@@ -204,7 +206,7 @@ func TestFolderSkips(t *testing.T) {
 	log.Reset()
 	_, err = readFolder(t, folder, &log)
 	require.NoError(t, err)
-	require.Contains(t, log.String(), "skipped 39 more files")
+	require.Contains(t, log.String(), "skipped 40 more files")
 }
 
 // Bad folders are told in one line.
@@ -219,7 +221,9 @@ func TestFolderRefuses(t *testing.T) {
 		"train alone":     {"train/a/1 train/b/2", "one of train/ and test/ alone: add the other, or"},
 		"val":             {"train/a/1 train/b/2 val/a/3 val/b/4", "add the other: rename val to test,"},
 		"other words": {"training/a/1 training/b/2 testing/a/3 testing/b/4",
-			"/testing: pictures: 0, and at least 2 are needed: move those of its folders up, or rename testing"},
+			"/testing: pictures: 0, and at least 2 are needed: move those of its folders up, or rename it to test"},
+		"val and test":    {"test/a/1 test/b/2 val/a/3 val/b/4", "add the other, or put"},
+		"one class twice": {"train/cat/1 test/cat/2", "one for each class with its pictures"},
 		"a class in one": {"train/a/1 train/b/2 test/a/3",
 			`class "b" is not both in train/ and in test/`},
 		"two classes share one": {"a/1 a/2 b/1 b/4", "show the same picture"},

@@ -288,9 +288,11 @@ func TestParquetRefuses(t *testing.T) {
 		"one split": {made{"train.parquet": good}, `has the split "test"`},
 		"too large": {made{"train.parquet": large}, "found no MNIST"},
 		"a copy": {made{"train-00000-of-00001.parquet": good, "train-00000-of-00001 (1).parquet": good,
-			"test.parquet": good}, `"train" has 2 files, and their names say 1`},
+			"test.parquet": good}, "remove the copy"},
 		"a part missing": {made{"train.parquet": good, "test-00001-of-00002.parquet": good},
 			`"test" has 1 files, and their names say 2: download what is missing`},
+		"a copy for a part": {made{"train-00000-of-00002.parquet": good,
+			"train-00000-of-00002 (1).parquet": good, "test.parquet": good}, "remove the copy"},
 		"two data sets":   {made{"a/train.parquet": good, "b/test.parquet": good}, "both have"},
 		"no split":        {made{"all.parquet": good, "validation.parquet": good}, "found no"},
 		"no word of it":   {made{"latest/0000.parquet": good}, "found no"},
@@ -364,13 +366,13 @@ func TestNPZRefuses(t *testing.T) {
 	large := npy("(999999, 28, 28)", make([]byte, 60000*mnistImage)...)
 	const again = "; copy or download it again"
 	for says, arrays := range map[string]made{
-		"it has no array y_test.npy" + again:      {"y_test.npy": nil},
-		"4 images and 3 labels for train" + again: {"y_train.npy": npy("(3,)", 1, 2, 3)},
-		"has 3 bytes where its shape":             {"y_train.npy": npy("(4,)", 1, 2, 3)},
-		"x_train.npy has 47040":                   {"x_train.npy": large},
-		"not a file of NumPy's arrays: ":          nil,
+		"it has no array y_test.npy" + again:             {"y_test.npy": nil},
+		"4 images and 3 labels for train" + again:        {"y_train.npy": npy("(3,)", 1, 2, 3)},
+		"has 3 bytes where its shape asks for 4" + again: {"y_train.npy": npy("(4,)", 1, 2, 3)},
+		"shape asks for 783999216" + again:               {"x_train.npy": large},
+		"not a valid zip file" + again:                   nil,
 
-		"y_test.npy is not an array of NumPy's format 1.0" + again:    {"y_test.npy": {}},
+		"y_test.npy is not an array of bytes of MNIST's shape":        {"y_test.npy": {}},
 		"; write it as np.ascontiguousarray(x, np.uint8).reshape(-1)": {"y_train.npy": wide},
 		"; write it as np.ascontiguousarray(x, np.uint8).reshape(-1, 28, 28)": {
 			"x_test.npy": npy("(4,)", 1, 2, 3, 4),

@@ -83,11 +83,11 @@ func readNPY(arrays *zip.Reader, name string, size int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("truncated or damaged: %s: %w", name, err)
 	}
-	if !bytes.HasPrefix(content, []byte(npyName)) || len(content) <= npyText {
-		return nil, fmt.Errorf("%s is not an array of NumPy's format 1.0", name)
+	var header [][]byte
+	if bytes.HasPrefix(content, []byte(npyName)) && len(content) > npyText {
+		content = content[npyText:]
+		header = npyHeader.FindSubmatch(content)
 	}
-	content = content[npyText:]
-	header := npyHeader.FindSubmatch(content)
 	if header == nil || (len(header[2]) > 0) != (size > 1) {
 		line, _, _ := bytes.Cut(content[:min(longest, len(content))], []byte("\n"))
 		shape := "-1"

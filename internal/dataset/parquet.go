@@ -49,8 +49,8 @@ var splits = []string{"train", "test"}
 // splitWord finds a split at the beginning of a word: not in "latest".
 var splitWord = regexp.MustCompile(`(?i)(?:^|[^a-z])(train|test)`)
 
-// ofFiles finds how many files a split has, in the name of one of them: train-00000-of-00002.
-var ofFiles = regexp.MustCompile(`-\d+-of-(\d+)`)
+// ofFiles finds the number of a file and how many its split has, in a name: train-00000-of-00002.
+var ofFiles = regexp.MustCompile(`-(\d+)-of-(\d+)`)
 
 // readParquet reads the training and the test images from Parquet files in a folder or below it,
 // which have a word that begins with "train" or "test" in their name or that of their folder. It
@@ -58,7 +58,7 @@ var ofFiles = regexp.MustCompile(`-\d+-of-(\d+)`)
 // error if there is nothing else. A split must have as many files as their names say.
 func readParquet(folder string, side, channels int) ([]*labelled, error) {
 	parts, first := map[string]*labelled{}, ""
-	files, declared := map[string]int{}, map[string]string{}
+	files, declared, numbers := map[string]int{}, map[string]string{}, map[[2]string]bool{}
 	for _, path := range findParquet(folder) {
 		read, err := readParquetFile(path, side, channels)
 		if err != nil {
@@ -72,10 +72,14 @@ func readParquet(folder string, side, channels int) ([]*labelled, error) {
 			return nil, fmt.Errorf("%s and %s both have such images: name one of them with --data "+
 				"or $%s", first, set, EnvVar)
 		}
-		files[split]++
 		if of := ofFiles.FindStringSubmatch(filepath.Base(path)); of != nil {
-			declared[split] = of[1]
+			number := [2]string{split, of[1]}
+			if numbers[number] {
+				return nil, fmt.Errorf("%s: another file has this number: remove the copy", path)
+			}
+			numbers[number], declared[split] = true, of[2]
 		}
+		files[split]++
 		part := parts[split]
 		if part == nil {
 			parts[split] = read

@@ -144,6 +144,7 @@ func TestResolveErrors(t *testing.T) {
 
 // Backends compute.
 func TestOpen(t *testing.T) {
+	t.Setenv(xlaFlags, "")
 	for _, spec := range []string{"cpu", "go"} {
 		opened, choice, err := Open(t.Context(), spec)
 		require.NoError(t, err)
