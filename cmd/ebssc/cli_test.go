@@ -113,7 +113,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 	require.NoError(t, os.Symlink(id+".json", hidden)) // which nobody can read either
 	for _, c := range []struct{ args, says string }{
 		{"tabel", `unknown command "tabel" for ebssc`},
-		{"run --results " + made + " tabel --profile smoke", "did you mean table?"},
+		{"run tabel --profile smoke", "did you mean table?"},
+		{"run --profile smoke", "unknown flag: --profile"},
 		{"run table --bakend cpu", "did you mean --backend?"},
 		{"run table --only crelu-lc", "did you mean crelu-lc7?"},
 		{"run table --data=", "--data"},

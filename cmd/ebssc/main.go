@@ -212,6 +212,9 @@ func command() *cobra.Command {
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			return cmd.RunE(cmd, words) // a mistyped command, whose flags are not known
+		}
 		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
 			cmd.Flags().VisitAll(func(f *pflag.Flag) {
 				if levenshtein.ComputeDistance(f.Name, unknown.GetSpecifiedName()) <= 2 {

@@ -38,7 +38,6 @@ func runCommand() *cobra.Command {
 		about := s.About + ", on " + string(s.Images)
 		commands = append(commands, runStudies(s.Name, about, experiments.Suite{s}))
 	}
-	run.FParseErrWhitelist.UnknownFlags = true // a study has them: so a mistyped study is what is said
 	return group(run, commands...)
 }
 

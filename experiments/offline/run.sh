@@ -25,4 +25,7 @@ if [[ -n ${MINUTES:-} ]]; then
   # In the foreground timeout sends one signal. Otherwise it sends two, and the second one ends the program before it has saved.
   limit=(timeout --foreground --preserve-status --signal=TERM --kill-after=60 "${MINUTES}m")
 fi
-exec ${limit[@]+"${limit[@]}"} "$pack/ebssc" run --results "$pack/results" "$@"
+if [[ $# -gt 0 && $1 != -* ]]; then # behind the study, and before a --results of one's own
+  set -- "$1" --results "$pack/results" "${@:2}"
+fi
+exec ${limit[@]+"${limit[@]}"} "$pack/ebssc" run "$@"
