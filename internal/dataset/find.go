@@ -183,8 +183,8 @@ func (s source) read(folder string) ([]dataFile, error) {
 	return nil, nil
 }
 
-// archive matches the names of archives that are not read.
-var archive = regexp.MustCompile(`\.(zip|rar|7z|tgz|tar(\.\w+)?)$`)
+// unreadArchive matches the names of archives that are not read.
+var unreadArchive = regexp.MustCompile(`\.(zip|rar|7z|tgz|tar(\.\w+)?)$`)
 
 // missing returns the error of a folder in which no layout lies: what was looked for, and what is
 // there.
@@ -211,7 +211,7 @@ func (s source) missing(folder string) error {
 	}
 	unpack := ""
 	if slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
-		return archive.MatchString(entry.Name()) && !entry.IsDir()
+		return unreadArchive.MatchString(entry.Name()) && !entry.IsDir()
 	}) {
 		unpack = "unpack the archive, "
 	}

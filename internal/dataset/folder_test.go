@@ -221,9 +221,9 @@ func TestFolderRefuses(t *testing.T) {
 		"train alone":     {"train/a/1 train/b/2", "one of train/ and test/ alone: add the other, or"},
 		"val":             {"train/a/1 train/b/2 val/a/3 val/b/4", "add the other: rename val to test,"},
 		"other words": {"training/a/1 training/b/2 testing/a/3 testing/b/4",
-			"/testing: pictures: 0, and at least 2 are needed: move those of its folders up, or rename it to test"},
-		"val and test":    {"test/a/1 test/b/2 val/a/3 val/b/4", "add the other, or put"},
-		"one class twice": {"train/cat/1 test/cat/2", "one for each class with its pictures"},
+			"/testing: pictures: 0, and at least 2 are needed: move those of its folders up, or rename " +
+				"it to test"},
+		"val and test": {"test/a/1 test/b/2 val/a/3 val/b/4", "add the other, or put"},
 		"a class in one": {"train/a/1 train/b/2 test/a/3",
 			`class "b" is not both in train/ and in test/`},
 		"two classes share one": {"a/1 a/2 b/1 b/4", "show the same picture"},
@@ -249,7 +249,12 @@ func TestFolderRefuses(t *testing.T) {
 		require.Error(t, err, name)
 		requireOneLine(t, err, c.says, folder)
 	}
-	_, err := Pictures{Folder: "/does/not/exist", Side: 32}.List()
+	halves := t.TempDir()
+	put(t, halves, map[string][]byte{"train/cat/1": nil, "test/cat/2": nil})
+	_, err := Pictures{Folder: halves, Side: 32}.List()
+	requireOneLine(t, err, halves, "folders of classes: 1,")
+	require.NotContains(t, err.Error(), "name that folder", "which has no folder cat")
+	_, err = Pictures{Folder: "/does/not/exist", Side: 32}.List()
 	requireOneLine(t, err, "/does/not/exist", "--pictures")
 	_, err = Pictures{Folder: t.TempDir(), Side: 65}.List()
 	requireOneLine(t, err, "--side 65", "16 to 64")

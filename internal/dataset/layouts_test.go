@@ -299,8 +299,8 @@ func TestParquetRefuses(t *testing.T) {
 		"too deep":        {made{"a/b/c/d/train.parquet": good}, "found no MNIST"},
 		"no Parquet file": {made{"train.parquet": []byte("PAR1")}, "not a Parquet file"},
 		"cut":             {made{"train.parquet": good[:len(good)-20]}, "not a Parquet file"},
-		"LZ4":             {made{"train.parquet": lz4.Bytes()}, "write it with Snappy or Zstandard"},
-		"decimals":        {made{"train.parquet": decimals.Bytes()}, "write them as such"},
+		"LZ4":             {made{"train.parquet": lz4.Bytes()}, "compressed with LZ4, which is not read: write it with Snappy or Zstandard"},
+		"decimals":        {made{"train.parquet": decimals.Bytes()}, "no integers: write them as such"},
 		"a changed pixel": {made{"train.parquet": changed(good, 300, good[300]^1)}, "again"},
 	} {
 		folder := t.TempDir()
@@ -364,28 +364,32 @@ func TestNPZRefuses(t *testing.T) {
 	type made = map[string][]byte
 	wide := bytes.Replace(npy("(4,)", 1, 2, 3, 4), []byte("|u1"), []byte("<i8"), 1)
 	large := npy("(999999, 28, 28)", make([]byte, 60000*mnistImage)...)
-	const again = "; copy or download it again"
-	for says, arrays := range map[string]made{
-		"it has no array y_test.npy" + again:             {"y_test.npy": nil},
-		"4 images and 3 labels for train" + again:        {"y_train.npy": npy("(3,)", 1, 2, 3)},
-		"has 3 bytes where its shape asks for 4" + again: {"y_train.npy": npy("(4,)", 1, 2, 3)},
-		"shape asks for 783999216" + again:               {"x_train.npy": large},
-		"not a valid zip file" + again:                   nil,
-
-		"y_test.npy is not an array of bytes of MNIST's shape":        {"y_test.npy": {}},
-		"; write it as np.ascontiguousarray(x, np.uint8).reshape(-1)": {"y_train.npy": wide},
-		"; write it as np.ascontiguousarray(x, np.uint8).reshape(-1, 28, 28)": {
-			"x_test.npy": npy("(4,)", 1, 2, 3, 4),
-		},
+	const again, write = "download it again", "write it as np.ascontiguousarray(x, np.uint8).reshape"
+	for name, c := range map[string]struct {
+		arrays made
+		says   []string
+	}{
+		"missing": {made{"y_test.npy": nil}, []string{"it has no array y_test.npy", again}},
+		"empty":   {made{"y_test.npy": {}}, []string{"y_test.npy is not an array", write + "(-1)"}},
+		"other counts": {made{"y_train.npy": npy("(3,)", 1, 2, 3)},
+			[]string{"4 images and 3 labels", again}},
+		"short": {made{"y_train.npy": npy("(4,)", 1, 2, 3)},
+			[]string{"has 3 bytes where its shape", again}},
+		"other shape": {made{"x_test.npy": npy("(4,)", 1, 2, 3, 4)},
+			[]string{"x_test.npy is not an array", write + "(-1, 28, 28)"}},
+		"other type": {made{"y_train.npy": wide}, []string{`'<i8', 'fortran_order'`, write + "(-1)"}},
+		"large":      {made{"x_train.npy": large}, []string{"x_train.npy has 47040", again}},
+		"no zip":     {nil, []string{"not a file of NumPy's arrays: ", again}},
 	} {
-		content := npz(t, arrays)
-		if arrays == nil {
+		content := npz(t, c.arrays)
+		if c.arrays == nil {
 			content = content[:len(content)-9]
 		}
 		path := filepath.Join(t.TempDir(), npzFile)
 		filetest.Write(t, path, content)
 		_, err := Local(experiments.MNIST, filepath.Dir(path))
-		requireOneLine(t, err, path, says)
+		require.Error(t, err, name)
+		requireOneLine(t, err, append(c.says, path)...)
 	}
 }
 

@@ -58,7 +58,7 @@ var ofFiles = regexp.MustCompile(`-(\d+)-of-(\d+)`)
 // error if there is nothing else. A split must have as many files as their names say.
 func readParquet(folder string, side, channels int) ([]*labelled, error) {
 	parts, first := map[string]*labelled{}, ""
-	files, declared, numbers := map[string]int{}, map[string]string{}, map[[2]string]bool{}
+	files := map[string][]string{}
 	for _, path := range findParquet(folder) {
 		read, err := readParquetFile(path, side, channels)
 		if err != nil {
@@ -72,14 +72,7 @@ func readParquet(folder string, side, channels int) ([]*labelled, error) {
 			return nil, fmt.Errorf("%s and %s both have such images: name one of them with --data "+
 				"or $%s", first, set, EnvVar)
 		}
-		if of := ofFiles.FindStringSubmatch(filepath.Base(path)); of != nil {
-			number := [2]string{split, of[1]}
-			if numbers[number] {
-				return nil, fmt.Errorf("%s: another file has this number: remove the copy", path)
-			}
-			numbers[number], declared[split] = true, of[2]
-		}
-		files[split]++
+		files[split] = append(files[split], path)
 		part := parts[split]
 		if part == nil {
 			parts[split] = read
@@ -96,13 +89,31 @@ func readParquet(folder string, side, channels int) ([]*labelled, error) {
 		if parts[split] == nil {
 			return nil, fmt.Errorf("%s: no Parquet file has the split %q; download it", first, split)
 		}
-		if of, counted := strconv.Atoi(declared[split]); counted == nil && of != files[split] {
-			return nil, fmt.Errorf("%s: the split %q has %d files, and their names say %d: download "+
-				"what is missing, or remove copies", first, split, files[split], of)
+		if err := checkNumbers(files[split]); err != nil {
+			return nil, fmt.Errorf("%s: the split %q %w", first, split, err)
 		}
 		both = append(both, parts[split])
 	}
 	return both, nil
+}
+
+// checkNumbers returns an error unless the files of a split are as many as their names say, each
+// with another number. Names without a number say nothing.
+func checkNumbers(paths []string) error {
+	numbers, declared := map[string]bool{}, ""
+	for _, path := range paths {
+		if of := ofFiles.FindStringSubmatch(filepath.Base(path)); of != nil {
+			if numbers[of[1]] {
+				return fmt.Errorf("has another file with the number of %s: remove the copy", path)
+			}
+			numbers[of[1]], declared = true, of[2]
+		}
+	}
+	if of, err := strconv.Atoi(declared); err == nil && of != len(paths) {
+		return fmt.Errorf("has %d files, and their names say %d: download what is missing, or remove "+
+			"copies", len(paths), of)
+	}
+	return nil
 }
 
 // findParquet finds the Parquet files of splits in a folder and not far below it, in the order of

@@ -36,8 +36,7 @@ import (
 // Choice is the backend that was chosen, and why.
 type Choice struct {
 	// Config is a GoMLX configuration with which [Open] opens the backend again in this process. It
-	// names a plugin by
-	// its absolute path.
+	// names a plugin by its absolute path.
 	Config string
 	// Name is recorded in results: "xla-cpu", "xla-cuda", "xla-cuda-float32" (without TF32), "go", or
 	// "xla" for a plugin of unknown kind.

@@ -48,10 +48,10 @@ func addFlag(flag, value string) error {
 // preferWideVectors lets XLA use vectors of 512 bits.
 func preferWideVectors() error { return addFlag("--xla_cpu_prefer_vector_width", "512") }
 
-// computesWide reports whether the CPU is of AMD's Zen 5 family, which computes such vectors in one
-// piece (but in laptops, which were not measured). There a training step in float32 takes 0.90 to
-// 0.96 of its time with them (CReLU+LC₇ and SSC+EBC₆₋₇, widths 16 to 96), and an inference as long
-// as before. On an Intel Xeon neither gained.
+// computesWide reports whether the CPU is of AMD's Zen 5 family or later. It computes such vectors
+// in one piece (but in laptops, which were not measured). There a training step in float32 takes
+// 0.90 to 0.96 of its time with them (CReLU+LC₇ and SSC+EBC₆₋₇, widths 16 to 96), and an inference
+// as long as before. On an Intel Xeon neither gained.
 func computesWide() bool {
 	return cpuid.CPU.VendorID == cpuid.AMD && cpuid.CPU.Family >= 26 && cpuid.CPU.Has(cpuid.AVX512F)
 }
