@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"strings"
 	"unicode"
 
@@ -224,8 +225,9 @@ func (r Run) Validate() error {
 		return fmt.Errorf("%d training and %d test images: at least 1 and 2 are needed, and no more "+
 			"than there are", r.TrainImages, r.TestImages)
 	case r.Hyper.Batch > r.TrainImages:
-		return fmt.Errorf("batch_size=%d does not fit: there are %d training images; take more, or a "+
-			"smaller --set batch_size=…", r.Hyper.Batch, r.TrainImages)
+		half := max(1, r.TrainImages/2) // of one's own pictures more than expected may test
+		return fmt.Errorf("batch_size=%d does not fit: there are at most %d training images; take "+
+			"more, or --set batch_size=%d", r.Hyper.Batch, r.TrainImages, 1<<(bits.Len(uint(half))-1))
 	}
 	return nil
 }

@@ -131,6 +131,28 @@ func TestBuildWithoutCgo(t *testing.T) {
 		string(out))
 }
 
+// What is missing for a build is said in a line, before Go builds.
+func TestBuildSaysWhatIsMissing(t *testing.T) {
+	checkout, _ := repository(t)
+	for setting, says := range map[string]string{
+		"CC=none":                  "no C compiler (none), which cgo needs",
+		"CC=gcc -nostdinc -march=": "gcc finds no C library; install its headers",
+	} {
+		cmd := exec.Command("./build.sh")
+		cmd.Dir, cmd.Env = checkout, append(os.Environ(), setting)
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "build.sh: "+says)
+		require.Equal(t, 1, strings.Count(string(out), "\n"), string(out))
+	}
+	filetest.Write(t, filepath.Join(checkout, "bin"), "") // a file, as root can write everywhere
+	cmd := exec.Command("./build.sh")
+	cmd.Dir = checkout
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "/bin cannot be written to; clone the project")
+}
+
 // The README asks for the version of Go that go.mod asks for.
 func TestLeastGo(t *testing.T) {
 	_, after, _ := strings.Cut(filetest.Read(t, "../../go.mod"), "\ngo ")

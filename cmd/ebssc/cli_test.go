@@ -132,6 +132,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --set beta=0.1\u200b", "write it in one line"},
 		{"run table --set beta=" + strings.Repeat("0", 1000), "at most 1000 characters"},
 		{"run table --set batch_size=60000", "batch_size=60000 does not fit"},
+		{"run table --set batch_size=60000", "or --set batch_size=16384"},
 		{"run table --held-out 60000", "--held-out 60000"},
 		{"run table --seeds 0", "--seeds 0 is out of range"},
 		{"run table --shard 4/3", "such as 3/10"},
@@ -155,6 +156,8 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"run table --results=~/out", "write $HOME"},
 		{"run table --data=~/x", "write $HOME"},
 		{"report --results=~", "write $HOME"},
+		{"runs", "no runs are recorded at profile quick in " + empty + "/results: ebssc run table"},
+		{"classify x.png", "no such network is in " + empty + "/results;"},
 		{"decode --out=~/x.png", "write $HOME"},
 		{"run table --backend none --results " + made + " --data " + empty, "found no CIFAR-10"},
 		{"run unroll --backend none --results " + made + " --data " + empty, "there: nothing"},
@@ -222,6 +225,10 @@ func TestLists(t *testing.T) {
 	require.Contains(t, stdout, "trials: --held-out 100")
 	_, _, stderr = call("runs", "--results", results, "--profile", "smoke")
 	require.Contains(t, stderr, "choose --profile quick")
+	_, _, stderr = call("runs", id, "--results", results, "--profile", "smoke")
+	require.Contains(t, stderr, "choose --profile quick")
+	_, _, stderr = call("runs", "none", "--results", results)
+	require.Contains(t, stderr, "ebssc runs lists them")
 	linked := t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Join(results, "quick"), filepath.Join(linked, "quick")))
 	_, stdout, _ = call("runs", "--results", linked)

@@ -132,7 +132,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 		command += flags.Pictures.Flags()
 	}
 	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s",
-		flags.Results, command)
+		fullPath(flags.Results), command)
 }
 
 // writePicture writes a figure to a .png file in a folder that it makes, and prints the file's

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -141,8 +142,7 @@ func runsCommand() *cobra.Command {
 				})
 			})
 			if len(unknown) > 0 {
-				return fmt.Errorf("%s: no such runs are recorded at profile %s in %s: "+
-					"ebssc runs lists them", strings.Join(unknown, ", "), name, results)
+				return noSuchRuns(unknown, name, results)
 			}
 			return noRuns(profiles, name, results)
 		},
@@ -159,21 +159,52 @@ func noRuns(profiles []*report.Results, name, results string) error {
 	if slices.ContainsFunc(profiles, recorded) {
 		return nil
 	}
-	all, err := report.LoadAll(results, "")
+	others, err := profilesWith(recorded, results)
 	if err != nil {
 		return err
 	}
-	var others []string
+	if others == "" {
+		results = fullPath(results)
+		others = fmt.Sprintf("ebssc run table --profile %s --results %s", name, results)
+	}
+	return fmt.Errorf("no runs are recorded at profile %s in %s: %s", name, results, others)
+}
+
+// noSuchRuns returns the error that a profile lacks runs. It names the profiles that have one.
+func noSuchRuns(ids []string, name, results string) error {
+	others, err := profilesWith(func(p *report.Results) bool {
+		return slices.ContainsFunc(ids, func(id string) bool { return p.Records[id].ID != "" })
+	}, results)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: no such runs are recorded at profile %s in %s: %s",
+		strings.Join(ids, ", "), name, results, cmp.Or(others, "ebssc runs lists them"))
+}
+
+// profilesWith returns what to choose among the profiles that have such results, or nothing.
+func profilesWith(such func(*report.Results) bool, results string) (choose string, err error) {
+	all, err := report.LoadAll(results, "")
+	if err != nil {
+		return "", err
+	}
+	var names []string
 	for _, p := range all {
-		if recorded(p) && !slices.Contains(others, p.Profile.Name) {
-			others = append(others, p.Profile.Name)
+		if such(p) && !slices.Contains(names, p.Profile.Name) {
+			names = append(names, p.Profile.Name)
 		}
 	}
-	do := fmt.Sprintf("ebssc run table --profile %s --results %s", name, results)
-	if others != nil {
-		do = "choose --profile " + strings.Join(others, " or ")
+	if names != nil {
+		choose = "choose --profile " + strings.Join(names, " or ")
 	}
-	return fmt.Errorf("no runs are recorded at profile %s in %s: %s", name, results, do)
+	return choose, nil
+}
+
+// fullPath returns a path from the root, or as it is where that is not known: the folder of
+// results that is missed may be another one.
+func fullPath(path string) string {
+	full, _ := filepath.Abs(path)
+	return cmp.Or(full, path)
 }
 
 func reportCommand() *cobra.Command {

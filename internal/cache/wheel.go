@@ -121,6 +121,9 @@ func Python(code string, args ...string) []string {
 	return append([]string{"python3", "-E", "-c", path + code}, args...)
 }
 
+// InstallPip is what to do where python3 or pip is missing.
+const InstallPip = "install Python 3 with pip, such as by apt-get install python3-pip"
+
 //go:embed runpip.py
 var runPip string
 
@@ -160,7 +163,7 @@ func (f WheelFile) pip(ctx context.Context, tmp, target string) error {
 			"or newer (python3 -m pip install --upgrade pip)"
 	}
 	if errors.Is(err, exec.ErrNotFound) || strings.Contains(found, "No module named pip") {
-		advice = "install Python 3 with pip, such as by apt-get install python3-pip"
+		advice = InstallPip
 	}
 	return fmt.Errorf("pip: %s; %s", cmp.Or(lastError(found), err.Error()), advice)
 }

@@ -368,6 +368,7 @@ func TestDiagnose(t *testing.T) {
 	t.Setenv(cache.EnvVar, empty)
 	check(Warn, cpuWheels[thisSystem].Requirement)
 	check(Warn, "although there is a GPU")
+	check(Warn, "; install Python 3 with pip")
 	require.NoDirExists(t, filepath.Join(empty, "wheels"), "nothing is installed")
 	t.Setenv(compute.ConfigEnvVar, "tpu")
 	check(Missing, "unknown")

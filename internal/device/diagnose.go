@@ -40,6 +40,9 @@ func Diagnose(ctx context.Context) Finding {
 	switch {
 	case errors.Is(err, cache.ErrMissing):
 		f.Status, f.Do = Warn, choice.Warning
+		if ask(ctx, cache.Python("import pip; print(pip.__version__)")...) == "" {
+			f.Do = strings.TrimPrefix(f.Do+"; "+cache.InstallPip, "; ")
+		}
 		f.Detail = nameCPU + ", after pip has installed " + cpuWheels[thisSystem].Requirement +
 			" on the first run"
 	case err != nil: // which says what to do

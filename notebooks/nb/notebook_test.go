@@ -194,6 +194,9 @@ func TestScripts(t *testing.T) {
 		require.Error(t, err, failing)
 		require.Regexp(t, `start\.sh: .* could not be built; see above\n$`, said)
 	}
+	said, err = call("start.sh", "HOME=", "EBSSC_CACHE=", "XDG_CACHE_HOME=")
+	require.Error(t, err)
+	require.Regexp(t, `^start\.sh: .* set HOME, or EBSSC_CACHE to a folder\n$`, said)
 	if os.Geteuid() == 0 {
 		for _, ip := range []string{"--ip=0.0.0.0", "--ip 0.0.0.0", "--ServerApp.ip=0.0.0.0"} {
 			said, err = call("start.sh " + ip)
@@ -215,6 +218,10 @@ func TestScriptsOnNoexec(t *testing.T) {
 		require.Error(t, err)
 		require.Contains(t, said, "("+disk+") mounted noexec? Set "+variable+" to one")
 	}
+	cachetest.ReadOnly(t, disk) // on which the environment's folder is by now
+	said, err := call("run.sh", "EBSSC_CACHE="+disk)
+	require.Error(t, err)
+	require.Regexp(t, `^run\.sh: \S+ cannot be written to: set EBSSC_CACHE to .*\n$`, said)
 }
 
 func TestShrinkage(t *testing.T) {
