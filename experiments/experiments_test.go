@@ -59,6 +59,7 @@ func TestDeclarationsFit(t *testing.T) {
 			if e.Base != "" {
 				require.Contains(t, declared, e.Base, "the base of %s stands above it", e.Name)
 			}
+			require.True(t, e.Fits(study.Images), "%s is on %s", e.Name, study.Images)
 			network := e.Network(8)
 			require.Equal(t, []int{images.Height, images.Width, images.Channels, len(images.Classes)},
 				[]int{network.Height, network.Width, network.Channels, network.Classes}, e.Name)

@@ -21,8 +21,25 @@ type SevenBlocks struct {
 	TopEnergy bool
 	// Sweeps is T.
 	Sweeps int
-	// Images that it reads; CIFAR-10 where empty.
+	// Images that it reads, those of its study; CIFAR-10 where empty.
 	Images DataKind
+}
+
+// reads returns the kind of images that an experiment names, or nothing: an architecture of another
+// type is of its study's.
+func (e Experiment) reads() DataKind {
+	if blocks, ok := e.Architecture.(SevenBlocks); ok {
+		return cmp.Or(blocks.Images, CIFAR10)
+	}
+	return ""
+}
+
+// Fits reports whether an experiment may stand in a study on that kind of images.
+func (e Experiment) Fits(kind DataKind) bool {
+	if reads := e.reads(); reads != "" {
+		return reads == kind
+	}
+	return kind.Images().Channels == e.Network(1).Channels
 }
 
 // Table is the paper's Table 2: its five rows on CIFAR-10, each beside the one above it. Paper has

@@ -48,6 +48,10 @@ func Find(
 		return set, err
 	}
 	s := sourceOf(which)
+	if s.fetch == nil {
+		return nil, fmt.Errorf("%s cannot be downloaded: get it from %s, and name its folder with --data",
+			s.Kind, s.From)
+	}
 	return cache.LoadOrMake(ctx, "data", s.Name, s.load, func(dir string) error {
 		files, err := s.fetch(ctx, dir+".part", log)
 		if errors.Is(err, ErrUnavailable) {

@@ -72,6 +72,14 @@ func TestLocal(t *testing.T) {
 	}
 }
 
+// A data set that nothing can download has to be named.
+func TestNoDownload(t *testing.T) {
+	emptyCache(t)
+	declare(t, experiments.MNIST, func(d *decoder) { d.fetch = nil })
+	_, err := Find(t.Context(), experiments.MNIST, "", io.Discard)
+	requireOneLine(t, err, "MNIST cannot be downloaded: get it from", "--data")
+}
+
 // Nothing takes the place of a named folder: not the cache, which has MNIST here, and not a
 // download. The error says what was looked for, and what is there.
 func TestNamedFolderAlone(t *testing.T) {

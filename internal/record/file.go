@@ -77,7 +77,10 @@ func Load(path string) (r Record, err error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&r); err != nil {
+	if err := decoder.Decode(&r); err != nil && strings.Contains(err.Error(), "unknown field") {
+		return Record{}, fmt.Errorf("record %s is refused: text: %w; if another build of this program "+
+			"wrote it, give each build its own --results", path, err)
+	} else if err != nil {
 		return Record{}, refused(path, "text", err)
 	}
 	if err := r.check(path, text); err != nil {

@@ -109,7 +109,7 @@ func TestEditsAreNamed(t *testing.T) {
 	for _, edit := range []struct{ field, old, new string }{
 		{"Format", `"Format": 2`, `"Format": 1`},
 		{"ID", `"ID": "unroll`, `"ID": "enroll`},
-		{"ID", `"Version": 4`, `"Version": 5`}, // what the run is described by
+		{"ID", fmt.Sprintf(`"Version": %d`, experiments.Version), `"Version": 0`}, // describes the run
 		{"ID", `"Seed": 1`, `"Seed": 2`},
 		{"ID", `"learning_rate": 0.1`, `"learning_rate": 0.02`},
 		{"ID", `"Name": "mnist"`, `"Name": "other"`},
@@ -144,6 +144,16 @@ func TestEditsAreNamed(t *testing.T) {
 		_, err := record.Load(path)
 		require.ErrorContains(t, err, "refused: "+edit.field+":", "%s for %s", edit.new, edit.old)
 	}
+}
+
+// A field that this program does not know is no reason to remove a record.
+func TestRecordOfAnotherBuild(t *testing.T) {
+	_, path := saved(t, "unroll-1")
+	text := filetest.Read(t, path)
+	filetest.Write(t, path, strings.Replace(text, `"learning_rate"`, `"other": 1, "learning_rate"`, 1))
+	_, err := record.Load(path)
+	require.ErrorContains(t, err, "another build")
+	require.NotContains(t, err.Error(), "remove")
 }
 
 // Links to nowhere, pipes, folders and large files in a record's place are refused, and nothing

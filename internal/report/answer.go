@@ -18,25 +18,33 @@ import (
 // WriteAnswer writes what the results of all profiles say together. The classifier's step at every
 // scale goes to classifier.svg and classifier.csv in the folder of results. The steps of the table
 // at all profiles, and how many claims agree at the smallest of them, go between the marks of the
-// README.md beside that folder; a README without marks stays as it is.
+// README.md beside that folder, if that is called results: other folders may lie beside them in the
+// project. A README without marks stays as it is.
 func WriteAnswer(results string, folders map[string]*Results) error {
 	profiles := largestFirst(slices.Collect(maps.Values(folders)))
 	if err := writeClassifier(results, profiles); err != nil {
 		return err
 	}
+	results, err := filepath.Abs(results)
+	if err != nil || filepath.Base(results) != "results" {
+		return err
+	}
 	path := filepath.Join(results, "..", File)
 	old, err := safefile.Read(path, maxSize)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || len(profiles) == 0 {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil // that of somebody else has no marks
 	}
 	if err != nil {
 		return err
 	}
-	largest, smallest := profiles[0], profiles[len(profiles)-1]
-	blocks := map[string]string{"claims": tally(smallest)}
-	for _, study := range largest.Studies {
-		if study.Headline {
-			blocks["differences"] = largest.Differences(study, profiles[1:]...).Markdown()
+	blocks := map[string]string{"claims": "", "differences": ""} // empty without results
+	if len(profiles) > 0 {
+		largest, smallest := profiles[0], profiles[len(profiles)-1]
+		blocks["claims"] = tally(smallest)
+		for _, study := range largest.Studies {
+			if study.Headline {
+				blocks["differences"] = largest.Differences(study, profiles[1:]...).Markdown()
+			}
 		}
 	}
 	content := string(old)
@@ -73,7 +81,7 @@ func writeClassifier(results string, profiles []*Results) error {
 func largestFirst(all []*Results) (profiles []*Results) {
 	for _, profile := range slices.Backward(experiments.Profiles) {
 		for _, p := range all {
-			if filepath.Base(p.Folder) == profile.Name && !p.Demo && len(p.Records) > 0 {
+			if filepath.Base(p.Folder) == profile.Name && !p.Demo && len(p.Studies) > 0 {
 				profiles = append(profiles, p)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // compared.
 func Compare(a, b *Results) (t Table, worse []string, err error) {
 	t = Table{Name: "compare", Columns: []Column{
-		{Title: "model"}, {Name: "experiment"},
+		{Title: "model"}, {Title: "experiment", Name: "experiment"},
 		{Title: "training %: A", Name: "train_err_a", Kind: Mean},
 		{Title: "B", Name: "train_err_b", Kind: Mean},
 		{Title: "test %: A", Name: "test_err_a", Kind: Mean},

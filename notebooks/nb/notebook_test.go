@@ -128,6 +128,17 @@ func TestReportsOfStandIn(t *testing.T) {
 	}
 }
 
+// One's own row is of a study on the images that it names, if there is one.
+func TestOwnRowsOnOtherImages(t *testing.T) {
+	row := experiments.Experiment{Name: "own",
+		Architecture: experiments.SevenBlocks{Body: ebssc.SSC, Images: experiments.FashionMNIST}}
+	require.Equal(t, experiments.FashionMNIST, alone(row).Images)
+	row.Architecture = experiments.SevenBlocks{Body: ebssc.SSC, Images: "Letters"}
+	_, err := experiments.Plan(alone(row), Must(experiments.FindProfile("smoke")),
+		experiments.CIFAR10.Declared(), experiments.Overrides{})
+	require.ErrorContains(t, err, "own reads Letters, and study table is on CIFAR-10")
+}
+
 // A folder in which every user may put code is not the notebooks' environment.
 func TestEnvironmentIsOnesOwn(t *testing.T) {
 	require.FileExists(t, "../environment.sh") // so that a result is not taken for another script's

@@ -96,12 +96,12 @@ func images(ctx context.Context, own dataset.Pictures, kind experiments.DataKind
 }
 
 // alone returns the study of an experiment with no other. One's own experiment is of the scale of
-// the first study on images like its own.
+// the first study on its images.
 func alone(e experiments.Experiment) experiments.Study {
 	s, _, err := catalogue.All.Experiment(e.Name)
 	if err != nil {
 		at := slices.IndexFunc(catalogue.All, func(s experiments.Study) bool {
-			return s.Images.Images().Channels == e.Network(1).Channels
+			return e.Fits(s.Images)
 		})
 		s = catalogue.All[max(0, at)] // planning says what is wrong with other images
 	}
