@@ -21,7 +21,7 @@ have=$(go env GOVERSION) || die "this project needs $want or newer"
 read -r -a compiler <<<"$(go env CC)" # may carry flags: CC="gcc -m64"
 command -v "${compiler[0]}" >/dev/null ||
   die "no C compiler (${compiler[0]}), which cgo needs; install gcc or clang, or set CC"
-echo '#include <stdlib.h>' | "${compiler[@]}" -E -x c - >/dev/null 2>&1 ||
+"${compiler[@]}" -E -x c - <<<'#include <stdlib.h>' >/dev/null 2>&1 ||
   die "${compiler[0]} finds no C library; install its headers (Debian, Ubuntu: apt-get install libc6-dev)"
 if (($# == 0)); then
   mkdir -p bin 2>/dev/null && [[ -w bin ]] ||

@@ -149,7 +149,7 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	scale.Width, scale.Epochs = cmp.Or(o.Width, scale.Width), cmp.Or(o.Epochs, scale.Epochs)
 	scale.TrainImages = min(cmp.Or(o.Images, scale.TrainImages, left), left)
 	for _, e := range study.Experiments {
-		if reads := e.reads(); reads != "" && reads != study.Images {
+		if reads := e.reads(); reads != "" && study.Images != "" && reads != study.Images {
 			return nil, fmt.Errorf("%s reads %s, and study %s is on %s: put it into a study on %s",
 				e.Name, reads, study.Name, study.Images, reads)
 		}
