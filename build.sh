@@ -21,8 +21,9 @@ have=$(go env GOVERSION) || die "this project needs $want or newer"
 read -r -a compiler <<<"$(go env CC)" # may carry flags: CC="gcc -m64"
 command -v "${compiler[0]}" >/dev/null ||
   die "no C compiler (${compiler[0]}), which cgo needs; install gcc or clang, or set CC"
-"${compiler[@]}" -E -x c - <<<'#include <stdlib.h>' >/dev/null 2>&1 ||
-  die "${compiler[0]} finds no C library; install its headers (Debian, Ubuntu: apt-get install libc6-dev)"
+read -r -a flags <<<"$(go env CGO_CPPFLAGS CGO_CFLAGS | tr '\n' ' ')"
+said=$("${compiler[@]}" ${flags[@]+"${flags[@]}"} -E -x c - <<<'#include <stdlib.h>' 2>&1 >/dev/null) ||
+  die "${compiler[0]} cannot read stdlib.h (${said%%$'\n'*}); if it is missing, install the C library's headers (Debian, Ubuntu: apt-get install libc6-dev)"
 if (($# == 0)); then
   mkdir -p bin 2>/dev/null && [[ -w bin ]] ||
     die "$PWD/bin cannot be written to; clone the project into a folder of your own"

@@ -150,8 +150,8 @@ func Plan(study Study, profile Profile, set Dataset, o Overrides) (runs []Run, e
 	scale.TrainImages = min(cmp.Or(o.Images, scale.TrainImages, left), left)
 	for _, e := range study.Experiments {
 		if reads := e.reads(); reads != "" && study.Images != "" && reads != study.Images {
-			return nil, fmt.Errorf("%s reads %s, and study %s is on %s: put it into a study on %s",
-				e.Name, reads, study.Name, study.Images, reads)
+			return nil, fmt.Errorf("%s reads %s, and study %s is on %s: set its Images to that, or put "+
+				"it into a study on %s", e.Name, reads, study.Name, study.Images, reads)
 		}
 		rowScale := scale
 		if e.Rescale != nil {

@@ -21,12 +21,12 @@ type SevenBlocks struct {
 	TopEnergy bool
 	// Sweeps is T.
 	Sweeps int
-	// Images that it reads, those of its study; CIFAR-10 where empty.
+	// Images that it reads, of the same kind as its study's; CIFAR-10 where empty.
 	Images DataKind
 }
 
-// reads returns the kind of images that an experiment names, or nothing: an architecture of another
-// type is of its study's.
+// reads returns the kind of images that an experiment's architecture names; nothing if it names
+// none, as all but [SevenBlocks] do.
 func (e Experiment) reads() DataKind {
 	if blocks, ok := e.Architecture.(SevenBlocks); ok {
 		return cmp.Or(blocks.Images, CIFAR10)

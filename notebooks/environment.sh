@@ -14,7 +14,7 @@ folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" >/dev/null && pwd)
 root=$(dirname "$folder")
 export PYTHONSAFEPATH=1 # Python takes no file of the current folder for a module.
 
-[[ ${HOME:-}${EBSSC_CACHE:-}${XDG_CACHE_HOME:-} ]] || die "there is no home folder; set HOME, or EBSSC_CACHE to a folder"
+[[ ${HOME:-}${EBSSC_CACHE:-}${XDG_CACHE_HOME:-} ]] || die "there is no home folder; set HOME to a folder of your own"
 case $(uname) in
   Darwin) cache=${EBSSC_CACHE:-$HOME/Library/Caches/ebssc} ;;
   *) cache=${EBSSC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ebssc} ;;
@@ -26,7 +26,8 @@ python=$environment/bin/python
 # own makes a folder that this user alone may enter, for programs. Where another user could put some into it or replace it, it ends.
 own() {
   local parent
-  (umask 077 && mkdir -p "$1") && parent=$(cd "$1" && pwd -P) && [[ -O $parent ]] ||
+  (umask 077 && mkdir -p "$1" 2>/dev/null) || die "$1 cannot be made: set EBSSC_CACHE to a folder elsewhere"
+  parent=$(cd "$1" && pwd -P) && [[ -O $parent ]] ||
     die "$1 is not a folder of this user: set EBSSC_CACHE to another one"
   chmod 700 "$parent" 2>/dev/null || die "$parent cannot be written to: set EBSSC_CACHE to a folder elsewhere"
   until [[ $parent == / ]]; do

@@ -158,6 +158,7 @@ func TestBadInputIsOneLine(t *testing.T) {
 		{"report --results=~", "write $HOME"},
 		{"runs", "no runs are recorded at profile quick in " + empty + "/results: ebssc run table"},
 		{"classify x.png", "no such network is in " + empty + "/results;"},
+		{"classify x.png --results (x)", "--results '" + empty + "/(x)'"},
 		{"decode --out=~/x.png", "write $HOME"},
 		{"run table --backend none --results " + made + " --data " + empty, "found no CIFAR-10"},
 		{"run unroll --backend none --results " + made + " --data " + empty, "there: nothing"},

@@ -131,8 +131,9 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 	if named != "" {
 		command += flags.Pictures.Flags()
 	}
-	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %[1]s",
-		fullPath(flags.Results), command)
+	folder = fullPath(flags.Results)
+	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %s",
+		folder, command, argument(folder))
 }
 
 // writePicture writes a figure to a .png file in a folder that it makes, and prints the file's

@@ -165,7 +165,7 @@ func noRuns(profiles []*report.Results, name, results string) error {
 	}
 	if others == "" {
 		results = fullPath(results)
-		others = fmt.Sprintf("ebssc run table --profile %s --results %s", name, results)
+		others = fmt.Sprintf("ebssc run table --profile %s --results %s", name, argument(results))
 	}
 	return fmt.Errorf("no runs are recorded at profile %s in %s: %s", name, results, others)
 }
@@ -200,6 +200,14 @@ func profilesWith(such func(*report.Results) bool, results string) (choose strin
 	return choose, nil
 }
 
+// argument returns a path as a shell takes it, in quotes where it needs them.
+func argument(path string) string {
+	if strings.ContainsAny(path, " \t'\"\\$&;()<>|*?[]{}~#!`") {
+		return safefile.Quoted(path)
+	}
+	return path
+}
+
 // fullPath returns a path from the root, or as it is where that is not known: the folder of
 // results that is missed may be another one.
 func fullPath(path string) string {
@@ -211,8 +219,8 @@ func reportCommand() *cobra.Command {
 	var results string
 	cmd := &cobra.Command{
 		Use: "report", Short: "Write tables, claims and figures from the records", Args: cobra.NoArgs,
-		Long: "Write <results>/<profile>/README.md with its tables and figures from the records, and " +
-			"the tables of the README beside the folder of results. report trains nothing and needs no data.\n\n" +
+		Long: "Write <results>/<profile>/README.md with its tables and figures from the records, and, " +
+			"if the folder is called results, the tables of the README beside it. report trains nothing and needs no data.\n\n" +
 			"To merge the results of several machines, copy their records " +
 			"(results/<profile>/runs/*.json, and of decodings the figures beside them) into one folder " +
 			"first. A record that does not fit its own content is refused.",

@@ -49,8 +49,8 @@ func Find(
 	}
 	s := sourceOf(which)
 	if s.fetch == nil {
-		return nil, fmt.Errorf("%s cannot be downloaded: get it from %s, and name its folder with --data",
-			s.Kind, s.From)
+		return nil, fmt.Errorf("%s cannot be downloaded: get it from %s, and name its folder with "+
+			"--data or $%s", s.Kind, s.From, EnvVar)
 	}
 	return cache.LoadOrMake(ctx, "data", s.Name, s.load, func(dir string) error {
 		files, err := s.fetch(ctx, dir+".part", log)

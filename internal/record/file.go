@@ -79,7 +79,7 @@ func Load(path string) (r Record, err error) {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&r); err != nil && strings.Contains(err.Error(), "unknown field") {
 		return Record{}, fmt.Errorf("record %s is refused: text: %w; if another build of this program "+
-			"wrote it, give each build its own --results", path, err)
+			"wrote it, move it to a folder of that build's, else restore the file from git", path, err)
 	} else if err != nil {
 		return Record{}, refused(path, "text", err)
 	}

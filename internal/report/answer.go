@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,11 +40,12 @@ func WriteAnswer(results string, folders map[string]*Results) error {
 	}
 	blocks := map[string]string{"claims": "", "differences": ""} // empty without results
 	if len(profiles) > 0 {
-		largest, smallest := profiles[0], profiles[len(profiles)-1]
-		blocks["claims"] = tally(smallest)
-		for _, study := range largest.Studies {
+		blocks["claims"] = tally(profiles[len(profiles)-1])
+	}
+	for i, p := range slices.Backward(profiles) { // the largest with the table comes last
+		for _, study := range p.Studies {
 			if study.Headline {
-				blocks["differences"] = largest.Differences(study, profiles[1:]...).Markdown()
+				blocks["differences"] = p.Differences(study, profiles[i+1:]...).Markdown()
 			}
 		}
 	}
@@ -61,7 +63,13 @@ func WriteAnswer(results string, folders map[string]*Results) error {
 // writeClassifier writes the classifier's step at every scale, if there is one.
 func writeClassifier(results string, profiles []*Results) error {
 	t, chart := ClassifierSteps(profiles)
-	if len(t.Rows) < 2 { // the paper's alone
+	if len(t.Rows) < 2 { // the paper's alone: what is there is of older records
+		for _, name := range []string{".csv", ".svg"} {
+			err := os.Remove(filepath.Join(results, t.Name+name))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
 		return nil
 	}
 	picture, err := chart.Draw().SVG()

@@ -96,13 +96,22 @@ func TestCommittedNumbers(t *testing.T) {
 		require.True(t, begins && ends, "README.md lacks the marks of %s", mark)
 		emptied = before + "<!-- " + mark + " -->\n<!-- /" + mark + " -->" + after
 	}
-	filetest.Write(t, filepath.Join(filepath.Dir(results), "README.md"), emptied)
+	readme := filepath.Join(filepath.Dir(results), "README.md")
+	filetest.Write(t, readme, emptied)
+	require.NoError(t, report.WriteAnswer(filepath.Join(filepath.Dir(results), "mine"), nil))
+	require.Equal(t, emptied, filetest.Read(t, readme), "mine is another's folder")
+	for _, name := range []string{"classifier.csv", "classifier.svg"} {
+		require.NoError(t, os.Remove(filepath.Join(results, name)))
+	}
 	require.NoError(t, report.WriteAnswer(results, loaded))
 	for _, name := range []string{"README.md", "results/classifier.csv", "results/classifier.svg"} {
 		committed := filetest.Read(t, filepath.Join(project, name))
 		now := filetest.Read(t, filepath.Join(filepath.Dir(results), name))
 		require.True(t, now == committed, "%s is of other records: run ebssc report", name)
 	}
+	require.NoError(t, report.WriteAnswer(results, nil)) // as after a new version
+	require.NotContains(t, filetest.Read(t, readme), "| all steps |")
+	require.NoFileExists(t, filepath.Join(results, "classifier.svg"))
 }
 
 // The answer stands first: before the first heading below the title. Each number of a table for
@@ -167,6 +176,7 @@ func TestFigures(t *testing.T) {
 				text[3])
 		}
 		figures++
+		require.Equal(t, 1, strings.Count(page, "("+name+")"), "%s is shown once", name)
 		require.Regexp(t, ` at quick</text>`, content)
 		for _, title := range regexp.MustCompile(`font-size:13px">([^<]*)`).FindAllStringSubmatch(content,
 			-1) {

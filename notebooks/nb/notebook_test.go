@@ -207,7 +207,7 @@ func TestScripts(t *testing.T) {
 	}
 	said, err = call("start.sh", "HOME=", "EBSSC_CACHE=", "XDG_CACHE_HOME=")
 	require.Error(t, err)
-	require.Regexp(t, `^start\.sh: .* set HOME, or EBSSC_CACHE to a folder\n$`, said)
+	require.Regexp(t, `^start\.sh: .* set HOME to a folder of your own\n$`, said)
 	if os.Geteuid() == 0 {
 		for _, ip := range []string{"--ip=0.0.0.0", "--ip 0.0.0.0", "--ServerApp.ip=0.0.0.0"} {
 			said, err = call("start.sh " + ip)
@@ -233,6 +233,9 @@ func TestScriptsOnNoexec(t *testing.T) {
 	said, err := call("run.sh", "EBSSC_CACHE="+disk)
 	require.Error(t, err)
 	require.Regexp(t, `^run\.sh: \S+ cannot be written to: set EBSSC_CACHE to .*\n$`, said)
+	said, err = call("run.sh", "EBSSC_CACHE="+filepath.Join(disk, "new"))
+	require.Error(t, err)
+	require.Regexp(t, `^run\.sh: \S+ cannot be made: set EBSSC_CACHE to .*\n$`, said)
 }
 
 func TestShrinkage(t *testing.T) {
