@@ -21,6 +21,7 @@ have=$(go env GOVERSION) || die "this project needs $want or newer"
 read -r -a compiler <<<"$(go env CC)" # may carry flags: CC="gcc -m64"
 command -v "${compiler[0]}" >/dev/null ||
   die "no C compiler (${compiler[0]}), which cgo needs; install gcc or clang, or set CC"
+# Without the C library's headers cgo prints a page.
 read -r -a flags <<<"$(go env CGO_CPPFLAGS CGO_CFLAGS | tr '\n' ' ')"
 said=$("${compiler[@]}" ${flags[@]+"${flags[@]}"} -E -x c - <<<'#include <stdlib.h>' 2>&1 >/dev/null) ||
   die "${compiler[0]} cannot read stdlib.h (${said%%$'\n'*}); if it is missing, install the C library's headers (Debian, Ubuntu: apt-get install libc6-dev)"

@@ -229,7 +229,7 @@ func (r Run) Validate() error {
 		return fmt.Errorf("%d training and %d test images: at least 1 and 2 are needed, and no more "+
 			"than there are", r.TrainImages, r.TestImages)
 	case r.Hyper.Batch > r.TrainImages:
-		half := max(1, r.TrainImages/2) // of one's own pictures more than expected may test
+		half := max(1, r.TrainImages/2) // fits even if more of one's own pictures test than is expected
 		return fmt.Errorf("batch_size=%d does not fit: there are at most %d training images; take "+
 			"more, or --set batch_size=%d", r.Hyper.Batch, r.TrainImages, 1<<(bits.Len(uint(half))-1))
 	}

@@ -131,7 +131,7 @@ func (flags *networkFlags) find(cmd *cobra.Command) (best record.Record, folder 
 	if named != "" {
 		command += flags.Pictures.Flags()
 	}
-	folder = fullPath(flags.Results)
+	folder = safefile.Absolute(flags.Results)
 	return best, "", fmt.Errorf("no such network is in %s; to train one: ebssc run %s --results %s",
 		folder, command, argument(folder))
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -164,7 +165,7 @@ func noRuns(profiles []*report.Results, name, results string) error {
 		return err
 	}
 	if others == "" {
-		results = fullPath(results)
+		results = safefile.Absolute(results) // another folder may be missed
 		others = fmt.Sprintf("ebssc run table --profile %s --results %s", name, argument(results))
 	}
 	return fmt.Errorf("no runs are recorded at profile %s in %s: %s", name, results, others)
@@ -182,7 +183,7 @@ func noSuchRuns(ids []string, name, results string) error {
 		strings.Join(ids, ", "), name, results, cmp.Or(others, "ebssc runs lists them"))
 }
 
-// profilesWith returns what to choose among the profiles that have such results, or nothing.
+// profilesWith returns the advice to choose a profile that has such results; nothing if none has.
 func profilesWith(such func(*report.Results) bool, results string) (choose string, err error) {
 	all, err := report.LoadAll(results, "")
 	if err != nil {
@@ -202,18 +203,14 @@ func profilesWith(such func(*report.Results) bool, results string) (choose strin
 
 // argument returns a path as a shell takes it, in quotes where it needs them.
 func argument(path string) string {
-	if strings.ContainsAny(path, " \t'\"\\$&;()<>|*?[]{}~#!`") {
-		return safefile.Quoted(path)
+	if plainPath.MatchString(path) {
+		return path
 	}
-	return path
+	return safefile.Quoted(path)
 }
 
-// fullPath returns a path from the root, or as it is where that is not known: the folder of
-// results that is missed may be another one.
-func fullPath(path string) string {
-	full, _ := filepath.Abs(path)
-	return cmp.Or(full, path)
-}
+// plainPath matches paths that mean themselves to a shell.
+var plainPath = regexp.MustCompile(`^[\w%+,./:=@-]+$`)
 
 func reportCommand() *cobra.Command {
 	var results string

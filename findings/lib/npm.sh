@@ -8,11 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/go.sh"
 # are named after its output, which must be the first argument. It runs in a temporary folder, which
 # is removed when the script ends.
 run_node() {
-  local folder
-  folder=$(mktemp -d)
-  # shellcheck disable=SC2064 # this folder, when the script ends
-  trap "rm -rf '$folder'" EXIT
-  cd "$folder" || exit
+  in_folder
   echo '{"private": true}' > package.json
   npm install --silent --no-audit --no-fund --ignore-scripts --save-exact "${@:2}"
   cat > main.js

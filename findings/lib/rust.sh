@@ -8,12 +8,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/go.sh"
 # when the script ends. It needs the crates that are named after the first argument, each as
 # name@version. Its output must be the first argument.
 run_rust() {
-  local folder crate
-  folder=$(mktemp -d)
-  # shellcheck disable=SC2064 # this folder, when the script ends
-  trap "rm -rf '$folder'" EXIT
-  cd "$folder" || exit
-  export CARGO_TARGET_DIR=$folder/target
+  local crate
+  in_folder
+  export CARGO_TARGET_DIR=$PWD/target
   mkdir src
   cat > src/main.rs
   {

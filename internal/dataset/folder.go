@@ -231,10 +231,7 @@ func ofLink(root *os.Root, name string, err error) error {
 }
 
 // absolute returns the folder's absolute path, in which "." has a name, too.
-func (p Pictures) absolute() string {
-	absolute, _ := filepath.Abs(p.Folder)
-	return cmp.Or(absolute, p.Folder)
-}
+func (p Pictures) absolute() string { return safefile.Absolute(p.Folder) }
 
 // Images describes the images that the pictures become, without their number.
 func (p Pictures) Images() experiments.Images {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,16 +59,11 @@ func WriteAnswer(results string, folders map[string]*Results) error {
 	return replace(path, []byte(content))
 }
 
-// writeClassifier writes the classifier's step at every scale, if there is one.
+// writeClassifier writes the classifier's step at every scale, if there is one; else what is there
+// stays.
 func writeClassifier(results string, profiles []*Results) error {
 	t, chart := ClassifierSteps(profiles)
-	if len(t.Rows) < 2 { // the paper's alone: what is there is of older records
-		for _, name := range []string{".csv", ".svg"} {
-			err := os.Remove(filepath.Join(results, t.Name+name))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
+	if len(t.Rows) < 2 { // the paper's alone
 		return nil
 	}
 	picture, err := chart.Draw().SVG()

@@ -5,6 +5,7 @@
 package safefile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -53,6 +54,12 @@ func regular(file *os.File, err error) (*os.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: file.Name(), Err: err}
 	}
 	return file, nil
+}
+
+// Absolute returns a path from the root, or as it is where the current folder is not known.
+func Absolute(path string) string {
+	absolute, _ := filepath.Abs(path)
+	return cmp.Or(absolute, path)
 }
 
 // Quoted returns a path as a shell takes it.
