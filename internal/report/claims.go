@@ -48,17 +48,16 @@ func (p *Results) opened(verdicts []Verdict, ours bool) (names []string) {
 }
 
 func (p *Results) judge(ours, overImages bool) (all []Verdict) {
-	declared := 0
+	var values []float64 // 1 where there is no verdict, or no record
 	for _, study := range catalogue.All.ForProfile(p.Profile) {
 		for _, claim := range study.Claims {
 			if claim.Ours == ours {
-				declared++
+				values = append(values, 1)
 			}
 		}
 	}
-	values := slices.Repeat([]float64{1}, declared) // 1 where there is no verdict, or no record
 	for _, study := range p.Studies {
-		for _, claim := range p.onOwn(study).Claims {
+		for _, claim := range study.Claims {
 			if claim.Ours != ours {
 				continue
 			}
@@ -76,13 +75,11 @@ func (p *Results) judge(ours, overImages bool) (all []Verdict) {
 		}
 	}
 	for i, corrected := range stats.Holm(values)[:len(all)] {
-		v := &all[i]
-		if v.Reason != "" {
-			continue
-		}
-		v.P = corrected
-		if corrected >= stats.Significance {
-			v.Word = Open
+		if v := &all[i]; v.Reason == "" {
+			v.P = corrected
+			if corrected >= stats.Significance {
+				v.Word = Open
+			}
 		}
 	}
 	return all
@@ -99,10 +96,8 @@ func (p *Results) unjudged(v Verdict) string {
 	var needed []Row
 	learned := true
 	for _, e := range v.Expect {
-		if !e.Quantity.InBlock { // the deviation comes from all rows of the pool
-			for _, step := range p.pooled(v.Study, e.Terms) {
-				needed = append(needed, p.rows[step.Name], p.rows[step.Base])
-			}
+		for _, term := range slices.Concat(p.pooled(v.Study, e, v.Expect)...) {
+			needed = append(needed, p.rows[term.Experiment]) // the deviation comes from all of them
 		}
 		for _, term := range e.Terms {
 			row := p.rows[term.Experiment]

@@ -119,70 +119,70 @@ func (p *Results) errorsByImage(terms []experiments.Term) (all stats.Images) {
 	return all
 }
 
-// pooled returns the steps of a study that have the scale of the terms: their variance is pooled.
-// Where the terms are of several scales there are none.
-func (p *Results) pooled(study experiments.Study,
-	terms []experiments.Term) (steps []experiments.Experiment) {
-	scale, same := p.rows[terms[0].Experiment].scale, true
-	for _, term := range terms {
-		same = same && p.rows[term.Experiment].scale == scale
+// pooled returns the sums over which the variance between seeds is pooled. Of a quantity of blocks
+// these are all expectations about it; of others the steps of the study at the scale of the
+// expectation's terms, none where these are of several scales.
+func (p *Results) pooled(study experiments.Study, e experiments.Expectation,
+	all []experiments.Expectation) (sums [][]experiments.Term) {
+	if e.Quantity.InBlock {
+		for _, other := range all {
+			if other.Quantity == e.Quantity {
+				sums = append(sums, other.Terms)
+			}
+		}
+		return sums
 	}
-	for _, e := range study.Experiments {
-		if same && e.Base != "" && p.rows[e.Name].reported() && p.rows[e.Name].scale == scale &&
-			p.rows[e.Base].scale == scale {
-			steps = append(steps, e)
+	scale := p.rows[e.Terms[0].Experiment].scale
+	differs := func(term experiments.Term) bool { return p.rows[term.Experiment].scale != scale }
+	if slices.ContainsFunc(e.Terms, differs) {
+		return nil
+	}
+	for _, row := range study.Experiments {
+		step := minusBase(row.Name, row.Base)
+		if row.Base != "" && p.rows[row.Name].reported() && !slices.ContainsFunc(step, differs) {
+			sums = append(sums, step)
 		}
 	}
-	return steps
+	return sums
 }
 
-// estimate estimates a weighted sum of a quantity, paired over seeds. The variance between seeds is
-// pooled over the steps of the study at the same scale; without such a step it is the sum's own. Of
-// a test error, seeds holds for these test images and both for others, too, see
-// [stats.Estimate.OverImages]. Of other quantities they are the same.
-func (p *Results) estimate(study experiments.Study, quantity experiments.Quantity,
-	terms []experiments.Term) (seeds, both stats.Estimate) {
+// estimate estimates the sum of one of a claim's expectations, paired over seeds. Where no variance
+// is pooled it is the sum's own. Of a test error, seeds holds for these test images and both for
+// others, too, see [stats.Estimate.OverImages]. Of other quantities they are the same.
+func (p *Results) estimate(study experiments.Study, e experiments.Expectation,
+	all []experiments.Expectation) (seeds, both stats.Estimate) {
 	var pool stats.PooledVariance
-	for _, e := range p.pooled(study, terms) {
-		pool.Add(p.contrastBySeed(quantity, minusBase(e.Name, e.Base)))
+	for _, terms := range p.pooled(study, e, all) {
+		pool.Add(p.contrastBySeed(e.Quantity, terms))
 	}
+	values, squaredWeights := p.contrastBySeed(e.Quantity, e.Terms)
 	if pool.Empty() {
-		pool.Add(p.contrastBySeed(quantity, terms))
+		pool.Add(values, squaredWeights)
 	}
-	seeds = pool.Estimate(p.contrastBySeed(quantity, terms))
-	if quantity != experiments.TestErr {
+	seeds = pool.Estimate(values, squaredWeights)
+	if e.Quantity != experiments.TestErr {
 		return seeds, seeds
 	}
-	return seeds.OverImages(p.errorsByImage(terms))
+	return seeds.OverImages(p.errorsByImage(e.Terms))
 }
 
 // Difference estimates how much the test error of one experiment is above that of another one: over
 // seeds for these test images, as claims are judged, and over seeds and images together.
 func (p *Results) Difference(subject, base string) (seeds, both stats.Estimate) {
-	return p.estimate(p.rows[subject].Study, experiments.TestErr, minusBase(subject, base))
+	step := experiments.Expectation{Quantity: experiments.TestErr, Terms: minusBase(subject, base)}
+	return p.estimate(p.rows[subject].Study, step, nil)
 }
 
-// estimates are those of expectations. Quantities of a network's blocks have the variance pooled
-// over the expectations that are about the same quantity. With overImages those of test errors hold
-// for other test images than these, too.
+// estimates are those of expectations. With overImages those of test errors hold for other test
+// images than these, too.
 func (p *Results) estimates(study experiments.Study, expect []experiments.Expectation,
 	overImages bool) (all []stats.Estimate) {
 	for _, e := range expect {
-		if !e.Quantity.InBlock {
-			estimate, both := p.estimate(study, e.Quantity, e.Terms)
-			if overImages {
-				estimate = both
-			}
-			all = append(all, estimate)
-			continue
+		estimate, both := p.estimate(study, e, expect)
+		if overImages {
+			estimate = both
 		}
-		var pool stats.PooledVariance
-		for _, other := range expect {
-			if other.Quantity == e.Quantity {
-				pool.Add(p.contrastBySeed(other.Quantity, other.Terms))
-			}
-		}
-		all = append(all, pool.Estimate(p.contrastBySeed(e.Quantity, e.Terms)))
+		all = append(all, estimate)
 	}
 	return all
 }
