@@ -209,16 +209,20 @@ func (r Record) Value(quantity experiments.Quantity, term experiments.Term) *flo
 	if r.Decodings == nil {
 		return nil
 	}
-	blocks := r.Decodings.Trained
-	if term.Untrained {
-		blocks = r.Decodings.Untrained
-	}
-	for _, block := range blocks {
+	for _, block := range r.Decodings.Blocks(!term.Untrained) {
 		if block.Block == term.Block {
 			return block.Value(quantity)
 		}
 	}
 	return nil
+}
+
+// Blocks returns the measurements of the trained network, or of it before training.
+func (d Decodings) Blocks(trained bool) []BlockMeasures {
+	if trained {
+		return d.Trained
+	}
+	return d.Untrained
 }
 
 // Value returns a quantity of a block; nil if it was not measured.

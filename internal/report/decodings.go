@@ -46,10 +46,13 @@ func decodings(rows ...Row) Table {
 	}
 	for _, row := range rows {
 		for _, trained := range []bool{true, false} {
-			for _, levels := range row.blocks(trained) {
-				line := []Cell{text(row.Name), text(levels[0].Block), text(strconv.FormatBool(trained))}
+			for i, block := range row.blocks(trained) {
+				line := []Cell{text(row.Name), text(block.Block), text(strconv.FormatBool(trained))}
 				for _, m := range measures {
-					line = append(line, mean(stats.SampleOf(valuesOf(levels, m.value)), 2))
+					values := row.values(func(r record.Record) *float64 {
+						return m.value(r.Decodings.Blocks(trained)[i])
+					})
+					line = append(line, mean(stats.SampleOf(values), 2))
 				}
 				t.Rows = append(t.Rows, line)
 			}
@@ -58,23 +61,13 @@ func decodings(rows ...Row) Table {
 	return t
 }
 
-// blocks returns the measurements of each block, one a seed: of the trained network, or of it
-// before training. A run without epochs has the latter alone.
-func (r Row) blocks(trained bool) (all [][]record.BlockMeasures) {
+// blocks returns the blocks of which decodings were measured, as the first seed has them: of the
+// trained network, or of it before training. A run without epochs has the latter alone.
+func (r Row) blocks(trained bool) []record.BlockMeasures {
 	if len(r.Records) == 0 || !r.Decoded || trained && r.Records[0].Run.Epochs == 0 {
 		return nil
 	}
-	all = make([][]record.BlockMeasures, len(r.Records[0].Decodings.Untrained))
-	for _, seed := range r.Records {
-		measured := seed.Decodings.Untrained
-		if trained {
-			measured = seed.Decodings.Trained
-		}
-		for i, block := range measured {
-			all[i] = append(all[i], block)
-		}
-	}
-	return all
+	return r.Records[0].Decodings.Blocks(trained)
 }
 
 // pictures are those of the row's decodings: of its first seed, if that network learned. It refuses

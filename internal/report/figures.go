@@ -72,7 +72,7 @@ func (p *Results) chart(study experiments.Study, title, y string,
 		}
 		curve := plot.Curve{Name: row.Title}
 		for i, epoch := range row.Records[0].Curve {
-			values := row.values(func(r record.Record) float64 { return value(r.Curve[i]) })
+			values := row.values(func(r record.Record) *float64 { return new(value(r.Curve[i])) })
 			curve.Points = append(curve.Points, plot.At(float64(epoch.Epoch), values...))
 		}
 		chart.Curves = append(chart.Curves, curve)
@@ -85,12 +85,12 @@ func (p *Results) chart(study experiments.Study, title, y string,
 // more than the grey band, the class difference and the spread of class biases.
 func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 	measured := func(title, y string, quantity experiments.Quantity) plot.Chart {
-		value := func(l record.BlockMeasures) *float64 { return l.Value(quantity) }
 		chart := plot.Chart{Title: title, X: "block", Y: y}
 		for _, name := range []string{"trained", "untrained"} {
 			var curve plot.Curve // one without points keeps its colour from the other
-			for i, levels := range row.blocks(name == "trained") {
-				if values := valuesOf(levels, value); len(values) > 0 {
+			for i, block := range row.blocks(name == "trained") {
+				term := experiments.Term{Block: block.Block, Untrained: name == "untrained"}
+				if values := row.quantities(quantity, term); len(values) > 0 {
 					curve.Name = name
 					curve.Points = append(curve.Points, plot.At(float64(i+1), values...))
 				}
@@ -110,15 +110,4 @@ func (p *Results) drawDecodings(row Row) (plot.Figure, error) {
 	return plot.ChartGrid(2, linear, rectified,
 		measured("class difference", "share of the decoding", experiments.ClassDifference),
 		measured("spread of class biases", "share of the image", experiments.BiasSpread))
-}
-
-// valuesOf returns what is measured of some levels, without those of which it was not.
-func valuesOf(levels []record.BlockMeasures,
-	value func(record.BlockMeasures) *float64) (values []float64) {
-	for _, level := range levels {
-		if measured := value(level); measured != nil {
-			values = append(values, *measured)
-		}
-	}
-	return values
 }

@@ -126,7 +126,7 @@ func (p *Results) study(g *page, study experiments.Study) {
 		g.chart("curves", "learning curves", drawn, err)
 	}
 	for _, row := range p.Rows(study) {
-		if len(decodings(row).Rows) > 0 {
+		if len(row.blocks(false)) > 0 {
 			fmt.Fprintf(&g.text, "\nDecodings of %s from each block: means over %s and %d test images. "+
 				"Fidelity is 1 for the image itself and 0 for the control, another image's code with this "+
 				"image's switches. Grey: not faithful. [decodings.csv](decodings.csv) has the numbers.\n",

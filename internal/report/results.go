@@ -187,15 +187,20 @@ func (p *Results) Trial(r record.Record) bool { return !p.planned[r.ID] }
 
 // Sample sums up a quantity of the row's records that is not one of a block.
 func (r Row) Sample(quantity experiments.Quantity) stats.Sample {
-	return stats.SampleOf(r.values(func(of record.Record) float64 {
-		return *of.Value(quantity,
-			experiments.Term{})
-	}))
+	return stats.SampleOf(r.quantities(quantity, experiments.Term{}))
 }
 
-func (r Row) values(of func(record.Record) float64) (values []float64) {
+// quantities returns a quantity of the row's records, of the block that the term names.
+func (r Row) quantities(quantity experiments.Quantity, term experiments.Term) []float64 {
+	return r.values(func(of record.Record) *float64 { return of.Value(quantity, term) })
+}
+
+// values returns a number of the row's records, without those that lack it.
+func (r Row) values(of func(record.Record) *float64) (values []float64) {
 	for _, recorded := range r.Records {
-		values = append(values, of(recorded))
+		if value := of(recorded); value != nil {
+			values = append(values, *value)
+		}
 	}
 	return values
 }

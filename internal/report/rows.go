@@ -142,7 +142,7 @@ func (p *Results) Table(study experiments.Study) Table {
 			mean(row.Sample(experiments.TrainErr), 2), mean(row.Sample(experiments.TrainLoss), 4),
 			parameters, published(row.Paper.TrainErr), published(row.Paper.TestErr), text(row.Paper.Params),
 			text(ofPlanned(row)), count(row.Planned), width,
-			mean(stats.SampleOf(row.values(func(r record.Record) float64 { return r.Seconds })), 0),
+			mean(stats.SampleOf(row.values(func(r record.Record) *float64 { return &r.Seconds })), 0),
 		})
 	}
 	if note := p.processors(study); note != "" {
