@@ -9,25 +9,23 @@ import (
 	"ebsscgo/internal/record"
 )
 
-func (p *Results) drawDifferences(study experiments.Study) plot.Figure {
-	here, paper := plot.Curve{Name: "here"}, plot.Curve{Name: "the paper", Hollow: true}
-	add := func(curve *plot.Curve, row int, cell Cell) {
-		if !cell.empty() {
-			curve.Points = append(curve.Points, plot.Point{X: float64(row), Mean: cell.value, Low: cell.low,
-				High: cell.high})
+// drawDifferences draws a table of differences: what was measured here, and the paper's numbers.
+func (p *Results) drawDifferences(study experiments.Study, t Table) plot.Figure {
+	dots := plot.Dots{Title: "Differences in test error: " + p.named(study), Zero: true,
+		X:      "points, with 95 % intervals (left of 0: fewer errors)",
+		Curves: []plot.Curve{{Name: "here"}, {Name: "the paper", Hollow: true}}}
+	for i, row := range t.Rows {
+		title, paper, here := cmp.Or(row[0].text, row[1].text), row[4], row[5]
+		dots.Rows = append(dots.Rows, strings.Join(Fold(title, 40), "\n"))
+		for curve, cell := range []Cell{here, paper} {
+			if !cell.empty() {
+				dots.Curves[curve].Points = append(dots.Curves[curve].Points,
+					plot.Point{X: float64(i), Mean: cell.value, Low: cell.low, High: cell.high})
+			}
 		}
 	}
-	dots := plot.Dots{Title: "Differences in test error: " + p.named(study), Zero: true}
-	dots.X = "points, with 95 % intervals (left of 0: fewer errors)"
-	for i, c := range p.comparisons(study) {
-		dots.Rows = append(dots.Rows, strings.Join(Fold(cmp.Or(c.adds, c.title()), 40), "\n"))
-		_, both := p.Difference(c.subject.Name, c.base.Name)
-		add(&here, i, estimated(both, "%.2f"))
-		add(&paper, i, c.paper())
-	}
-	dots.Curves = []plot.Curve{here}
-	if len(paper.Points) > 0 {
-		dots.Curves = append(dots.Curves, paper)
+	if len(dots.Curves[1].Points) == 0 {
+		dots.Curves = dots.Curves[:1]
 	}
 	return dots.Draw()
 }

@@ -103,7 +103,7 @@ func (p *Results) writeDifferences(g *page, study experiments.Study) {
 			t.Title = p.describe(study)
 		}
 		g.table(t)
-		g.chart(t.Name, "differences in test error between rows", p.drawDifferences(study), nil)
+		g.chart(t.Name, "differences in test error between rows", p.drawDifferences(study, t), nil)
 	}
 }
 
