@@ -27,20 +27,20 @@ func (p *Results) differs(r record.Record) string {
 	return cmp.Or(strings.TrimSpace(overrides.Flags()), "not planned")
 }
 
-func (p *Results) list(records []record.Record) Table {
+// list lists records, with a last column of the caller's.
+func list(records []record.Record, last Column, cell func(record.Record) Cell) Table {
 	t := Table{Columns: []Column{{Title: "ID", Kind: Code}, {Title: "training error %", Kind: Number},
-		{Title: "test error %", Kind: Number},
-		{Title: "held-out error %", Kind: Number}, {Title: "seconds", Kind: Number},
-		{Title: "differs", Kind: Code}}}
+		{Title: "test error %", Kind: Number}, {Title: "held-out error %", Kind: Number},
+		{Title: "seconds", Kind: Number}, last}}
 	for _, r := range records {
 		test, heldOut := number(r.TestErr, 2), Cell{}
 		if r.Run.HeldOut > 0 {
 			test, heldOut = heldOut, test
 		}
 		t.Rows = append(t.Rows, []Cell{text(r.ID), number(r.TrainErr, 2), test, heldOut,
-			number(r.Seconds, 0), text(p.differs(r))})
+			number(r.Seconds, 0), cell(r)})
 	}
-	return t
+	return t.withoutEmpty()
 }
 
 // Runs lists all records, and says which networks are here: the profile's own runs in one table,
@@ -52,18 +52,16 @@ func (p *Results) Runs() (tables []Table) {
 		groups[difference] = append(groups[difference], r)
 	}
 	for _, difference := range slices.Sorted(maps.Keys(groups)) {
-		t := p.list(groups[difference])
+		t := list(groups[difference], Column{Title: "network"}, func(r record.Record) Cell {
+			if _, err := os.Stat(record.NetworkFile(p.Folder, r.ID)); err != nil {
+				return Cell{}
+			}
+			return text("here")
+		})
 		if difference != "" {
 			t.Title = "trials: " + difference
 		}
-		t.Columns[5] = Column{Title: "network"} // in the place of the difference
-		for i, r := range groups[difference] {
-			t.Rows[i][5] = Cell{}
-			if _, err := os.Stat(record.NetworkFile(p.Folder, r.ID)); err == nil {
-				t.Rows[i][5] = text("here")
-			}
-		}
-		tables = append(tables, t.withoutEmpty())
+		tables = append(tables, t)
 	}
 	return tables
 }
@@ -107,11 +105,12 @@ func (p *Results) runsTable() Table {
 }
 
 func (p *Results) trials() Table {
-	t := p.list(slices.DeleteFunc(slices.Clone(p.sorted),
-		func(r record.Record) bool { return !p.Trial(r) }))
+	planned := func(r record.Record) bool { return !p.Trial(r) }
+	t := list(slices.DeleteFunc(slices.Clone(p.sorted), planned), Column{Title: "differs", Kind: Code},
+		func(r record.Record) Cell { return text(p.differs(r)) })
 	t.Title = "Runs that the profile does not plan. They enter no table and no verdict."
 	t.Notes = []string{"[runs.csv](runs.csv) has their commands."}
-	return t.withoutEmpty()
+	return t
 }
 
 // TrialsOf lists the runs of a study that a user's changes to the profile plan, in the order of the
@@ -120,39 +119,32 @@ func (p *Results) trials() Table {
 func (p *Results) TrialsOf(study experiments.Study, o experiments.Overrides) Table {
 	set := p.Datasets[study.Images]
 	study = p.onOwn(study)
-	test := "test error %"
-	if o.HeldOut > 0 {
-		test = "held-out error %"
-	}
-	t := Table{Title: "trials: " + strings.TrimSpace(o.Flags()),
-		Columns: []Column{{Title: "ID", Kind: Code},
-			{Title: "training error %", Kind: Number}, {Title: test, Kind: Number},
-			{Title: "points more than without --set", Kind: Number}}}
-	unchanged := o
-	unchanged.Set = ""
-	trials, err := experiments.Plan(study, p.Profile, set, o)
-	if err != nil {
-		return t // which running says
-	}
-	var plain []experiments.Run // none where --set alone makes runs possible: a batch of few pictures
-	if o.Set != "" {
+	// None where running says why, or where --set alone makes runs possible: a batch of few pictures.
+	var trials, plain []experiments.Run
+	trials, _ = experiments.Plan(study, p.Profile, set, o)
+	if unchanged := o; o.Set != "" {
+		unchanged.Set = ""
 		plain, _ = experiments.Plan(study, p.Profile, set, unchanged)
 	}
+	var recorded []record.Record
+	more := map[string]Cell{}
 	for i, run := range trials {
 		r, ok := p.Records[run.ID()]
 		if !ok {
 			continue
 		}
-		difference := Cell{}
+		recorded = append(recorded, r)
 		if plain != nil {
 			if other, ok := p.Records[plain[i].ID()]; ok {
-				difference = number(r.TestErr-other.TestErr, 2)
+				more[r.ID] = number(r.TestErr-other.TestErr, 2)
 			}
 		}
-		t.Rows = append(t.Rows, []Cell{text(r.ID), number(r.TrainErr, 2), number(r.TestErr, 2),
-			difference})
 	}
-	return t.withoutEmpty()
+	t := list(recorded, Column{Title: "points more than without --set", Kind: Number},
+		func(r record.Record) Cell { return more[r.ID] })
+	t.Title = "trials: " + strings.TrimSpace(o.Flags())
+	t.Columns[4].Title = "" // seconds
+	return t
 }
 
 // curvesTable has the learning curves of all records, a line an epoch.
