@@ -98,9 +98,7 @@ func (c Chart) ceiling() float64 {
 func (c Chart) panel() (*plot.Plot, error) {
 	p, places, ceiling := Plot(c.Title, c.X, c.Y), []float64(nil), c.ceiling()
 	p.X.Padding, p.Y.Padding = 4, 4
-	if len(c.Band.Points) > 0 {
-		c.Band.addBand(p, color.NRGBA{0x80, 0x80, 0x80, 0xff})
-	}
+	c.Band.addBand(p, color.NRGBA{0x80, 0x80, 0x80, 0xff})
 	for i, curve := range c.Curves { // all bands below all lines
 		curve.addBand(p, Hue(i))
 	}

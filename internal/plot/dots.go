@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -24,13 +25,13 @@ type Dots struct {
 	Zero bool
 }
 
-// outside reports whether showing a row would flatten all others: there are two at least, and its
-// intervals begin at more than four times where theirs end.
-func (d Dots) outside(row int) bool {
+// outside reports whether showing a point's row would flatten all others: there are two at least,
+// and its intervals begin at more than four times where theirs end.
+func (d Dots) outside(shown Point) bool {
 	nearest, farthest := math.Inf(1), 0.0
 	for _, c := range d.Curves {
 		for _, point := range c.Points {
-			if int(point.X) == row {
+			if point.X == shown.X {
 				nearest = min(nearest, max(point.Low, -point.High, 0))
 			} else {
 				farthest = max(farthest, math.Abs(point.Low), math.Abs(point.High))
@@ -48,7 +49,7 @@ func (d Dots) Draw() Figure {
 		name = printable(name)
 		for _, c := range d.Curves {
 			for _, point := range c.Points {
-				if int(point.X) == i && d.outside(i) {
+				if int(point.X) == i && d.outside(point) {
 					name += fmt.Sprintf("\n(%.4g, outside)", point.Mean)
 				}
 			}
@@ -60,19 +61,12 @@ func (d Dots) Draw() Figure {
 		AddLine(p, plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: last + 0.6}}, color.Gray{0x80}, 1)
 	}
 	for i, c := range d.Curves {
-		var means plotter.XYs
-		for _, point := range c.Points {
-			if d.outside(int(point.X)) {
-				continue
-			}
-			y := last - point.X + 0.26*(float64(len(d.Curves)-1)/2-float64(i))
-			means = append(means, plotter.XY{X: point.Mean, Y: y})
-			if point.Low < point.High {
-				AddLine(p, plotter.XYs{{X: point.Low, Y: y}, {X: point.High, Y: y}}, Hue(i), 1.5)
-			}
-		}
-		glyphs := addDots(p, means, Hue(i), c.Hollow)
-		if len(d.Curves) > 1 && len(means) > 0 {
+		c.Points = slices.DeleteFunc(slices.Clone(c.Points), d.outside)
+		shift := 0.26 * (float64(len(d.Curves)-1)/2 - float64(i))
+		glyphs := addDots(p, c, Hue(i), func(point Point, value float64) plotter.XY {
+			return plotter.XY{X: value, Y: last - point.X + shift}
+		})
+		if len(d.Curves) > 1 && len(c.Points) > 0 {
 			p.Legend.Add(printable(c.Name), glyphs...)
 		}
 	}

@@ -82,11 +82,20 @@ func dots(points plotter.XYs, hue color.Color, radius vg.Length) *plotter.Scatte
 		Shape: draw.CircleGlyph{}}}
 }
 
-// addDots draws large dots, hollow ones as rings, and returns what the legend shows of them.
-func addDots(p *plot.Plot, points plotter.XYs, hue color.Color, hollow bool) []plot.Thumbnailer {
-	outer, inner := dots(points, hue, 4), dots(points, color.White, 3)
+// addDots draws a curve's points as large dots, hollow ones as rings, over their intervals, and
+// returns what the legend shows of them. place says where a point's value stands.
+func addDots(p *plot.Plot, c Curve, hue color.Color,
+	place func(point Point, value float64) plotter.XY) []plot.Thumbnailer {
+	var means plotter.XYs
+	for _, point := range c.Points {
+		means = append(means, place(point, point.Mean))
+		if point.Low < point.High {
+			AddLine(p, plotter.XYs{place(point, point.Low), place(point, point.High)}, hue, 1.5)
+		}
+	}
+	outer, inner := dots(means, hue, 4), dots(means, color.White, 3)
 	p.Add(outer)
-	if !hollow {
+	if !c.Hollow {
 		return []plot.Thumbnailer{outer}
 	}
 	p.Add(inner)

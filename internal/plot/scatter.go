@@ -22,23 +22,18 @@ type Scatter struct {
 // Draw draws the plot, with a line at 0.
 func (s Scatter) Draw() Figure {
 	p := Plot(s.Title, s.X, s.Y)
-	grey, right := color.Gray{0x80}, 0.0
+	grey := color.Gray{0x80}
 	for i, c := range s.Curves {
 		hue := Hue(i)
 		if c.Hollow {
 			hue = color.NRGBA{A: 0xff}
 		}
-		var means plotter.XYs
-		for _, point := range c.Points {
-			means, right = append(means, plotter.XY{X: point.X, Y: point.Mean}), max(right, point.X)
-			if point.Low < point.High {
-				AddLine(p, plotter.XYs{{X: point.X, Y: point.Low}, {X: point.X, Y: point.High}}, hue, 1.5)
-			}
-		}
-		glyphs := addDots(p, means, hue, c.Hollow)
+		glyphs := addDots(p, c, hue, func(point Point, value float64) plotter.XY {
+			return plotter.XY{X: point.X, Y: value}
+		})
 		p.Legend.Add(printable(c.Name), glyphs...)
 	}
-	p.X.Min, p.X.Max = 0, 1.05*right
+	p.X.Min, p.X.Max = 0, 1.05*max(0, p.X.Max)
 	AddLine(p, plotter.XYs{{X: 0, Y: 0}, {X: p.X.Max, Y: 0}}, grey, 1)
 	if s.Line != "" {
 		drawn := AddLine(p, plotter.XYs{{X: 0, Y: s.Intercept},
