@@ -91,12 +91,10 @@ func (p *Results) bySeed(terms []experiments.Term) (all [][]record.Record) {
 	for _, first := range p.rows[terms[0].Experiment].Records {
 		var records []record.Record
 		for _, term := range terms {
-			row := p.rows[term.Experiment].Records
-			at := slices.IndexFunc(row, func(r record.Record) bool {
-				return r.Run.Seed == first.Run.Seed
-			})
-			if at >= 0 {
-				records = append(records, row[at])
+			for _, r := range p.rows[term.Experiment].Records {
+				if r.Run.Seed == first.Run.Seed {
+					records = append(records, r)
+				}
 			}
 		}
 		if len(records) == len(terms) {
