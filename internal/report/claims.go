@@ -188,8 +188,8 @@ func (p *Results) expectationsTable(verdicts []Verdict) Table {
 			t.Rows = append(t.Rows, []Cell{
 				text(v.Name), text(v.Study.Name), text(e.Quantity.Name),
 				text(contrast(e.Terms, catalogue.All.Title)),
-				estimated(estimates[i], e.Quantity.Format), count(estimates[i].N), formatted(e.Low, "%.4g"),
-				formatted(e.High, "%.4g"),
+				estimated(estimates[i], e.Quantity.Format), count(estimates[i].N),
+				formatted(e.Low, "%.4g"), formatted(e.High, "%.4g"),
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})
 		}

@@ -218,8 +218,7 @@ func (p *Results) scaleOf(study experiments.Study) string {
 		rows = []Row{{Planned: p.Scales[study.Name].Seeds}}
 	}
 	return fmt.Sprintf("%s: width %s, %s epochs, %s", p.Name,
-		Span(widths, " to "), Span(epochs, " to "),
-		seeds(rows...))
+		Span(widths, " to "), Span(epochs, " to "), seeds(rows...))
 }
 
 // Span writes numbers by the least and the largest, with a text between them: "5", or "1 to 64".
@@ -246,8 +245,7 @@ func (p *Results) describe(study experiments.Study) string {
 		}
 	}
 	return fmt.Sprintf("%s at %s,\n%s training and %d test images of %s", study.Name, p.scaleOf(study),
-		Span(images, " to "),
-		min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
+		Span(images, " to "), min(cmp.Or(scale.TestImages, set.Test), set.Test), title)
 }
 
 // seeds says how many of the planned seeds rows have: "5 seeds", "1 of 5 seeds" or "0 to 3 of 5

@@ -78,22 +78,21 @@ func (p *Results) runsTable() Table {
 			{"id", text(r.ID)}, {"experiment", text(run.Experiment)}, {"profile", text(run.Profile)},
 			{"trial", text(strconv.FormatBool(p.Trial(r)))},
 			{"flags", text(strings.TrimSpace(r.Overrides.Flags()))}, {"command", text(r.Command)},
-			{"dataset", text(run.Dataset.Name)},
-			{"dataset_sha256", text(run.Dataset.SHA256)}, {"commit", text(o.Commit)}, {"go", text(o.Go)},
-			{"gomlx", text(o.GoMLX)},
+			{"dataset", text(run.Dataset.Name)}, {"dataset_sha256", text(run.Dataset.SHA256)},
+			{"commit", text(o.Commit)}, {"go", text(o.Go)}, {"gomlx", text(o.GoMLX)},
 			{"backend", text(o.Backend)}, {"plugin", text(o.Plugin)}, {"system", text(o.System)},
 			{"cpu", text(o.CPU)}, {"gpu", text(o.GPU)},
 			{"finished", text(r.Finished.UTC().Format(time.RFC3339))},
 			{"network_sha256", text(r.Network.SHA256)},
-			{"network_half_sha256", text(r.Network.HalfSHA256)}, {"seed", count(run.Seed)},
-			{"width", count(run.Width())},
+			{"network_half_sha256", text(r.Network.HalfSHA256)},
+			{"seed", count(run.Seed)}, {"width", count(run.Width())},
 			{"train_images", count(run.TrainImages)}, {"held_out", count(run.HeldOut)},
-			{"test_images", count(run.TestImages)},
-			{"epochs", count(run.Epochs)}, {"parameters", count(r.Parameters)},
+			{"test_images", count(run.TestImages)}, {"epochs", count(run.Epochs)},
+			{"parameters", count(r.Parameters)},
 			{"train_err", number(r.TrainErr, 2)}, {"test_err", number(r.TestErr, 2)},
 			{"train_loss", number(r.TrainLoss, 4)}, {"test_loss", number(r.TestLoss, 4)},
-			{"penalty", number(r.Penalty, 4)},
-			{"seconds", number(r.Seconds, 0)}, {"cores", count(o.Cores)},
+			{"penalty", number(r.Penalty, 4)}, {"seconds", number(r.Seconds, 0)},
+			{"cores", count(o.Cores)},
 		} {
 			if line = append(line, field.cell); i == 0 {
 				t.Columns = append(t.Columns, Column{Name: field.name})
@@ -157,8 +156,7 @@ func (p *Results) curvesTable() Table {
 	for _, r := range p.sorted {
 		for _, e := range r.Curve {
 			line := []Cell{text(r.ID), text(r.Run.Experiment), count(r.Run.Seed), count(e.Epoch),
-				count(e.Step),
-				number(e.BatchLoss, 5), number(e.BatchErr, 3), number(e.Seconds, 2), {}, {}, {}}
+				count(e.Step), number(e.BatchLoss, 5), number(e.BatchErr, 3), number(e.Seconds, 2), {}, {}, {}}
 			if e.Trace != nil {
 				line = append(line[:8], number(e.Trace.TrainLoss, 5), number(e.Trace.TrainErr, 3),
 					number(e.Trace.TestErr, 3))

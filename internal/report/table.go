@@ -67,8 +67,7 @@ type Cell struct {
 func text(s string) Cell { return Cell{text: s} }
 
 func number(value float64, digits int) Cell {
-	return formatted(value,
-		fmt.Sprintf("%%.%df", digits))
+	return formatted(value, fmt.Sprintf("%%.%df", digits))
 }
 
 func count(value int) Cell { return number(float64(value), 0) }
