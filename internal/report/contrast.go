@@ -66,23 +66,23 @@ func contrast(terms []experiments.Term, title func(experiment string) string) (s
 // measured, and the sum of the squared weights. Rows of one seed share initial values, image order
 // and augmentation, so their differences are paired.
 func (p *Results) contrastBySeed(quantity experiments.Quantity, terms []experiments.Term) (
-	values []float64, squaredWeights float64) {
+	sum stats.Sum) {
 	for _, term := range mergeTerms(terms) {
-		squaredWeights += term.Weight * term.Weight
+		sum.SquaredWeights += term.Weight * term.Weight
 	}
 seeds:
 	for _, records := range p.bySeed(terms) {
-		sum := 0.0
+		total := 0.0
 		for i, term := range terms {
 			value := records[i].Value(quantity, term)
 			if value == nil {
 				continue seeds
 			}
-			sum += term.Weight * *value
+			total += term.Weight * *value
 		}
-		values = append(values, sum)
+		sum.Values = append(sum.Values, total)
 	}
-	return values, squaredWeights
+	return sum
 }
 
 // bySeed returns the records of the rows of terms, in their order, in each seed in which all of
@@ -149,15 +149,14 @@ func (p *Results) pooled(study experiments.Study, e experiments.Expectation,
 // others, too, see [stats.Estimate.OverImages]. Of other quantities they are the same.
 func (p *Results) estimate(study experiments.Study, e experiments.Expectation,
 	all []experiments.Expectation) (seeds, both stats.Estimate) {
-	var pool stats.PooledVariance
+	var pool []stats.Sum
 	for _, terms := range p.pooled(study, e, all) {
-		pool.Add(p.contrastBySeed(e.Quantity, terms))
+		pool = append(pool, p.contrastBySeed(e.Quantity, terms))
 	}
-	values, squaredWeights := p.contrastBySeed(e.Quantity, e.Terms)
-	if pool.Empty() {
-		pool.Add(values, squaredWeights)
+	sum := p.contrastBySeed(e.Quantity, e.Terms)
+	if seeds = sum.Estimate(pool...); seeds.Degrees == 0 {
+		seeds = sum.Estimate(sum)
 	}
-	seeds = pool.Estimate(values, squaredWeights)
 	if e.Quantity != experiments.TestErr {
 		return seeds, seeds
 	}

@@ -64,32 +64,30 @@ func (e Estimate) Above(bound float64) float64 { return e.t().CDF((bound - e.Val
 // t is the distribution of the error over the standard error.
 func (e Estimate) t() distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: e.Degrees} }
 
-// PooledVariance is the variance between seeds, pooled over several weighted sums that are taken to
-// have the same, each scaled to squared weights of sum 1.
-type PooledVariance struct{ squares, degrees float64 }
-
-// Add adds a weighted sum: its values, one a seed, and the sum of its squared weights. A single
-// value says nothing of the variance.
-func (p *PooledVariance) Add(values []float64, squaredWeights float64) {
-	if s := SampleOf(values); s.N > 1 {
-		p.squares += float64(s.N-1) * s.Std * s.Std / squaredWeights
-		p.degrees += float64(s.N - 1)
-	}
+// Sum is a weighted sum: its values, one a seed, and the sum of its squared weights.
+type Sum struct {
+	Values         []float64
+	SquaredWeights float64
 }
 
-// Empty says whether no sum of more than one value was added.
-func (p PooledVariance) Empty() bool { return p.degrees == 0 }
-
-// Estimate is the mean of a weighted sum over seeds, with the pooled variance. Of a single seed no
-// error is given.
-func (p PooledVariance) Estimate(values []float64, squaredWeights float64) Estimate {
-	s := SampleOf(values)
-	if s.N < 2 || p.degrees == 0 {
-		return Estimate{Value: s.Mean, N: s.N}
+// Estimate is the sum's mean over seeds. The variance between seeds is pooled over several sums
+// that are taken to have the same, each scaled to squared weights of sum 1; one of a single value
+// says nothing of it. Of a single seed no error is given.
+func (s Sum) Estimate(pool ...Sum) Estimate {
+	squares, degrees := 0.0, 0.0
+	for _, sum := range pool {
+		if sample := SampleOf(sum.Values); sample.N > 1 {
+			squares += float64(sample.N-1) * sample.Std * sample.Std / sum.SquaredWeights
+			degrees += float64(sample.N - 1)
+		}
 	}
-	return Estimate{Value: s.Mean,
-		Error: math.Sqrt(p.squares / p.degrees * squaredWeights / float64(s.N)), Degrees: p.degrees,
-		N: s.N}
+	own := SampleOf(s.Values)
+	e := Estimate{Value: own.Mean, N: own.N}
+	if own.N > 1 && degrees > 0 {
+		e.Error = math.Sqrt(squares / degrees * s.SquaredWeights / float64(own.N))
+		e.Degrees = degrees
+	}
+	return e
 }
 
 // Images are what a weighted sum is on each test image, by seed and image, such as the difference

@@ -21,36 +21,33 @@ func TestSamples(t *testing.T) {
 // By hand: two steps of three seeds have sums of squares 2 and 6, so that s² = 8/4 of a difference
 // of two rows. The quantile of Student's t at 4 degrees of freedom is 2.776445.
 func TestPool(t *testing.T) {
-	a, b := []float64{1, 2, 3}, []float64{-1, 0, 4}
-	var pool stats.PooledVariance
-	pool.Add(a, 2)
-	pool.Add([]float64{0, 0, 3}, 2)
-	pool.Add([]float64{7}, 2) // says nothing of the variance
-	e := pool.Estimate(b, 2)
+	b := []float64{-1, 0, 4}
+	pool := []stats.Sum{{[]float64{1, 2, 3}, 2}, {[]float64{0, 0, 3}, 2},
+		{[]float64{7}, 2}} // the last says nothing of the variance
+	e := stats.Sum{b, 2}.Estimate(pool...)
 	require.Equal(t, []float64{1, 4, 3}, []float64{e.Value, e.Degrees, float64(e.N)})
 	require.InDelta(t, math.Sqrt(2.0/3), e.Error, 1e-12)
 	low, high := e.Interval()
 	require.InDelta(t, 1-2.776445*math.Sqrt(2.0/3), low, 1e-6)
 	require.InDelta(t, 1+2.776445*math.Sqrt(2.0/3), high, 1e-6)
-	require.InDelta(t, math.Sqrt(3)*e.Error, pool.Estimate(b, 6).Error, 1e-12,
+	require.InDelta(t, math.Sqrt(3)*e.Error, stats.Sum{b, 6}.Estimate(pool...).Error, 1e-12,
 		"a contrast of weights 2, −1, −1")
 }
 
 // One seed has no interval, nor has a pool without deviations.
 func TestNoInterval(t *testing.T) {
-	var pool stats.PooledVariance
-	pool.Add([]float64{1, 2}, 2)
-	var same stats.PooledVariance
-	same.Add([]float64{1, 1}, 2)
-	for _, e := range []stats.Estimate{pool.Estimate([]float64{1}, 2),
-		stats.PooledVariance{}.Estimate([]float64{1, 2}, 2), same.Estimate([]float64{1, 1}, 2),
+	sum := func(values ...float64) stats.Sum {
+		return stats.Sum{Values: values, SquaredWeights: 2}
+	}
+	for _, e := range []stats.Estimate{sum(1).Estimate(sum(1, 2)), sum(1, 2).Estimate(),
+		sum(1, 1).Estimate(sum(1, 1)),
 		stats.Welch(stats.SampleOf([]float64{1}), stats.SampleOf([]float64{1, 2})),
 		stats.Welch(stats.Sample{N: 3}, stats.Sample{Mean: 1, N: 3})} {
 		require.False(t, e.Known())
 		low, high := e.Interval()
 		require.True(t, math.IsNaN(low) && math.IsNaN(high))
 	}
-	two := pool.Estimate([]float64{3, 4}, 2)
+	two := sum(3, 4).Estimate(sum(1, 2))
 	require.True(t, two.Known(), "two seeds have one")
 }
 

@@ -188,20 +188,19 @@ func (p *progress) say(share float64, words string) {
 // records by seed: for other seeds and other test images. As in reports, the variance between seeds
 // is pooled over all of the differences.
 func Differences(row []record.Record, others ...[]record.Record) (all []stats.Estimate) {
-	var pool stats.PooledVariance
-	values, images := make([][]float64, len(others)), make([]stats.Images, len(others))
+	sums, images := make([]stats.Sum, len(others)), make([]stats.Images, len(others))
 	for i, other := range others {
+		sums[i].SquaredWeights = 2
 		for seed, r := range row {
-			values[i] = append(values[i], r.TestErr-other[seed].TestErr)
+			sums[i].Values = append(sums[i].Values, r.TestErr-other[seed].TestErr)
 			points := make([]float64, r.Run.TestImages)
 			r.AddErrors(points, 1)
 			other[seed].AddErrors(points, -1)
 			images[i] = append(images[i], points)
 		}
-		pool.Add(values[i], 2)
 	}
-	for i := range others {
-		_, both := pool.Estimate(values[i], 2).OverImages(images[i])
+	for i, sum := range sums {
+		_, both := sum.Estimate(sums...).OverImages(images[i])
 		all = append(all, both)
 	}
 	return all
