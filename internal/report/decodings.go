@@ -11,29 +11,26 @@ import (
 	"ebsscgo/internal/stats"
 )
 
-// measures are the columns of the table of decodings, with the number of a block that they show;
-// nil where it was not measured.
-var measures = []struct {
+// measure is a number of a block, nil where it was not measured, with its column's name.
+type measure struct {
 	name  string
-	value func(record.BlockMeasures) *float64
-}{
-	{"linear_cosine", func(l record.BlockMeasures) *float64 { return &l.Linear.Cosine }},
-	{"linear_control", func(l record.BlockMeasures) *float64 { return &l.Linear.Control }},
-	{"linear_fidelity", func(l record.BlockMeasures) *float64 { return new(l.Linear.Fidelity()) }},
-	{"linear_image_cosine", func(l record.BlockMeasures) *float64 { return l.Linear.ImageCosine }},
-	{"linear_image_control", func(l record.BlockMeasures) *float64 { return l.Linear.ImageControl }},
-	{"rectified_cosine", func(l record.BlockMeasures) *float64 { return &l.Rectified.Cosine }},
-	{"rectified_control", func(l record.BlockMeasures) *float64 { return &l.Rectified.Control }},
-	{"rectified_fidelity",
-		func(l record.BlockMeasures) *float64 { return new(l.Rectified.Fidelity()) }},
-	{"rectified_image_cosine",
-		func(l record.BlockMeasures) *float64 { return l.Rectified.ImageCosine }},
-	{"rectified_image_control",
-		func(l record.BlockMeasures) *float64 { return l.Rectified.ImageControl }},
-	{"difference", func(l record.BlockMeasures) *float64 { return l.Difference }},
-	{"ink_share", func(l record.BlockMeasures) *float64 { return l.InkShare }},
-	{"ink_area", func(l record.BlockMeasures) *float64 { return l.InkArea }},
-	{"bias_spread", func(l record.BlockMeasures) *float64 { return l.BiasSpread }},
+	value *float64
+}
+
+// measures returns what the table of decodings shows of a block.
+func measures(b record.BlockMeasures) []measure {
+	return []measure{
+		{"linear_cosine", &b.Linear.Cosine}, {"linear_control", &b.Linear.Control},
+		{"linear_fidelity", new(b.Linear.Fidelity())},
+		{"linear_image_cosine", b.Linear.ImageCosine},
+		{"linear_image_control", b.Linear.ImageControl},
+		{"rectified_cosine", &b.Rectified.Cosine}, {"rectified_control", &b.Rectified.Control},
+		{"rectified_fidelity", new(b.Rectified.Fidelity())},
+		{"rectified_image_cosine", b.Rectified.ImageCosine},
+		{"rectified_image_control", b.Rectified.ImageControl},
+		{"difference", b.Difference}, {"ink_share", b.InkShare}, {"ink_area", b.InkArea},
+		{"bias_spread", b.BiasSpread},
+	}
 }
 
 // decodings returns the measurements on the decodings of rows, block by block, as trained and
@@ -41,16 +38,16 @@ var measures = []struct {
 func decodings(rows ...Row) Table {
 	t := Table{Name: "decodings", Columns: []Column{{Name: "experiment"}, {Name: "block"},
 		{Name: "trained"}}}
-	for _, m := range measures {
+	for _, m := range measures(record.BlockMeasures{}) {
 		t.Columns = append(t.Columns, Column{Name: m.name, Kind: Mean})
 	}
 	for _, row := range rows {
 		for _, trained := range []bool{true, false} {
 			for i, block := range row.blocks(trained) {
 				line := []Cell{text(row.Name), text(block.Block), text(strconv.FormatBool(trained))}
-				for _, m := range measures {
+				for column := range measures(block) {
 					values := row.values(func(r record.Record) *float64 {
-						return m.value(r.Decodings.Blocks(trained)[i])
+						return measures(r.Decodings.Blocks(trained)[i])[column].value
 					})
 					line = append(line, mean(stats.SampleOf(values), 2))
 				}
