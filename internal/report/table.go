@@ -208,7 +208,7 @@ func (t Table) CSV() []byte {
 		if column.Name == "" {
 			continue
 		}
-		for _, part := range column.Kind.parts() {
+		for _, part := range parts[column.Kind] {
 			lines[0] = append(lines[0], column.Name+part)
 		}
 		for j, row := range t.Rows {
@@ -221,16 +221,8 @@ func (t Table) CSV() []byte {
 }
 
 // parts are the ends of the names of a column's columns in CSV.
-func (k Kind) parts() []string {
-	switch k {
-	case Mean:
-		return []string{"", "_std", "_n"}
-	case Interval:
-		return []string{"", "_low", "_high"}
-	default:
-		return []string{""}
-	}
-}
+var parts = [][]string{Text: {""}, Code: {""}, Number: {""}, Mean: {"", "_std", "_n"},
+	Interval: {"", "_low", "_high"}}
 
 // csvFields returns the parts of the cell for programs.
 func (c Cell) csvFields(kind Kind) []string {
@@ -244,7 +236,7 @@ func (c Cell) csvFields(kind Kind) []string {
 		}
 		all[0] += printable(c.text)
 	}
-	return all[:len(kind.parts())]
+	return all[:len(parts[kind])]
 }
 
 // sixDigits prints a number with six digits, or all digits of a whole one, so that rounding on
