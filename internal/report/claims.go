@@ -7,7 +7,6 @@ import (
 
 	"ebsscgo/experiments"
 	"ebsscgo/internal/catalogue"
-	"ebsscgo/internal/record"
 	"ebsscgo/internal/stats"
 )
 
@@ -101,14 +100,14 @@ func (p *Results) unjudged(v Verdict) string {
 		}
 		for _, term := range e.Terms {
 			row := p.rows[term.Experiment]
-			records := row.Records
-			if len(records) == 0 || slices.ContainsFunc(records,
-				func(r record.Record) bool { return r.Value(e.Quantity, term) == nil }) {
+			measured := len(row.quantities(e.Quantity, term))
+			if measured == 0 || measured < len(row.Records) {
 				return "not measured"
 			}
 			needed = append(needed, row)
-			learned = learned && !slices.ContainsFunc(records,
-				func(r record.Record) bool { return !r.Learned() })
+			for _, r := range row.Records {
+				learned = learned && r.Learned()
+			}
 		}
 	}
 	short := slices.DeleteFunc(needed,
