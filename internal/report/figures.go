@@ -11,8 +11,8 @@ import (
 
 // drawDifferences draws a table of differences: what was measured here, and the paper's numbers.
 func (p *Results) drawDifferences(study experiments.Study, t Table) plot.Figure {
-	dots := plot.Dots{Title: "Differences in test error: " + p.named(study), Zero: true,
-		X:      "points, with 95 % intervals (left of 0: fewer errors)",
+	dots := plot.Dots{Title: "Differences in test error: " + study.Name + " at " + p.Name,
+		Zero: true, X: "points, with 95 % intervals (left of 0: fewer errors)",
 		Curves: []plot.Curve{{Name: "here"}, {Name: "the paper", Hollow: true}}}
 	for i, row := range t.Rows {
 		title, paper, here := cmp.Or(row[0].text, row[1].text), row[4], row[5]
@@ -57,13 +57,10 @@ func (p *Results) drawSweeps(study experiments.Study) (plot.Figure, error) {
 	return plot.Charts(loss, test)
 }
 
-// named says which results of a study a figure shows, in a few words.
-func (p *Results) named(study experiments.Study) string { return study.Name + " at " + p.Name }
-
 // chart has a curve for each row with records: a number of its epochs, mean and range over seeds.
 func (p *Results) chart(study experiments.Study, title, y string,
 	value func(record.Epoch) float64) plot.Chart {
-	chart := plot.Chart{Title: title + ": " + p.named(study), X: "epoch", Y: y}
+	chart := plot.Chart{Title: title + ": " + study.Name + " at " + p.Name, X: "epoch", Y: y}
 	for _, row := range p.Rows(study) {
 		if len(row.Records) == 0 {
 			continue

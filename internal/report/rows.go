@@ -20,8 +20,6 @@ type comparison struct {
 	subject, base Row
 }
 
-func (c comparison) title() string { return c.subject.Title + " − " + c.base.Title }
-
 // comparisons returns the rows of a study with their bases, with records or without. Those of the
 // headline end in the paper's last row minus its first: the proposed model minus the baseline.
 func (p *Results) comparisons(study experiments.Study) (all []comparison) {
@@ -61,8 +59,8 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 		if c.adds != "" {
 			t.Columns[0].Title = "step"
 		}
-		t.Rows = append(t.Rows, []Cell{text(c.adds), text(c.title()), text(c.subject.Name),
-			text(c.base.Name), c.paper().boldIfClear()})
+		t.Rows = append(t.Rows, []Cell{text(c.adds), text(c.subject.Title + " − " + c.base.Title),
+			text(c.subject.Name), text(c.base.Name), c.paper().boldIfClear()})
 	}
 	for _, results := range append([]*Results{p}, others...) {
 		title := "ours, profile " + results.scaleOf(study)
