@@ -78,7 +78,7 @@ func trust(path string) (string, error) {
 		shared := group && isMember(stat.Gid)
 		written := stat.Mode&unix.S_IWOTH != 0 || group && !shared
 		sticky := child != "" && stat.Mode&unix.S_ISVTX != 0
-		own := stat.Uid == 0 || int(stat.Uid) == os.Geteuid() || child != "" && unmapped(stat.Uid)
+		own := stat.Uid == 0 || int(stat.Uid) == os.Geteuid() || child != "" && unmapped("uid", stat.Uid)
 		switch {
 		case written && !sticky || !own && !mountedHome(stat.Uid):
 			err = fmt.Errorf("another user can change %s", part)
@@ -115,21 +115,16 @@ func mountedHome(owner uint32) bool {
 // look alike.
 func isMember(group uint32) bool {
 	groups, err := os.Getgroups()
-	return err == nil && slices.Contains(groups, int(group)) &&
-		!outside("/proc/self/gid_map", "/proc/sys/kernel/overflowgid", group)
+	return err == nil && slices.Contains(groups, int(group)) && !unmapped("gid", group)
 }
 
-// unmapped reports whether an owner is one that this process's user namespace leaves out, as that
-// of Apptainer does with root: then root's folders seem to be nobody's. They may lie above a folder
-// of this user's own, whose place this user has chosen.
-func unmapped(owner uint32) bool {
-	return outside("/proc/self/uid_map", "/proc/sys/kernel/overflowuid", owner)
-}
-
-// outside reports whether an ID is the one that the kernel shows for all that have none here.
-func outside(mapFile, overflowFile string, id uint32) bool {
-	overflow, err := os.ReadFile(overflowFile)
-	ranges, missing := os.ReadFile(mapFile)
+// unmapped reports whether an owner ("uid") or a group ("gid") is the one that the kernel shows for
+// all that this process's user namespace leaves out, as that of Apptainer does with root: then
+// root's folders seem to be nobody's. They may lie above a folder of this user's own, whose place
+// this user has chosen.
+func unmapped(kind string, id uint32) bool {
+	overflow, err := os.ReadFile("/proc/sys/kernel/overflow" + kind)
+	ranges, missing := os.ReadFile("/proc/self/" + kind + "_map")
 	if err != nil || missing != nil || strings.TrimSpace(string(overflow)) != fmt.Sprint(id) {
 		return false
 	}
