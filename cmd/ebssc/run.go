@@ -125,12 +125,10 @@ func describeHyper(out io.Writer, study experiments.Study, name string) {
 	rows := experiments.Recipe.Changed(change, study.Experiments[0].Change).Describe()
 	for i, row := range rows {
 		others := map[string]bool{}
-		for _, e := range study.Experiments[1:] {
-			value := experiments.Recipe.Changed(change, e.Change).Describe()[i][0]
-			if value != row[0] {
-				others[value] = true
-			}
+		for _, e := range study.Experiments {
+			others[experiments.Recipe.Changed(change, e.Change).Describe()[i][0]] = true
 		}
+		delete(others, row[0])
 		const column = 26 // of the descriptions
 		fmt.Fprintf(out, "  %-23s %s\n", row[0], fold(row[1], column))
 		if len(others) > 0 {
