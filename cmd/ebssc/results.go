@@ -123,6 +123,7 @@ func runsCommand() *cobra.Command {
 			if cmd.Flags().Changed("results") {
 				elsewhere = " --results " + safefile.Quoted(results)
 			}
+			found := map[string]bool{}
 			for _, p := range profiles {
 				if len(ids) == 0 && len(p.Records) > 0 {
 					fmt.Fprintln(cmd.OutOrStdout(), p.Folder)
@@ -133,15 +134,11 @@ func runsCommand() *cobra.Command {
 				for _, id := range ids {
 					if r, ok := p.Records[id]; ok {
 						fmt.Fprintln(cmd.OutOrStdout(), r.Command+elsewhere)
+						found[id] = true
 					}
 				}
 			}
-			unknown := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-				return slices.ContainsFunc(profiles, func(p *report.Results) bool {
-					_, ok := p.Records[id]
-					return ok
-				})
-			})
+			unknown := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return found[id] })
 			if len(unknown) > 0 {
 				return noSuchRuns(unknown, name, results)
 			}
