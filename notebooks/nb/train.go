@@ -49,9 +49,10 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 	defer stop()
 	o.Results, o.Jobs, o.Out = ownResults, 1, io.Discard // a bar shows progress
 	o.Seeds = cmp.Or(o.Seeds, 1)
-	own := o.Pictures // listed; the pipeline lists them itself
+	find, own := Data, o.Pictures // listed; the pipeline lists them itself
 	if own.Folder != "" {
 		own = Must(own.List())
+		find = func(experiments.DataKind) *dataset.Set { return Must(own.Read(ctx, os.Stdout)) }
 	}
 	var studies experiments.Suite
 	var planned [][]experiments.Run
@@ -60,7 +61,7 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 		s := alone(e)
 		studies = append(studies, s)
 		if sets[s.Images] == nil {
-			sets[s.Images] = images(ctx, own, s.Images)
+			sets[s.Images] = find(s.Images)
 		}
 		if own.Folder != "" { // where other pictures may lie the next time
 			s, o.Results = s.On(own.Images()), filepath.Join(ownResults, sets[s.Images].SHA256[:12])
@@ -85,14 +86,6 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 		records = append(records, of)
 	}
 	return records
-}
-
-// images returns the images to train on: a person's own pictures, or the data set of a kind.
-func images(ctx context.Context, own dataset.Pictures, kind experiments.DataKind) *dataset.Set {
-	if own.Folder == "" {
-		return Data(kind)
-	}
-	return Must(own.Read(ctx, os.Stdout))
 }
 
 // alone returns the study of an experiment with no other. One's own experiment is of the scale of
