@@ -112,7 +112,7 @@ func Trained(name string) (*train.Runner, record.Record, *model.Store) {
 			}
 		}
 	}
-	r := trained(pipeline.Options{Profile: "smoke"}, nil, e)[0][0]
+	r := trained(pipeline.Options{Profile: "smoke"}, func([]experiments.Run) {}, e)[0][0]
 	folder := filepath.Join(ownResults, dataset.Folder("smoke", runner.Set.Name))
 	return runner, r, Must(train.LoadNetwork(r, folder))
 }

@@ -41,8 +41,8 @@ func Train(o pipeline.Options, all ...experiments.Experiment) [][]record.Record 
 	return records
 }
 
-// trained trains experiments in one session and returns the records of each. begin, if not nil,
-// gets the runs before it starts.
+// trained trains experiments in one session and returns the records of each. begin gets the runs
+// before it starts.
 func trained(o pipeline.Options, begin func([]experiments.Run), all ...experiments.Experiment) (
 	records [][]record.Record) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -69,9 +69,7 @@ func trained(o pipeline.Options, begin func([]experiments.Run), all ...experimen
 		planned = append(planned, Must(experiments.Plan(s, Must(experiments.FindProfile(o.Profile)),
 			sets[s.Images].Dataset(), o.Overrides)))
 	}
-	if begin != nil {
-		begin(slices.Concat(planned...))
-	}
+	begin(slices.Concat(planned...))
 	reports, diverged, err := pipeline.Run(ctx, o, studies)
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		err = errors.New("interrupted: run the cell again, and it goes on from the saved step")
