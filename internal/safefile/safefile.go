@@ -97,26 +97,22 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 }
 
 // Read reads a regular file of up to most bytes.
-func Read(path string, most int64) ([]byte, error) {
-	file, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return readAll(file, most)
-}
+func Read(path string, most int64) ([]byte, error) { return read(os.OpenFile, path, most) }
 
 // ReadIn reads a file in an open folder as [Read] does. No path and no link leads out of the
 // folder.
 func ReadIn(root *os.Root, path string, most int64) ([]byte, error) {
-	file, err := regular(root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))
+	return read(root.OpenFile, path, most)
+}
+
+// read reads a regular file of up to most bytes, which open opens as [os.OpenFile] does.
+func read(
+	open func(path string, flag int, mode fs.FileMode) (*os.File, error), path string, most int64,
+) ([]byte, error) {
+	file, err := regular(open(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 	if err != nil {
 		return nil, err
 	}
-	return readAll(file, most)
-}
-
-// readAll reads a file of up to most bytes and closes it.
-func readAll(file *os.File, most int64) ([]byte, error) {
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
