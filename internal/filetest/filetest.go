@@ -43,14 +43,13 @@ func Tree(t require.TestingT, folder string, without ...string) map[string]strin
 	all := map[string]string{}
 	require.NoError(t, fs.WalkDir(os.DirFS(folder), ".",
 		func(path string, entry fs.DirEntry, err error) error {
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if entry.IsDir() && slices.Contains(without, entry.Name()) {
-				return fs.SkipDir
-			}
-			if !entry.IsDir() {
+			case !entry.IsDir():
 				all[path] = Read(t, filepath.Join(folder, path))
+			case slices.Contains(without, entry.Name()):
+				return fs.SkipDir
 			}
 			return nil
 		}))
