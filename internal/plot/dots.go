@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -50,7 +51,8 @@ func (d Dots) Draw() Figure {
 		for _, c := range d.Curves {
 			for _, point := range c.Points {
 				if int(point.X) == i && d.outside(point) {
-					name += fmt.Sprintf("\n(%.4g, outside)", point.Mean)
+					value := strings.ReplaceAll(fmt.Sprintf("%.3g", point.Mean), "-", "−")
+					name += "\n(" + value + ", outside)"
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -146,12 +147,10 @@ func (p *Results) claimsTable(verdicts []Verdict, ours bool) Table {
 		says = "this project says"
 	}
 	t := Table{Columns: []Column{
-		{Title: "claim", Kind: Code}, {Title: "verdict"}, {Title: says}, {Title: "where"},
-		{Title: "in numbers"}, {Title: "corrected p", Kind: Number},
+		{Title: "claim", Kind: Code}, {Title: "verdict (corrected p)"}, {Title: says},
 	}}
 	for _, v := range verdicts {
-		t.Rows = append(t.Rows, []Cell{text(v.Name), v.word(), text(v.Says), text(v.Where),
-			text(v.Reading), formatted(v.P, "%.2g")})
+		t.Rows = append(t.Rows, []Cell{text(v.Name), v.word(), text(v.words())})
 	}
 	t.Notes = []string{"A claim is open if chance can explain what was measured (p ≥ 0.05, " +
 		"corrected for the number of claims)."}
@@ -168,27 +167,51 @@ func (v Verdict) word() Cell {
 	if v.Word == "" {
 		return text("– (" + v.Reason + ")")
 	}
-	return Cell{text: v.Word, bold: v.Word != Open}
+	word := fmt.Sprintf("%s (%s)", v.Word, formatted(v.P, "%.2g").human())
+	return Cell{text: word, bold: v.Word != Open}
+}
+
+// words are the claim's, where it stands, and how words became numbers.
+func (v Verdict) words() string {
+	said := fmt.Sprintf("%s (%s).", strings.TrimSuffix(v.Says, "."), v.Where)
+	if v.Reading != "" {
+		said += " Our reading: " + v.Reading + "."
+	}
+	return said
+}
+
+// bounds says where a value is expected; nothing without bounds.
+func bounds(low, high Cell) string {
+	switch {
+	case low.empty() && high.empty():
+		return ""
+	case low.empty():
+		return "below " + high.human()
+	case high.empty():
+		return "above " + low.human()
+	default:
+		return low.human() + " to " + high.human()
+	}
 }
 
 func (p *Results) expectationsTable(verdicts []Verdict) Table {
 	t := Table{Name: "claims", Columns: []Column{
-		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"},
-		{Title: "quantity", Name: "quantity"}, {Title: "contrast", Name: "contrast"},
+		{Title: "claim", Name: "claim", Kind: Code}, {Name: "study"}, {Title: "what"},
+		{Name: "quantity"}, {Name: "contrast"},
 		{Title: "measured (95 % interval)", Name: "measured", Kind: Interval},
-		{Title: "seeds", Name: "n", Kind: Number},
-		{Title: "expected above", Name: "low", Kind: Number},
-		{Title: "expected below", Name: "high", Kind: Number},
+		{Name: "n", Kind: Number}, {Title: "expected"},
+		{Name: "low", Kind: Number}, {Name: "high", Kind: Number},
 		{Name: "verdict"}, {Name: "reason"}, {Name: "corrected_p", Kind: Number},
 	}}
 	for _, v := range verdicts {
 		estimates := slices.Concat(v.Estimates, v.Beside)
 		for i, e := range slices.Concat(v.Expect, v.Claim.Beside) {
+			low, high := formatted(e.Low, "%.4g"), formatted(e.High, "%.4g")
+			rows := contrast(e.Terms, catalogue.All.Title)
 			t.Rows = append(t.Rows, []Cell{
-				text(v.Name), text(v.Study.Name), text(e.Quantity.Name),
-				text(contrast(e.Terms, catalogue.All.Title)),
-				estimated(estimates[i], e.Quantity.Format), count(estimates[i].N),
-				formatted(e.Low, "%.4g"), formatted(e.High, "%.4g"),
+				text(v.Name), text(v.Study.Name), text(e.Quantity.Name + ": " + rows),
+				text(e.Quantity.Name), text(rows), estimated(estimates[i], e.Quantity.Format),
+				count(estimates[i].N), text(bounds(low, high)), low, high,
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})
 		}

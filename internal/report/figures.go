@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"strings"
 
 	"ebsscgo/experiments"
@@ -15,8 +14,8 @@ func (p *Results) drawDifferences(study experiments.Study, t Table) plot.Figure 
 		Zero: true, X: "points, with 95 % intervals (left of 0: fewer errors)",
 		Curves: []plot.Curve{{Name: "here"}, {Name: "the paper", Hollow: true}}}
 	for i, row := range t.Rows {
-		title, paper, here := cmp.Or(row[0].text, row[1].text), row[4], row[5]
-		dots.Rows = append(dots.Rows, strings.Join(Fold(title, 40), "\n"))
+		name, paper, here := row[0].text, row[4], row[5]
+		dots.Rows = append(dots.Rows, strings.Join(Fold(name, 40), "\n"))
 		for curve, cell := range []Cell{here, paper} {
 			if !cell.empty() {
 				dots.Curves[curve].Points = append(dots.Curves[curve].Points,

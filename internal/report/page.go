@@ -26,10 +26,22 @@ type page struct {
 
 func (g *page) section(title string) { fmt.Fprintf(&g.text, "\n## %s\n", escaped(title)) }
 
+// once adds a paragraph that explains, unless it stands above already.
+func (g *page) once(paragraph string) {
+	if !strings.Contains(g.text.String(), paragraph) {
+		g.text.WriteString("\n" + paragraph + "\n")
+	}
+}
+
 // table adds a table. Its CSV file gets the table's name; without one its numbers stand in another
 // file.
 func (g *page) table(t Table) {
+	notes := t.Notes
+	t.Notes = nil
 	g.text.WriteString("\n" + t.Markdown())
+	for _, note := range notes {
+		g.once(note)
+	}
 	if t.Name != "" {
 		g.csv(t)
 	}
@@ -83,8 +95,8 @@ func (p *Results) files() (map[string][]byte, error) {
 	}
 	if len(verdicts) > 0 {
 		g.section("What the claims expect, and what was measured")
-		g.text.WriteString("\nThe contrast says of which rows a quantity is. A claim agrees if all lie " +
-			"within its bounds, and disagrees if one lies outside.\n")
+		g.text.WriteString("\nA claim agrees if all that it measures lies within the bounds, and disagrees " +
+			"if one lies outside.\n")
 		g.table(p.expectationsTable(verdicts))
 	}
 	p.lists(g)
@@ -115,10 +127,9 @@ func (p *Results) study(g *page, study experiments.Study) {
 	}
 	switch curves := p.Scales[study.Name].Epochs > 0; {
 	case curves && study.EvalEachEpoch:
-		fmt.Fprintf(&g.text,
-			"\nMean and range over seeds by epoch; the loss is that of at most %d training images. The "+
-				"error's axis ends at %g times the median of where its curves end.\n",
-			experiments.TracedImages, sweepsEnd)
+		g.once(fmt.Sprintf("Mean and range over seeds by epoch; the loss is that of at most %d training "+
+			"images. The error's axis ends at %g times the median of where its curves end.",
+			experiments.TracedImages, sweepsEnd))
 		drawn, err := p.drawSweeps(study)
 		g.chart(study.Name, "training loss and test error by epoch", drawn, err)
 	case curves && study.Headline:
@@ -127,10 +138,10 @@ func (p *Results) study(g *page, study experiments.Study) {
 	}
 	for _, row := range p.Rows(study) {
 		if len(row.blocks(false)) > 0 {
-			fmt.Fprintf(&g.text, "\nDecodings of %s from each block: means over %s and %d test images. "+
-				"Fidelity is 1 for the image itself and 0 for the control, another image's code with this "+
-				"image's switches. Grey: not faithful. [decodings.csv](decodings.csv) has the numbers.\n",
+			fmt.Fprintf(&g.text, "\nDecodings of %s from each block: means over %s and %d test images.\n",
 				escaped(row.Title), seeds(row), row.Records[0].Decodings.Images)
+			g.once("Fidelity is 1 for the image itself and 0 for the control, another image's code with " +
+				"this image's switches. Grey: not faithful. [decodings.csv](decodings.csv) has the numbers.")
 			drawn, err := p.drawDecodings(row)
 			g.chart(row.Name+"-decodings", "decodings of "+row.Title+" by block", drawn, err)
 		}

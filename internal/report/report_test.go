@@ -126,7 +126,7 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	require.Len(t, cells(t, written["runs.csv"]), 25+5*3)
 	require.Len(t, cells(t, written["curves.csv"]), 25*4+5*3*20)
 	answer, rest, _ := strings.Cut(written[report.File], "\n## ")
-	require.Contains(t, answer, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
+	require.Contains(t, answer, "| all steps: SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
 	require.Contains(t, answer, "](figures/differences.svg)")
 	require.Contains(t, answer, "1000 training and 200 test images")
 	require.Less(t, strings.Index(rest, "figures/curves.svg"),
@@ -136,11 +136,11 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	both := load(t, results).Differences(study(t, "table"), smoke).Markdown()
 	require.Contains(t, both,
 		"| ours, profile quick: width 16, 4 epochs, 5 seeds | ours, profile smoke: width 4, 4 epochs, 0 of 1 seed |")
-	require.Contains(t, both, "| SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
+	require.Contains(t, both, "| all steps: SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
 	few := t.TempDir()
 	fill(t, few, stepped, func(r *record.Record) bool { return r.Run.Seed < 5 }, "table")
 	require.Regexp(t,
-		`\| SSC\+EBC₆₋₇ − ReLU\+LC₇ \| \*\*−2\.17 [^|]+\*\* \| −4\.0\d \([^|]+\), n = 4 \|`,
+		`\| all steps: SSC\+EBC₆₋₇ − ReLU\+LC₇ \| \*\*−2\.17 [^|]+\*\* \| −4\.0\d \([^|]+\), n = 4 \|`,
 		write(t, few)[report.File], "seeds are missing: they are counted, and nothing is bold")
 }
 

@@ -45,8 +45,8 @@ func (p *Results) comparisons(study experiments.Study) (all []comparison) {
 func (p *Results) Differences(study experiments.Study, others ...*Results) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"},
-		{Title: "the paper", Name: "paper", Kind: Interval},
-	}}
+		{Name: "paper", Kind: Interval},
+	}} // the first column has short names, for charts and [Results.Brief]
 	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its " +
 		"test images, ours over seeds and test images together (of one seed, over images alone). " +
 		"Bold: the interval excludes 0, and no seed is missing. Where seeds are missing, n says how " +
@@ -56,11 +56,16 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 	}
 	comparisons := p.comparisons(study)
 	for _, c := range comparisons {
-		if c.adds != "" {
-			t.Columns[0].Title = "step"
+		if !c.paper().empty() {
+			t.Columns[4].Title = "the paper"
 		}
-		t.Rows = append(t.Rows, []Cell{text(c.adds), text(c.subject.Title + " − " + c.base.Title),
-			text(c.subject.Name), text(c.base.Name), c.paper().boldIfClear()})
+		title := c.subject.Title + " − " + c.base.Title
+		name := cmp.Or(c.adds, title)
+		if name != title {
+			title = name + ": " + title
+		}
+		t.Rows = append(t.Rows, []Cell{text(name), text(title), text(c.subject.Name),
+			text(c.base.Name), c.paper().boldIfClear()})
 	}
 	for _, results := range append([]*Results{p}, others...) {
 		title := "ours, profile " + results.scaleOf(study)
@@ -92,11 +97,6 @@ func (p *Results) Brief(study experiments.Study) []Table {
 	differences.Title, differences.Notes = "", nil
 	differences.Columns[0].Title = differences.Columns[1].Title
 	differences.Columns[1].Title = ""
-	for _, row := range differences.Rows {
-		if row[0].empty() {
-			row[0] = row[1]
-		}
-	}
 	seedsColumn := len(differences.Columns) - 1
 	differences.Rows = slices.DeleteFunc(differences.Rows, func(row []Cell) bool {
 		return row[seedsColumn].value == 0
@@ -124,9 +124,8 @@ func (p *Results) Table(study experiments.Study) Table {
 		{Title: "training error %", Name: "train_err", Kind: Mean},
 		{Title: "training loss", Name: "train_loss", Kind: Mean},
 		{Title: "parameters", Name: "parameters", Kind: Number},
-		{Title: "paper: training error %", Name: "paper_train_err", Kind: Number},
-		{Title: "paper: test error %", Name: "paper_test_err", Kind: Number},
-		{Title: "paper: parameters", Name: "paper_parameters"},
+		{Name: "paper_train_err", Kind: Number}, {Name: "paper_test_err", Kind: Number},
+		{Name: "paper_parameters"},
 		{Title: "seeds"}, {Name: "planned_seeds", Kind: Number}, {Name: "width", Kind: Number},
 		{Name: "seconds", Kind: Mean},
 	}}
@@ -146,7 +145,7 @@ func (p *Results) Table(study experiments.Study) Table {
 	if note := p.processors(study); note != "" {
 		t.Notes = []string{note}
 	}
-	return t.withoutEmpty()
+	return t.besidePaper()
 }
 
 // processors returns a note on the processors that trained a study's runs, where there are several:

@@ -61,6 +61,8 @@ type Cell struct {
 	// format of a number for readers; empty for a text.
 	format string
 	bold   bool
+	// paper is the paper's value, which readers see in brackets; empty without one.
+	paper string
 }
 
 // text, number and the others make cells of their kinds.
@@ -109,6 +111,11 @@ func (c Cell) number(value float64) string {
 }
 
 func (c Cell) human() string {
+	if c.paper != "" {
+		paper := c.paper
+		c.paper = ""
+		return c.human() + " (" + paper + ")"
+	}
 	switch {
 	case c.empty():
 		return "–"
@@ -314,6 +321,25 @@ func Fold(text string, width int) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// besidePaper shows readers the paper's values, those of columns named paper_…, in brackets behind
+// ours.
+func (t Table) besidePaper() Table {
+	for paper, column := range t.Columns {
+		name, found := strings.CutPrefix(column.Name, "paper_")
+		if !found || !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return !row[paper].empty() }) {
+			continue
+		}
+		ours := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
+		t.Columns[ours].Title += " (paper)"
+		for _, row := range t.Rows {
+			if !row[paper].empty() {
+				row[ours].paper = row[paper].human()
+			}
+		}
+	}
+	return t
 }
 
 // withoutEmpty hides columns from readers that are empty in all rows.
