@@ -40,7 +40,7 @@ func (p *Results) Claims(ours bool) []Verdict { return p.judge(ours, false) }
 // test images together: with other test images they might not hold.
 func (p *Results) opened(verdicts []Verdict, ours bool) (names []string) {
 	for i, v := range p.judge(ours, true) {
-		if v.Word == Open && verdicts[i].Word != Open {
+		if word := verdicts[i].Word; v.Word == Open && word != Open && word != "" {
 			names = append(names, v.Name)
 		}
 	}
