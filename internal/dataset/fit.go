@@ -65,15 +65,15 @@ func solve(ctx context.Context, backend compute.Backend, epsilon float64, m mome
 		}
 		return outputs
 	}, inputs...)
-	w := &Whitening{}
-	for i, to := range []*[]float32{&w.mean, &w.matrix, &w.inverse, &w.factor} {
+	w := &Whitening{Carried: Carried{Epsilon: epsilon}}
+	for i, to := range []*[]float32{&w.Mean, &w.matrix, &w.inverse, &w.Factor} {
 		*to = tensors.MustCopyFlatData[float32](solution[i])
 	}
 	variances := tensors.MustCopyFlatData[float64](values)
 	kept := keptDirections(variances, epsilon)
-	w.factor = w.factor[:kept*len(w.mean)]
+	w.Factor = w.Factor[:kept*len(w.Mean)]
 	for _, variance := range variances[:kept] {
-		w.variances = append(w.variances, float32(variance))
+		w.Variances = append(w.Variances, float32(variance))
 	}
 	return w
 }

@@ -48,11 +48,19 @@ const (
 //
 // where μ is the mean and U Λ Uᵀ the covariance (divided by N) of the training images after GCN.
 type Whitening struct {
-	// mean is μ [D], matrix W and inverse W⁻¹, symmetric [D, D].
-	mean, matrix, inverse []float32
-	// factor [K, D] and variances [K] go with a trained network: the rows √λ uᵀ and the eigenvalues
-	// λ of the directions in which W is not nearly a multiple of the identity, the largest λ first.
-	factor, variances []float32
+	// Carried goes with a trained network.
+	Carried
+	// matrix is W and inverse W⁻¹, symmetric [D, D].
+	matrix, inverse []float32
+}
+
+// Carried is a whitening in the form that goes with a trained network.
+type Carried struct {
+	// Mean is μ [D]. Factor [K, D] has the rows √λ uᵀ and Variances [K] the eigenvalues λ of the
+	// directions in which W is not nearly a multiple of the identity, the largest λ first.
+	Mean, Factor, Variances []float32
+	// Epsilon of the whitening.
+	Epsilon float64
 }
 
 // Fit fits the whitening on training images. For CIFAR-10 it takes most of a minute, and a line of
@@ -70,7 +78,7 @@ func Fit(
 	if latest.fitted == asked {
 		return latest.whitening, nil
 	}
-	load := func(file string) *Whitening { return loadWhitening(file, train.Size()) }
+	load := func(file string) *Whitening { return loadWhitening(file, train.Size(), epsilon) }
 	create := func(file string) error {
 		fmt.Fprintf(log, "fitting the whitening on %d images (a minute for CIFAR-10, once)\n",
 			train.Len())
@@ -124,7 +132,7 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 // save writes a whitening: the SHA-256 of what follows, then the mean, the two matrices, the factor
 // and the variances in little-endian.
 func (w *Whitening) save(file string) error {
-	numbers := slices.Concat(w.mean, w.matrix, w.inverse, w.factor, w.variances)
+	numbers := slices.Concat(w.Mean, w.matrix, w.inverse, w.Factor, w.Variances)
 	content, _ := binary.Append(nil, binary.LittleEndian, numbers) // numbers always fit
 	sum := sha256.Sum256(content)
 	folder, key := filepath.Split(file)
@@ -137,9 +145,9 @@ func (w *Whitening) save(file string) error {
 	return safefile.Write(file, append(sum[:], content...))
 }
 
-// loadWhitening reads what save wrote for images of d values. It returns nil if the file is missing
-// or damaged.
-func loadWhitening(file string, d int) *Whitening {
+// loadWhitening reads what save wrote: a whitening of images of d values, fitted with epsilon. It
+// returns nil if the file is missing or damaged.
+func loadWhitening(file string, d int, epsilon float64) *Whitening {
 	fixed := d + 2*d*d
 	content, err := safefile.Read(file, int64(sha256.Size+4*(fixed+d*(d+1))))
 	if err != nil || len(content) < sha256.Size+4*fixed ||
@@ -152,28 +160,15 @@ func loadWhitening(file string, d int) *Whitening {
 		taken, numbers = numbers[:count], numbers[count:]
 		return taken
 	}
-	w := &Whitening{mean: take(d), matrix: take(d * d), inverse: take(d * d)}
-	w.factor = take(len(numbers) / (d + 1) * d)
-	w.variances = numbers
+	w := &Whitening{Carried: Carried{Mean: take(d), Epsilon: epsilon}}
+	w.matrix, w.inverse = take(d*d), take(d*d)
+	w.Factor = take(len(numbers) / (d + 1) * d)
+	w.Variances = numbers
 	return w
 }
 
-// Carried is a whitening in the form that goes with a trained network.
-type Carried struct {
-	// Mean μ [D], Factor [K, D] and Variances [K] as in [Whitening].
-	Mean, Factor, Variances []float32
-	// Epsilon of the whitening.
-	Epsilon float64
-}
-
-// Carry returns the whitening, which was fitted with epsilon, in the form that goes with a trained
-// network.
-func (w *Whitening) Carry(epsilon float64) Carried {
-	return Carried{Mean: w.mean, Factor: w.factor, Variances: w.variances, Epsilon: epsilon}
-}
-
-// Whitening rebuilds a whitening from what [Whitening.Carry] returned. In the directions that
-// Factor lacks its matrix is a multiple of the identity, so it equals the original only nearly.
+// Whitening rebuilds a whitening from what goes with a network. In the directions that Factor lacks
+// its matrix is a multiple of the identity, so it equals the original only nearly.
 func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
 	d, k := len(c.Mean), len(c.Variances)
 	err = exceptions.TryCatch[error](func() {
@@ -184,8 +179,7 @@ func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
 			return ConvertDType(matrix, dtypes.Float32), ConvertDType(inverse, dtypes.Float32)
 		}, tensors.FromFlatDataAndDimensions(c.Factor, k, d),
 			tensors.FromFlatDataAndDimensions(c.Variances, k, 1))
-		w = &Whitening{mean: c.Mean, factor: c.Factor, variances: c.Variances,
-			matrix:  tensors.MustCopyFlatData[float32](both[0]),
+		w = &Whitening{Carried: c, matrix: tensors.MustCopyFlatData[float32](both[0]),
 			inverse: tensors.MustCopyFlatData[float32](both[1])}
 	})
 	return w, err
@@ -195,8 +189,8 @@ func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
 // in float64, so that the result does not depend on how a backend rounds products of float32 (TF32
 // on a GPU).
 func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tensor, error) {
-	d := len(w.mean)
-	mean := tensors.FromFlatDataAndDimensions(w.mean, 1, d)
+	d := len(w.Mean)
+	mean := tensors.FromFlatDataAndDimensions(w.Mean, 1, d)
 	matrix := tensors.FromFlatDataAndDimensions(w.matrix, d, d)
 	defer matrix.MustFinalizeAll() // see [eachChunk]
 	return process(backend, images, func(inputs []*Node) *Node {
@@ -209,7 +203,7 @@ func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tens
 // Inverse returns W⁻¹, float32 [D, D]: y W⁻¹ is g − μ, the contrast-normalised image less the mean
 // of the training images.
 func (w *Whitening) Inverse() *tensors.Tensor {
-	return tensors.FromFlatDataAndDimensions(w.inverse, len(w.mean), len(w.mean))
+	return tensors.FromFlatDataAndDimensions(w.inverse, len(w.Mean), len(w.Mean))
 }
 
 // NormalizeContrast applies GCN alone, see [Whitening]: float32 [N, H, W, C].

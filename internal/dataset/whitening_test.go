@@ -89,7 +89,7 @@ func dense(values []float32, columns int) *mat.Dense {
 }
 
 // square returns the matrix W of a whitening.
-func (w *Whitening) square() *mat.Dense { return dense(w.matrix, len(w.mean)) }
+func (w *Whitening) square() *mat.Dense { return dense(w.matrix, len(w.Mean)) }
 
 // applied returns the result of Apply as a matrix [N, D].
 func applied(t *testing.T, w *Whitening, images Images) *mat.Dense {
@@ -115,7 +115,7 @@ func TestCarried(t *testing.T) {
 		images := cloudImages(300)
 		w, err := fit(t.Context(), testBackend(t), images, epsilon)
 		require.NoError(t, err)
-		carried := w.Carry(epsilon)
+		carried := w.Carried
 		require.Len(t, carried.Factor, len(carried.Variances)*images.Size())
 		again, err := carried.Whitening(testBackend(t))
 		require.NoError(t, err)
@@ -123,8 +123,8 @@ func TestCarried(t *testing.T) {
 		want, got := applied(t, w, images), applied(t, again, images)
 		moved.Sub(want, got)
 		require.Less(t, mat.Norm(&moved, 2), 1.1*carriedError*mat.Norm(want, 2), name)
-		require.Equal(t, w.mean, again.mean)
-		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), len(w.mean)))
+		require.Equal(t, w.Mean, again.Mean)
+		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), len(w.Mean)))
 		back.Mul(&back, again.square())
 		requireClose(t, got, &back, 1e-3, name)
 	}
@@ -229,7 +229,7 @@ func TestWhiteningIsCached(t *testing.T) {
 
 	// A file that was changed with a valid checksum shows that it is read.
 	other := *fresh
-	other.mean = append([]float32{42}, fresh.mean[1:]...)
+	other.Mean = append([]float32{42}, fresh.Mean[1:]...)
 	require.NoError(t, other.save(file))
 	got, log := fits()
 	require.Equal(t, &other, got)
@@ -243,7 +243,7 @@ func TestWhiteningIsCached(t *testing.T) {
 		"a changed sum":   changed(stored, 3, stored[3]^1),
 	} {
 		filetest.Write(t, file, broken)
-		require.Nil(t, loadWhitening(file, 48), name)
+		require.Nil(t, loadWhitening(file, 48, epsilon), name)
 	}
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, syscall.Mkfifo(file, 0o644))

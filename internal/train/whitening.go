@@ -71,7 +71,7 @@ func (r *Runner) SaveWhitening(ctx context.Context, results string, run experime
 	if err != nil {
 		return err
 	}
-	carried := whitening.Carry(run.Hyper.ZCAEpsilon)
+	carried := whitening.Carried
 	d, k := len(carried.Mean), len(carried.Variances)
 	factor := tensors.FromFlatDataAndDimensions(carried.Factor, k, d)
 	file, err := writeArrays(map[string]*tensors.Tensor{
