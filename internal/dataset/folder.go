@@ -366,13 +366,7 @@ func (p Pictures) decode(root *os.Root, f listed) (one decoded) {
 		one.err = ofLink(root, f.path, err)
 		return one
 	}
-	whole, turned, err := decodePicture(content)
-	if err != nil {
-		one.err = err
-		return one
-	}
-	scaled := scale(whole, middle(whole.Bounds()), p.Side, p.Side, turned)
-	one.pixels = pixelValues(scaled, p.Images().Channels)
+	one.pixels, _, one.err = imageOf(content, p.Images())
 	one.content, one.shows = sha256.Sum256(content), sha256.Sum256(one.pixels)
 	return one
 }

@@ -56,7 +56,14 @@ func ReadPictures(
 ) (Images, []Picture, error) {
 	read, pixels := make([]Picture, len(paths)), make([][]uint8, len(paths))
 	err := eachFile(ctx, log, len(paths), func(i int) {
-		read[i], pixels[i] = pictureFor(network, paths[i])
+		content, err := safefile.Read(paths[i], maxPictureBytes)
+		if err == nil {
+			pixels[i], read[i].Done, err = imageOf(content, network)
+			if err != nil {
+				err = fmt.Errorf("reading %s: %w", paths[i], err)
+			}
+		}
+		read[i].Path, read[i].Err = paths[i], err
 	})
 	if err != nil {
 		return Images{}, nil, err
@@ -71,31 +78,27 @@ func ReadPictures(
 	return images, read, nil
 }
 
-// pictureFor reads a picture as a network's image.
-func pictureFor(network experiments.Images, path string) (read Picture, pixels []uint8) {
-	read.Path = path
-	content, err := safefile.Read(path, maxPictureBytes)
-	if err != nil {
-		read.Err = err
-		return read, nil
-	}
+// imageOf makes a network's image of a picture's file. It also returns what it did beyond scaling
+// the picture's middle, in words.
+func imageOf(
+	content []byte, network experiments.Images,
+) (pixels []uint8, done []string, err error) {
 	whole, turned, err := decodePicture(content)
 	if err != nil {
-		read.Err = fmt.Errorf("reading %s: %w", path, err)
-		return read, nil
+		return nil, nil, err
 	}
 	if turned > 1 {
-		read.Done = append(read.Done, "turned upright as its orientation tag says")
+		done = append(done, "turned upright as its orientation tag says")
 	}
 	scaled := scale(whole, middle(whole.Bounds()), network.Width, network.Height, turned)
 	if network.Digits {
-		digit, done := digitOf(shrunkGrey(whole, turned), network.Width, network.Height)
+		digit, changes := digitOf(shrunkGrey(whole, turned), network.Width, network.Height)
 		if digit != nil {
 			draw.Draw(scaled, scaled.Rect, digit, image.Point{}, draw.Src)
 		}
-		read.Done = append(read.Done, done...)
+		done = append(done, changes...)
 	}
-	return read, pixelValues(scaled, network.Channels)
+	return pixelValues(scaled, network.Channels), done, nil
 }
 
 // eachFile calls do with the number of each file, from 0, on all cores, until ctx ends. It tells
