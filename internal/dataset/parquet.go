@@ -57,14 +57,13 @@ var ofFiles = regexp.MustCompile(`-(\d+)-of-(\d+)`)
 // passes over files with images of another size or without a class, and returns nil without an
 // error if there is nothing else. A split must have as many files as their names say.
 func readParquet(folder string, side, channels int) ([]*labelled, error) {
-	parts, first := map[string]*labelled{}, ""
-	files := map[string][]string{}
+	files, first := map[string][]*labelled{}, ""
 	for _, path := range findParquet(folder) {
-		read, err := readParquetFile(path, side, channels)
+		file, err := readParquetFile(path, side, channels)
 		if err != nil {
 			return nil, damaged(path, err)
 		}
-		if read == nil {
+		if file == nil {
 			continue
 		}
 		split, set := splitOf(path)
@@ -72,46 +71,45 @@ func readParquet(folder string, side, channels int) ([]*labelled, error) {
 			return nil, fmt.Errorf("%s and %s both have such images: name one of them with --data "+
 				"or $%s", first, set, EnvVar)
 		}
-		files[split] = append(files[split], path)
-		part := parts[split]
-		if part == nil {
-			parts[split] = read
-			continue
-		}
-		part.labels = append(part.labels, read.labels...)
-		part.planes = append(part.planes, read.planes...)
+		files[split] = append(files[split], file)
 	}
-	if len(parts) == 0 {
+	if len(files) == 0 {
 		return nil, nil
 	}
 	var both []*labelled
 	for _, split := range splits {
-		if parts[split] == nil {
+		if files[split] == nil {
 			return nil, fmt.Errorf("%s: no Parquet file has the split %q; download it", first, split)
 		}
 		if err := checkNumbers(files[split]); err != nil {
 			return nil, fmt.Errorf("%s: the split %q %w", first, split, err)
 		}
-		both = append(both, parts[split])
+		part := files[split][0]
+		for _, file := range files[split][1:] {
+			part.labels = append(part.labels, file.labels...)
+			part.planes = append(part.planes, file.planes...)
+		}
+		both = append(both, part)
 	}
 	return both, nil
 }
 
 // checkNumbers returns an error unless the files of a split are as many as their names say, each
 // with another number. Names without a number say nothing.
-func checkNumbers(paths []string) error {
+func checkNumbers(files []*labelled) error {
 	numbers, declared := map[string]bool{}, ""
-	for _, path := range paths {
-		if of := ofFiles.FindStringSubmatch(filepath.Base(path)); of != nil {
+	for _, file := range files {
+		if of := ofFiles.FindStringSubmatch(filepath.Base(file.place)); of != nil {
 			if numbers[of[1]] {
-				return fmt.Errorf("has another file with the number of %s: remove the copy", path)
+				return fmt.Errorf("has another file with the number of %s: remove the copy",
+					file.place)
 			}
 			numbers[of[1]], declared = true, of[2]
 		}
 	}
-	if of, err := strconv.Atoi(declared); err == nil && of != len(paths) {
+	if of, err := strconv.Atoi(declared); err == nil && of != len(files) {
 		return fmt.Errorf("has %d files, and their names say %d: download what is missing, or remove "+
-			"copies", len(paths), of)
+			"copies", len(files), of)
 	}
 	return nil
 }
