@@ -177,11 +177,13 @@ func readParquetFile(path string, side, channels int) (part *labelled, err error
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file: %w", err)
 	}
-	label := file.Root().Column("label")
-	if label == nil || !label.Leaf() || !hasPictures(file) || unpackedBytes(file) > maxParquetBytes {
+	label, hasLabels := file.Schema().Lookup("label")
+	_, hasImg := file.Schema().Lookup("img", "bytes")
+	_, hasImage := file.Schema().Lookup("image", "bytes")
+	if !hasLabels || !hasImg && !hasImage || unpackedBytes(file) > maxParquetBytes {
 		return nil, nil
 	}
-	if label.Type().Kind() == parquet.FixedLenByteArray { // decimals, which it would read as 0
+	if label.Node.Type().Kind() == parquet.FixedLenByteArray { // decimals, which it would read as 0
 		return nil, advice("the column label has no integers: write them as such")
 	}
 	if usesLZ4(file) {
@@ -217,16 +219,6 @@ func readParquetFile(path string, side, channels int) (part *labelled, err error
 			return nil, err
 		}
 	}
-}
-
-// hasPictures reports whether a file has a column of files of pictures.
-func hasPictures(file *parquet.File) bool {
-	for _, name := range []string{"img", "image"} {
-		if column := file.Root().Column(name); column != nil && column.Column("bytes") != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // unpackedBytes returns how many bytes a file has when it is unpacked, as it says.
