@@ -58,12 +58,12 @@ var cifarLayouts = []layout{
 // readArchive reads files of up to most bytes each from a tar, gzipped or not. It returns nil
 // without an error if the archive is missing.
 func readArchive(archive string, names []string, most int64) ([]dataFile, error) {
+	if missing(archive) {
+		return nil, nil
+	}
 	const beside = 1 << 20 // room for tar's blocks and the notes beside the files
 	unzipped, err := readUnzipped(archive, int64(len(names))*most+beside)
-	switch {
-	case missing(archive, err):
-		return nil, nil
-	case err != nil:
+	if err != nil {
 		return nil, damaged(archive, err)
 	}
 	return unpack(unzipped, archive, names, most)

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bufio"
-	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ebsscgo/internal/safefile"
@@ -57,11 +57,12 @@ func readFirst(folder string, below, names []string, most int64) ([]dataFile, er
 // if all are missing.
 func readFiles(folder string, names []string, most int64) (files []dataFile, failed error) {
 	for _, name := range names {
-		place, content, err := readAs(folder, name, most)
+		place := placeOf(folder, name)
+		content, err := readUnzipped(place, most)
 		switch {
 		case err == nil:
 			files = append(files, dataFile{name, place, content})
-		case !missing(place, err):
+		case !missing(place):
 			return nil, damaged(place, err)
 		case failed == nil:
 			failed = damaged(place, err)
@@ -73,30 +74,28 @@ func readFiles(folder string, names []string, most int64) (files []dataFile, fai
 	return files, failed
 }
 
-// readAs reads a file under its official name or, as gunzip -N restores it, with a dot for the last
-// dash but one (train-images.idx3-ubyte), each with .gz or without, in the folder or in one that
-// has such a name, as Kaggle's archive has it. If there is none, place is the first that was tried.
-func readAs(folder, name string, most int64) (place string, content []byte, err error) {
-	names, first := []string{name, strings.Replace(name, "-idx", ".idx", 1)}, ""
-	for _, name := range []string{names[0], names[0] + ".gz", names[1], names[1] + ".gz"} {
-		places := []string{filepath.Join(folder, name)}
-		if info, err := os.Stat(places[0]); err == nil && info.IsDir() {
-			places = []string{filepath.Join(places[0], names[0]), filepath.Join(places[0], names[1])}
-		}
-		for _, place := range places {
-			first = cmp.Or(first, place)
-			if content, err = readUnzipped(place, most); !missing(place, err) {
-				return place, content, err
-			}
+// placeOf returns where a file lies: under its official name or, as gunzip -N restores it, with a
+// dot for the last dash but one (train-images.idx3-ubyte), each with .gz or without, in the folder
+// or in one that has such a name, as Kaggle's archive has it. A missing file lies at the first.
+func placeOf(folder, name string) string {
+	var places []string
+	dotted := strings.Replace(name, "-idx", ".idx", 1)
+	for _, stored := range []string{name, name + ".gz", dotted, dotted + ".gz"} {
+		place := filepath.Join(folder, stored)
+		if info, err := os.Stat(place); err == nil && info.IsDir() {
+			places = append(places, filepath.Join(place, name), filepath.Join(place, dotted))
+		} else {
+			places = append(places, place)
 		}
 	}
-	return first, nil, err
+	there := slices.IndexFunc(places, func(place string) bool { return !missing(place) })
+	return places[max(0, there)]
 }
 
-// missing reports whether an error means that nothing lies at place. A link to nowhere does.
-func missing(place string, err error) bool {
-	_, none := os.Lstat(place)
-	return errors.Is(err, fs.ErrNotExist) && none != nil
+// missing reports whether nothing lies at place. A link to nowhere does.
+func missing(place string) bool {
+	_, err := os.Lstat(place)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // readUnzipped reads a file of up to most bytes, which may be gzipped, whatever its name says:

@@ -21,10 +21,10 @@ const npzFile = "mnist.npz"
 // that is missing.
 func readNPZ(folder string) ([]dataFile, error) {
 	place := filepath.Join(folder, npzFile)
-	content, err := safefile.Read(place, 2*mnistLimit)
-	if missing(place, err) {
+	if missing(place) {
 		return nil, nil
 	}
+	content, err := safefile.Read(place, 2*mnistLimit)
 	var parts []*labelled
 	if err == nil {
 		parts, err = unpackNPZ(content, place)
