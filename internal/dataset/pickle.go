@@ -159,7 +159,11 @@ func (p *pickle) do(op byte) {
 	case 'J':
 		p.push(int(int32(p.number(4))))
 	case 'I':
-		p.push(p.decimal())
+		number, err := strconv.Atoi(p.line())
+		if err != nil {
+			panic(brokenPickle("no number"))
+		}
+		p.push(number)
 	case 'U', 'C', 0x8c: // texts and bytes, after the number of bytes in one byte
 		p.push(p.counted(1))
 	case 'T', 'B', 'X': // in four
@@ -234,15 +238,6 @@ func (p *pickle) set(pairs []any) {
 		dictionary[string(as[[]byte](pair[0]))] = pair[1]
 	}
 	p.push(dictionary)
-}
-
-// decimal takes a line that is a number.
-func (p *pickle) decimal() int {
-	number, err := strconv.Atoi(p.line())
-	if err != nil {
-		panic(brokenPickle("no number"))
-	}
-	return number
 }
 
 // place takes the number of a place in the memo: one byte for BINPUT and BINGET, else four.
