@@ -384,15 +384,14 @@ func pixelChunks(content []byte) []byte {
 		name, bare := string(rest[4:head]), head+int64(binary.BigEndian.Uint32(rest))
 		here := min(int64(len(rest)), bare+tail)
 		if name[0] < 'a' || name == "tRNS" {
-			kept = append(kept, rest[:min(here, bare)]...)
-			switch {
-			case here == bare+tail:
-				kept = append(kept, rest[bare:here]...)
-			case here >= bare:
-				kept = binary.BigEndian.AppendUint32(kept, crc32.ChecksumIEEE(rest[4:bare]))
-			case name != "IEND": // pixels are missing
-				return kept
+			if here < bare { // pixels are missing
+				return append(kept, rest...)
 			}
+			checksum := rest[bare:here]
+			if len(checksum) < tail {
+				checksum = binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(rest[4:bare]))
+			}
+			kept = append(append(kept, rest[:bare]...), checksum...)
 		}
 		if name == "IEND" {
 			return kept
