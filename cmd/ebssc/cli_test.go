@@ -19,7 +19,6 @@ import (
 
 	"ebsscgo/ebssc"
 	"ebsscgo/experiments"
-	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
 	"ebsscgo/internal/filetest"
 	"ebsscgo/internal/record"
@@ -333,12 +332,12 @@ func TestDiagnoseProgram(t *testing.T) {
 
 // Each of several pictures that cannot be read gets a line, and the last line counts them.
 func TestSayUnread(t *testing.T) {
-	one, two := dataset.Picture{Err: errors.New("a: no")}, dataset.Picture{Err: errors.New("b: no")}
+	one, two := errors.New("a: no"), errors.New("b: no")
 	var out bytes.Buffer
-	require.NoError(t, sayUnread(&out, []dataset.Picture{{}}))
-	require.EqualError(t, sayUnread(&out, []dataset.Picture{{}, one}), "a: no")
+	require.NoError(t, sayUnread(&out, nil, 1))
+	require.EqualError(t, sayUnread(&out, []error{one}, 2), "a: no")
 	require.Empty(t, out.String())
-	require.ErrorContains(t, sayUnread(&out, []dataset.Picture{one, {}, two}), "2 of 3 pictures")
+	require.ErrorContains(t, sayUnread(&out, []error{one, two}, 3), "2 of 3 pictures")
 	require.Equal(t, "a: no\nb: no\n", out.String())
 }
 

@@ -239,23 +239,22 @@ func classifyCommand() *cobra.Command {
 				pictureOf[drawing(path)] = path
 			}
 			size := r.Run.Network
-			pictures, read, err := dataset.ReadPictures(cmd.Context(), paths, experiments.Images{
+			images, read, unread, err := dataset.ReadPictures(cmd.Context(), paths, experiments.Images{
 				Height: size.Height, Width: size.Width, Channels: size.Channels,
 				Digits: experiments.NamedImages(r.Run.Dataset.Name).Digits}, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			unread := sayUnread(cmd.ErrOrStderr(), read)
-			read = slices.DeleteFunc(read, func(p dataset.Picture) bool { return p.Err != nil })
+			failed := sayUnread(cmd.ErrOrStderr(), unread, len(paths))
 			if len(read) == 0 {
-				return unread
+				return failed
 			}
 			network, free, err := pipeline.Open(cmd.Context(), flags.Options, folder, r)
 			if err != nil {
 				return err
 			}
 			defer free()
-			seen, scores, err := network.Classify(cmd.Context(), pictures)
+			seen, scores, err := network.Classify(cmd.Context(), images)
 			if err != nil {
 				return err
 			}
@@ -270,7 +269,7 @@ func classifyCommand() *cobra.Command {
 					continue
 				}
 				figure, err := network.Hypotheses(cmd.Context(), filepath.Base(path),
-					pictures.Slice(i, i+1), tensor.Pick(seen, i))
+					images.Slice(i, i+1), tensor.Pick(seen, i))
 				if err == nil {
 					err = writePicture(cmd.OutOrStdout(), figure, drawing(path))
 				}
@@ -278,7 +277,7 @@ func classifyCommand() *cobra.Command {
 					return err
 				}
 			}
-			return unread
+			return failed
 		},
 	}
 	flags.add(cmd)
@@ -287,22 +286,16 @@ func classifyCommand() *cobra.Command {
 	return cmd
 }
 
-// sayUnread returns an error if pictures could not be read: that of the only one, or else how many
-// there are, after a line for each.
-func sayUnread(stderr io.Writer, pictures []dataset.Picture) error {
-	var unread []error
-	for _, picture := range pictures {
-		if picture.Err != nil {
-			unread = append(unread, picture.Err)
-		}
-	}
+// sayUnread returns an error if some of all pictures could not be read: that of the only one, or
+// else how many there are, after a line for each.
+func sayUnread(stderr io.Writer, unread []error, all int) error {
 	if len(unread) < 2 {
 		return errors.Join(unread...)
 	}
 	for _, err := range unread {
 		fmt.Fprintln(stderr, err)
 	}
-	return fmt.Errorf("%d of %d pictures could not be read: see above", len(unread), len(pictures))
+	return fmt.Errorf("%d of %d pictures could not be read: see above", len(unread), all)
 }
 
 func halveCommand() *cobra.Command {

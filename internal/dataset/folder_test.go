@@ -126,7 +126,7 @@ func TestFolderIsReadAsPictures(t *testing.T) {
 	for _, class := range set.Classes {
 		for i := range 2 {
 			path := filepath.Join(folder, class, fmt.Sprintf("%d.png", i))
-			one, _ := readPictures(t, 16, 3, false, path)
+			one := readAll(t, 16, 3, path)
 			require.True(t, bytes.Contains(set.Train.Pixels, one.Pixels) ||
 				bytes.Contains(set.Test.Pixels, one.Pixels), path)
 		}

@@ -34,13 +34,11 @@ import (
 	"ebsscgo/internal/safefile"
 )
 
-// Picture says what became of a file that [ReadPictures] read.
+// Picture is one that [ReadPictures] read.
 type Picture struct {
 	Path string
-	// Done is what was done to the picture beyond scaling its middle, in words.
+	// Done is what was done to it beyond scaling its middle, in words.
 	Done []string
-	// Err is why it could not be read, in one line.
-	Err error
 }
 
 // ReadPictures reads PNG, JPEG, GIF, WebP, BMP and TIFF files as images of a network's size. It
@@ -50,32 +48,37 @@ type Picture struct {
 // For a network of digits, pictures are made as MNIST's are: white on black, scaled and centred.
 //
 // It reads on all cores, and tells log how far it is. It returns the images of the pictures that it
-// can read, in their order, and what became of each file. Its error is that ctx ended.
+// can read, these pictures in their order, and for each of the others why not, in one line. Its err
+// is that ctx ended.
 func ReadPictures(
 	ctx context.Context, paths []string, network experiments.Images, log io.Writer,
-) (Images, []Picture, error) {
-	read, pixels := make([]Picture, len(paths)), make([][]uint8, len(paths))
-	err := eachFile(ctx, log, len(paths), func(i int) {
+) (images Images, read []Picture, unread []error, err error) {
+	pixels, done := make([][]uint8, len(paths)), make([][]string, len(paths))
+	failed := make([]error, len(paths))
+	err = eachFile(ctx, log, len(paths), func(i int) {
 		content, err := safefile.Read(paths[i], maxPictureBytes)
 		if err == nil {
-			pixels[i], read[i].Done, err = imageOf(content, network)
+			pixels[i], done[i], err = imageOf(content, network)
 			if err != nil {
 				err = fmt.Errorf("reading %s: %w", paths[i], err)
 			}
 		}
-		read[i].Path, read[i].Err = paths[i], err
+		failed[i] = err
 	})
 	if err != nil {
-		return Images{}, nil, err
+		return images, nil, nil, err
 	}
-	images := Images{Height: network.Height, Width: network.Width, Channels: network.Channels}
-	for i := range read {
-		if read[i].Err == nil {
-			images.Labels = append(images.Labels, 0)
-			images.Pixels = append(images.Pixels, pixels[i]...)
+	images = Images{Height: network.Height, Width: network.Width, Channels: network.Channels}
+	for i, path := range paths {
+		if failed[i] != nil {
+			unread = append(unread, failed[i])
+			continue
 		}
+		read = append(read, Picture{path, done[i]})
+		images.Labels = append(images.Labels, 0)
+		images.Pixels = append(images.Pixels, pixels[i]...)
 	}
-	return images, read, nil
+	return images, read, unread, nil
 }
 
 // imageOf makes a network's image of a picture's file. It also returns what it did beyond scaling
