@@ -51,8 +51,7 @@ func (r remote) download(ctx context.Context, part string, log io.Writer) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	t := transfer{remote: r, file: file, at: info.Size(), log: log}
-	t.joined = t.at > 0
+	t := transfer{remote: r, file: file, at: info.Size(), joined: info.Size() > 0, log: log}
 	fmt.Fprintf(log, "downloading %s (%d MB)", r.url, r.size/1e6)
 	if t.joined {
 		fmt.Fprintf(log, ", of which %d MB are here", t.at/1e6)

@@ -230,12 +230,10 @@ func ofLink(root *os.Root, name string, err error) error {
 	return cmp.Or(errors.Unwrap(err), err)
 }
 
-// absolute returns the folder's absolute path, in which "." has a name, too.
-func (p Pictures) absolute() string { return safefile.Absolute(p.Folder) }
-
 // Images describes the images that the pictures become, without their number.
 func (p Pictures) Images() experiments.Images {
-	images := experiments.Images{Name: experiments.OwnName(filepath.Base(p.absolute())),
+	folder := safefile.Absolute(p.Folder) // in which "." has a name, too
+	images := experiments.Images{Name: experiments.OwnName(filepath.Base(folder)),
 		Height: p.Side, Width: p.Side, Channels: 3, Classes: p.classes}
 	if p.Grey {
 		images.Channels = 1
@@ -255,7 +253,7 @@ func (p Pictures) Len() int { return len(p.pictures) }
 
 // Flags returns the pictures as the command line takes them, in any folder.
 func (p Pictures) Flags() string {
-	folder := p.absolute()
+	folder := safefile.Absolute(p.Folder)
 	if len(folder) > maxName || !experiments.Printable(folder) { // records take no such text
 		folder = p.Folder
 	}
