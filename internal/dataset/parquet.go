@@ -134,14 +134,12 @@ func findParquet(folder string) (found []string) {
 // splitOf returns the split that a file's name says it has, or else that of its folder, and the
 // folder that the data set lies in.
 func splitOf(path string) (split, set string) {
-	set = filepath.Dir(path)
-	if found := splitWord.FindStringSubmatch(filepath.Base(path)); found != nil {
-		return strings.ToLower(found[1]), set
+	for _, named := range []string{path, filepath.Dir(path)} {
+		if found := splitWord.FindStringSubmatch(filepath.Base(named)); found != nil {
+			return strings.ToLower(found[1]), filepath.Dir(named)
+		}
 	}
-	if found := splitWord.FindStringSubmatch(filepath.Base(set)); found != nil {
-		return strings.ToLower(found[1]), filepath.Dir(set)
-	}
-	return "", set
+	return "", ""
 }
 
 // parquetRow is an image of a Parquet file: of uoft-cs/cifar10 in the column img, of ylecun/mnist

@@ -35,10 +35,9 @@ func Folder(profile, dataset string) string {
 // ClassesOf returns the names of the classes of a data set that has count: numbers if it is not
 // declared with so many.
 func ClassesOf(name string, count int) (classes []string) {
-	if classes = experiments.NamedImages(name).Classes; len(classes) == count {
-		return classes
+	if declared := experiments.NamedImages(name).Classes; len(declared) == count {
+		return declared
 	}
-	classes = nil
 	for class := range count {
 		classes = append(classes, strconv.Itoa(class))
 	}
