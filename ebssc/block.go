@@ -1,8 +1,6 @@
 package ebssc
 
 import (
-	"math"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"ebsscgo/ebssc/internal/ops"
@@ -53,47 +51,27 @@ type Block struct {
 	Coding Coding
 }
 
-// signal is an image, a code, a drive, or what is carried up or down between them: values [N, H, W,
-// C] or, one for each class hypothesis, [N, Y, H, W, C].
-type signal struct {
-	values *Node
-	// normalised says that the values are a code of unit norm, or pooled from one.
-	normalised bool
-}
-
 // batchAxes counts the leading axes that index signals: images and, if the signal depends on them,
-// hypotheses.
-func (s signal) batchAxes() int { return s.values.Rank() - 3 }
+// hypotheses. A signal is an image, a code, a drive, or what is carried up or down between them:
+// [N, H, W, C] or, one for each class hypothesis, [N, Y, H, W, C].
+func batchAxes(signal *Node) int { return signal.Rank() - 3 }
 
-// apply applies an operation on images to the values, with the hypothesis axis, if there is one,
+// onImages applies an operation on images to a signal, with the hypothesis axis, if there is one,
 // folded into the batch axis.
-func (s signal) apply(operation func(x *Node) *Node) *Node {
-	if s.batchAxes() == 1 {
-		return operation(s.values)
+func onImages(signal *Node, operation func(x *Node) *Node) *Node {
+	if batchAxes(signal) == 1 {
+		return operation(signal)
 	}
-	dims := s.values.Shape().Dimensions
-	y := operation(Reshape(s.values, append([]int{dims[0] * dims[1]}, dims[2:]...)...))
+	dims := signal.Shape().Dimensions
+	y := operation(Reshape(signal, append([]int{dims[0] * dims[1]}, dims[2:]...)...))
 	return Reshape(y, append([]int{dims[0], dims[1]}, y.Shape().Dimensions[1:]...)...)
 }
 
-// aligned returns values, with an axis of size 1 if others depend on the hypothesis and these do
-// not.
-func aligned(values, others *Node) *Node {
-	if others.Rank() > values.Rank() {
-		return ops.EachHalf(values, values, func(half, _ *Node) *Node { return InsertAxes(half, 1) })
+// aligned returns a signal, with an axis of size 1 if another depends on the hypothesis and this
+// one does not.
+func aligned(signal, other *Node) *Node {
+	if other.Rank() > signal.Rank() {
+		return ops.EachHalf(signal, signal, func(half, _ *Node) *Node { return InsertAxes(half, 1) })
 	}
-	return values
-}
-
-// rms returns the root mean square of a code's entries, the scale of offsets and thresholds in the
-// block above: 1/√n in a code of n entries and unit norm; 1 in one that is not normalised.
-func (s signal) rms() float64 {
-	if !s.normalised {
-		return 1
-	}
-	n := 1
-	for _, dim := range s.values.Shape().Dimensions[s.batchAxes():] {
-		n *= dim
-	}
-	return 1 / math.Sqrt(float64(n))
+	return signal
 }

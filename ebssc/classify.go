@@ -23,20 +23,21 @@ const (
 	EnergyTop Classifier = "EBC-top"
 )
 
-// linear returns the scores [N, Y] of LC from the top code.
+// linear returns the scores [N, Y] of LC from the top code, whose entries have the root mean square
+// rms.
 //
 // The weights that meet a unit-norm code of n entries are taken in units of √n, several hundred
 // times a dictionary's, and so are their steps. The variable is the weights over that factor:
 // beside numbers of its own size float32 would round a small step away.
-func linear(scope *model.Scope, h Hyper, top signal, classes int) *Node {
-	g := top.values.Graph()
+func linear(scope *model.Scope, h Hyper, top *Node, rms float64, classes int) *Node {
+	g := top.Graph()
 	top = newDropout(scope, h, g).apply(top)
 	// Both steps are linear: averaging first gives the same scores at less cost.
-	pooled := ReduceMean(top.values, 1, 2)
+	pooled := ReduceMean(top, 1, 2)
 	pooled.AssertRank(2)
 	weights := variable(scope, "weights", pooled.DType(), []int{pooled.Shape().Dim(-1), classes},
 		orthogonal(1))
-	scale := h.ClassifierScale / top.rms()
+	scale := h.ClassifierScale / rms
 	return Dot(MulScalar(pooled, scale), weights.NodeValue(g)).Product()
 }
 

@@ -43,11 +43,11 @@ type Reconstruction struct {
 func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) {
 	s := n.infer(scope, h, images)
 	for i, l := range s.levels {
-		d.Codes = append(d.Codes, s.decode(i, l.code.values, false))
+		d.Codes = append(d.Codes, s.decode(i, l.code, false))
 		d.Features = append(d.Features, s.decode(i, l.features(), false))
 		var biases *Node
 		if l.block.Coding.Thresholds == ClassSpecific {
-			thresholds := BroadcastToDims(Neg(l.thresholds), l.code.values.Shape().Dimensions...)
+			thresholds := BroadcastToDims(Neg(l.thresholds), l.code.Shape().Dimensions...)
 			biases = s.decode(i, thresholds, false)
 		}
 		d.Biases = append(d.Biases, biases)
@@ -62,7 +62,7 @@ func (n Network) Decode(scope *model.Scope, h Hyper, images *Node) (d Decoding) 
 func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []Reconstruction) {
 	s := n.withoutThresholds().infer(scope, h, images)
 	for i, l := range s.levels {
-		z := l.code.values
+		z := l.code
 		next := SliceAxis(Concatenate([]*Node{z, z}, 0), 0, AxisRange(1, 1+z.Shape().Dim(0)))
 		// Both codes take the places of two hypotheses, which are decoded with the maxima of one image.
 		both := Stack([]*Node{z, next}, 1)
@@ -100,26 +100,24 @@ func (n Network) withoutThresholds() Network {
 
 // features returns the code with ŵ added to its active entries.
 func (l *level) features() *Node {
-	z := l.code.values
 	if l.thresholds == nil {
-		return z
+		return l.code
 	}
-	thresholds := BroadcastToDims(l.thresholds, z.Shape().Dimensions...)
+	thresholds := BroadcastToDims(l.thresholds, l.code.Shape().Dimensions...)
 	if l.norm != nil {
 		thresholds = ops.Scale(thresholds, Inverse(MaxScalar(l.norm, 1e-30)))
 	}
-	return Add(z, ops.WherePositive(z, thresholds))
+	return Add(l.code, ops.WherePositive(l.code, thresholds))
 }
 
-// decode back-projects values shaped as the code of block i (from 0) to the image; rectified, the
+// decode back-projects a signal shaped as the code of block i (from 0) to the image; rectified, the
 // signals shaped as codes on the way are rectified.
-func (s *stack) decode(i int, values *Node, rectified bool) *Node {
-	from := signal{values: values}
+func (s *stack) decode(i int, from *Node, rectified bool) *Node {
 	for ; i >= 0; i-- {
 		from = s.levels[i].backProject(from, s.below(i))
 		if rectified && i > 0 {
-			from.values = rectify(from.values)
+			from = rectify(from)
 		}
 	}
-	return from.values
+	return from
 }

@@ -43,20 +43,19 @@ func (s *stack) jointEnergy(classes int) (sum *Node) {
 func TopDown(n Network, scope *model.Scope, h Hyper, images *Node) (r, gradient *Node) {
 	s := n.bottomUp(scope, h, images)
 	below, above := s.levels[0], s.levels[1]
-	z := below.code
-	z.values = Identity(StopGradient(z.values))
-	above.code.values = StopGradient(above.code.values)
+	z := Identity(StopGradient(below.code))
+	above.code = StopGradient(above.code)
 	above.computeDrive(z)
-	gradient = Gradient(ReduceAllSum(above.energy()), z.values)[0]
-	return above.backProject(above.code, below.code).values, gradient
+	gradient = Gradient(ReduceAllSum(above.energy()), z)[0]
+	return above.backProject(above.code, below.code), gradient
 }
 
 // Drive is u = d ⋆ x + b of a block, by the fast operations.
 func (b Block) Drive(x, dictionary, offset *Node) *Node {
 	l := level{block: b, dictionary: dictionary, offset: offset}
 	l.block.Coding.Rectified = true // not [u, −u]
-	l.computeDrive(signal{values: x})
-	return l.drive.values
+	l.computeDrive(x)
+	return l.drive
 }
 
 // NormalizeRectified is Normalize of the positive part of v, as blocks compute it.

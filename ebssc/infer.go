@@ -1,6 +1,7 @@
 package ebssc
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -22,7 +23,7 @@ import (
 // update, and the energy may fall.
 type stack struct {
 	// image is the input of the first block.
-	image  signal
+	image  *Node
 	levels []*level
 	// above is the path from the last block to the classifier.
 	above path
@@ -36,11 +37,10 @@ type level struct {
 	// if they are zero.
 	dictionary, offset, thresholds *Node
 	// input is the output of the path, and drive is computed from it: u or, for split codes, [u, −u].
-	input, drive signal
+	input, drive *Node
 	// code is the block's code, and norm is ‖z̃‖₂, shaped as the code's batch axes; nil if the block
 	// is not spherical.
-	code signal
-	norm *Node
+	code, norm *Node
 }
 
 // infer computes all codes of the model: by the bottom-up pass, and n.Sweeps sweeps of
@@ -59,14 +59,12 @@ func (n Network) infer(scope *model.Scope, h Hyper, images *Node) *stack {
 // bottomUp is the bottom-up pass: it creates the variables and computes each block's own optimal
 // code.
 func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
-	s := &stack{image: signal{values: images}}
-	p := path{impl: implementation(images.Graph())}
+	s := &stack{image: images}
+	p := path{impl: implementation(images.Graph()), unitNorm: n.Blocks()[0].Block.Coding.Spherical}
 	p.impl.BFloat16 = h.Precision == BFloat16
-	if n.Blocks()[0].Block.Coding.Spherical {
-		s.image.values, _ = Normalize(images, 1)
-		s.image.normalised = true
+	if p.unitNorm {
+		s.image, _ = Normalize(images, 1)
 	}
-	below := s.image
 	for _, layer := range n.Layers {
 		if layer.Pool != nil {
 			p.pools = append(p.pools, *layer.Pool)
@@ -76,17 +74,17 @@ func (n Network) bottomUp(scope *model.Scope, h Hyper, images *Node) *stack {
 			p.dropout = newDropout(scope, h, images.Graph())
 		}
 		l := &level{block: *layer.Block, path: p}
-		l.build(scope.In("%s", layer.Name), h, below, n.Classes)
-		l.encode(l.drive.values)
-		s.levels, below = append(s.levels, l), l.code
-		p = path{impl: p.impl}
+		l.build(scope.In("%s", layer.Name), h, s.below(len(s.levels)), n.Classes)
+		l.encode(l.drive)
+		s.levels = append(s.levels, l)
+		p = path{impl: p.impl, unitNorm: l.block.Coding.Spherical}
 	}
 	s.above = p
 	return s
 }
 
 // below returns the input code of block i (from 0).
-func (s *stack) below(i int) signal {
+func (s *stack) below(i int) *Node {
 	if i == 0 {
 		return s.image
 	}
@@ -100,10 +98,10 @@ func (s *stack) update(i int) {
 	if i > 0 {
 		l.computeDrive(s.below(i))
 	}
-	drive := l.drive.values
+	drive := l.drive
 	if i+1 < len(s.levels) {
 		above := s.levels[i+1]
-		r := above.backProject(above.code, l.code).values
+		r := above.backProject(above.code, l.code)
 		// A code becomes class-specific by the block above, too.
 		drive = ops.EachHalf(aligned(drive, r), r, Add)
 	}
@@ -112,53 +110,53 @@ func (s *stack) update(i int) {
 
 // energy is E'(x, y, z) [N] or [N, Y] of the block at its current code and drive.
 func (l *level) energy() *Node {
-	drive := aligned(l.drive.values, l.code.values)
+	drive := aligned(l.drive, l.code)
 	thresholds := ScalarZero(drive.Graph(), drive.DType())
 	if l.thresholds != nil {
 		thresholds = l.thresholds
 	}
-	energy := Energy(drive, thresholds, l.code.values, l.code.batchAxes())
-	energy.AssertRank(l.code.batchAxes())
+	energy := Energy(drive, thresholds, l.code, batchAxes(l.code))
+	energy.AssertRank(batchAxes(l.code))
 	return energy
 }
 
 // build creates the block's variables, in scope, and computes its drive. All variables are in the
 // paper's units, in which codes have unit norm: d [k, k, C, K], b [K] from 0, and β or ŵ_y = [ŵ_y⁺,
 // ŵ_y⁻] [Y, H, W, 2K] from about h.Beta.
-func (l *level) build(scope *model.Scope, h Hyper, below signal, classes int) {
-	g, dtype := below.values.Graph(), below.values.DType()
-	k, channels, filters := l.block.Kernel, below.values.Shape().Dim(-1), l.block.Filters
+func (l *level) build(scope *model.Scope, h Hyper, below *Node, classes int) {
+	g, dtype := below.Graph(), below.DType()
+	k, channels, filters := l.block.Kernel, below.Shape().Dim(-1), l.block.Filters
 	dictionary := variable(scope, "dictionary", dtype, []int{k, k, channels, filters},
 		orthogonal(dictionaryGain))
 	offset := variable(scope, "offset", dtype, []int{filters}, uniform(0, 0))
 	l.dictionary, l.offset = dictionary.NodeValue(g), offset.NodeValue(g)
 	l.computeDrive(below)
-	registerUpdate(scope, offset, g, l.input.rms(), false)
+	rms := l.path.rms(l.input)
+	registerUpdate(scope, offset, g, rms, false)
 	switch l.block.Coding.Thresholds {
 	case Beta:
 		beta := variable(scope, "thresholds", dtype, nil, uniform(h.Beta, 0))
-		registerUpdate(scope, beta, g, l.input.rms()*h.BetaLRScale, true)
+		registerUpdate(scope, beta, g, rms*h.BetaLRScale, true)
 		l.thresholds = beta.NodeValue(g)
 	case ClassSpecific:
-		spatial := l.drive.values.Shape().Dimensions[l.drive.batchAxes():]
+		spatial := l.drive.Shape().Dimensions[batchAxes(l.drive):]
 		thresholds := variable(scope, "thresholds", dtype, append([]int{classes}, spatial...),
 			uniform(h.Beta, h.ClassSpread))
-		registerUpdate(scope, thresholds, g, l.input.rms()*h.ClassLRScale, true)
+		registerUpdate(scope, thresholds, g, rms*h.ClassLRScale, true)
 		l.thresholds = InsertAxes(thresholds.NodeValue(g), 0)
 	}
 }
 
 // computeDrive recomputes u = d ⋆ x + b from the current code below. x is padded with zeros, so a
 // 1×1 kernel's drive in the padding is b.
-func (l *level) computeDrive(below signal) {
+func (l *level) computeDrive(below *Node) {
 	l.input = l.path.forward(below)
-	l.drive = l.input
-	l.drive.values = l.input.apply(func(x *Node) *Node {
+	l.drive = onImages(l.input, func(x *Node) *Node {
 		u := l.path.impl.CrossCorrelate(x, l.dictionary, l.block.Stride, l.block.Padding)
 		return Add(u, ExpandLeftToRank(l.offset, u.Rank()))
 	})
 	if !l.block.Coding.Rectified {
-		l.drive.values = SplitDrive(l.drive.values)
+		l.drive = SplitDrive(l.drive)
 	}
 }
 
@@ -166,26 +164,25 @@ func (l *level) computeDrive(below signal) {
 // block above's top-down term d * (z⁺ − z⁻): the gradient of that block's energy with respect to
 // this code.
 func (l *level) encode(drive *Node) {
-	l.code = signal{normalised: l.block.Coding.Spherical}
 	if l.thresholds != nil {
 		drive = excess(aligned(drive, l.thresholds), l.thresholds)
 	}
 	if l.block.Coding.Spherical {
-		l.code.values, l.norm = normalizeRectified(drive, drive.Rank()-3)
+		l.code, l.norm = normalizeRectified(drive, batchAxes(drive))
 	} else {
-		l.code.values = rectify(drive)
+		l.code = rectify(drive)
 	}
 }
 
 // backProject maps a signal shaped as this block's code to the space of the code below, [N, (Y,) H,
 // W, C]: d * (z⁺ − z⁻), of a rectified block d * z, then the adjoint of the path. below is the code
 // whose maxima the max pools pass values to.
-func (l *level) backProject(from, below signal) signal {
-	spatial := l.input.values.Shape().Dimensions[l.input.batchAxes():]
+func (l *level) backProject(from, below *Node) *Node {
+	spatial := l.input.Shape().Dimensions[batchAxes(l.input):]
 	if !l.block.Coding.Rectified {
-		from.values = Signed(from.values)
+		from = Signed(from)
 	}
-	from.values = from.apply(func(z *Node) *Node {
+	from = onImages(from, func(z *Node) *Node {
 		return l.path.impl.Transpose(z, l.dictionary, l.block.Stride, l.block.Padding, spatial[0],
 			spatial[1])
 	})
@@ -197,40 +194,50 @@ type path struct {
 	impl    ops.Impl
 	pools   []Pool
 	dropout *dropout
+	// unitNorm says that the code below, or the image, has unit norm.
+	unitNorm bool
 }
 
-func (p path) forward(code signal) signal {
+func (p path) forward(code *Node) *Node {
 	for _, pool := range p.pools {
 		code = pool.apply(p.impl, code)
 	}
 	return p.dropout.apply(code)
 }
 
+// rms returns the root mean square of the entries of the path's output, the scale of offsets and
+// thresholds in the block above: 1/√n for n entries of a code of unit norm, pooled or not; 1 for a
+// code that is not normalised.
+func (p path) rms(output *Node) float64 {
+	if !p.unitNorm {
+		return 1
+	}
+	shape := output.Shape()
+	return 1 / math.Sqrt(float64(shape.Dim(-3)*shape.Dim(-2)*shape.Dim(-1)))
+}
+
 // unpool is the adjoint of the pools: it maps r to the space of the code below. A max pool passes r
 // to the positions of that code's maxima.
-func (p path) unpool(r, below signal) signal {
+func (p path) unpool(r, below *Node) *Node {
 	if len(p.pools) == 0 {
 		return r
 	}
-	if r.values.Rank() > below.values.Rank() {
-		dims := slices.Insert(slices.Clone(below.values.Shape().Dimensions), 1, r.values.Shape().Dim(1))
-		below.values = BroadcastToDims(InsertAxes(below.values, 1), dims...)
+	if r.Rank() > below.Rank() {
+		dims := slices.Insert(slices.Clone(below.Shape().Dimensions), 1, r.Shape().Dim(1))
+		below = BroadcastToDims(InsertAxes(below, 1), dims...)
 	}
-	below.values = Identity(StopGradient(below.values)) // a stopped node itself gets no gradient
+	below = Identity(StopGradient(below)) // a stopped node itself gets no gradient
 	// fast kernels: GoMLX's own pools have no second derivative
 	above := path{pools: p.pools}.forward(below)
-	r.values = Gradient(ReduceAllSum(Mul(above.values, r.values)), below.values)[0]
-	return r
+	return Gradient(ReduceAllSum(Mul(above, r)), below)[0]
 }
 
-func (p Pool) apply(impl ops.Impl, below signal) signal {
+func (p Pool) apply(impl ops.Impl, below *Node) *Node {
 	pool := impl.MaxPool
 	if p.Average {
 		pool = impl.AvgPool
 	}
-	above := below
-	above.values = below.apply(func(x *Node) *Node { return pool(x, p.Window, p.Stride, p.Padding) })
-	return above
+	return onImages(below, func(x *Node) *Node { return pool(x, p.Window, p.Stride, p.Padding) })
 }
 
 // dropout zeroes entries in training and rescales the others to keep the mean. All hypotheses of an
@@ -252,14 +259,13 @@ func newDropout(scope *model.Scope, h Hyper, g *Graph) *dropout {
 }
 
 // apply drops entries of a code. It is self-adjoint.
-func (d *dropout) apply(c signal) signal {
+func (d *dropout) apply(code *Node) *Node {
 	if d == nil {
-		return c
+		return code
 	}
 	var shared []int
-	if c.batchAxes() == 2 {
+	if batchAxes(code) == 2 {
 		shared = []int{1}
 	}
-	c.values = ops.Dropout(c.values, d.key, d.rate, shared...)
-	return c
+	return ops.Dropout(code, d.key, d.rate, shared...)
 }

@@ -264,11 +264,11 @@ func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {
 		if n.Sweeps > 0 { // the block above has shifted the code from this block's own optimum
 			energy = l.energy()
 		}
-		pass.Codes, pass.Energies = append(pass.Codes, l.code.values), append(pass.Energies, energy)
+		pass.Codes, pass.Energies = append(pass.Codes, l.code), append(pass.Energies, energy)
 	}
 	if n.Classifier == Linear {
 		top := s.above.forward(s.levels[len(s.levels)-1].code)
-		pass.Scores = linear(scope.In(classifierScope), h, top, n.Classes)
+		pass.Scores = linear(scope.In(classifierScope), h, top, s.above.rms(top), n.Classes)
 	} else {
 		// The softmax ignores what all energies share. Without it, float32 rounds the product to the size
 		// of the differences.
