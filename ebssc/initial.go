@@ -58,14 +58,12 @@ func orthogonal(gain float64) fill {
 		cols := dims[len(dims)-1]
 		rows := len(values) / cols
 		long, short := max(rows, cols), min(rows, cols)
-		normal := mat.NewDense(long, short, nil)
-		for i := range long {
-			for j := range short {
-				normal.Set(i, j, rng.NormFloat64())
-			}
+		normal := make([]float64, long*short)
+		for i := range normal {
+			normal[i] = rng.NormFloat64()
 		}
 		var qr mat.QR
-		qr.Factorize(normal)
+		qr.Factorize(mat.NewDense(long, short, normal))
 		var q, r mat.Dense
 		qr.QTo(&q)
 		qr.RTo(&r)
