@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/support/xslices"
 )
 
 // Join returns the split code [plus, minus] [..., 2K] of its halves [..., K].
@@ -113,12 +114,7 @@ func (k Impl) Inner(a, b *Node, batchAxes int) *Node {
 func Scale(x, factor *Node) *Node { return Mul(x, expandRight(factor, x.Rank())) }
 
 // codeAxes returns the axes of x behind the first batchAxes.
-func codeAxes(x *Node, batchAxes int) (axes []int) {
-	for axis := batchAxes; axis < x.Rank(); axis++ {
-		axes = append(axes, axis)
-	}
-	return axes
-}
+func codeAxes(x *Node, batchAxes int) []int { return xslices.Iota(batchAxes, x.Rank()-batchAxes) }
 
 // expandRight appends axes of size 1 to v, up to that rank.
 func expandRight(v *Node, rank int) *Node {
