@@ -1,6 +1,8 @@
 package ebssc
 
 import (
+	"slices"
+
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
@@ -66,18 +68,13 @@ func (n Network) Reconstruct(scope *model.Scope, h Hyper, images *Node) (all []R
 		next := SliceAxis(Concatenate([]*Node{z, z}, 0), 0, AxisRange(1, 1+z.Shape().Dim(0)))
 		// Both codes take the places of two hypotheses, which are decoded with the maxima of one image.
 		both := Stack([]*Node{z, next}, 1)
-		decode := func(rectified bool) (own, control *Node) {
-			decoded := s.decode(i, both, rectified)
-			return Squeeze(SliceAxis(decoded, 1, AxisElem(0)), 1),
-				Squeeze(SliceAxis(decoded, 1, AxisElem(1)), 1)
-		}
-		var r Reconstruction
-		r.Linear, r.LinearControl = decode(false)
-		r.Rectified, r.RectifiedControl = decode(true)
-		for _, image := range []*Node{r.Linear, r.LinearControl, r.Rectified, r.RectifiedControl} {
+		linear := ops.Unstack(s.decode(i, both, false), 1)
+		rectified := ops.Unstack(s.decode(i, both, true), 1)
+		for _, image := range slices.Concat(linear, rectified) {
 			image.AssertDims(-1, n.Height, n.Width, n.Channels)
 		}
-		all = append(all, r)
+		all = append(all, Reconstruction{Linear: linear[0], LinearControl: linear[1],
+			Rectified: rectified[0], RectifiedControl: rectified[1]})
 	}
 	return all
 }

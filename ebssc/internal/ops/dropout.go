@@ -25,7 +25,7 @@ func Dropout(x, key *Node, rate float64, shared ...int) *Node {
 		mask.Dimensions[axis] = 1
 	}
 	h := Reshape(Iota(g, shapes.Make(dtypes.Uint32, mask.Size()), 0), mask.Dimensions...)
-	keys := unstack(key, 0)
+	keys := Unstack(key, 0)
 	h = mix(Add(h, keys[0]))
 	h = mix(BitwiseXor(h, keys[1]))
 	kept := LessThan(h, Const(g, uint32(math.Round((1-rate)*math.MaxUint32))))

@@ -54,6 +54,6 @@ func pairKernel(d *Node) *Node {
 
 // pairKernelAdjoint is the adjoint of pairKernel: [3, 4, C, 2, K] to [3, 3, C, K].
 func pairKernelAdjoint(both *Node) *Node {
-	columns := unstack(both, 3)
+	columns := Unstack(both, 3)
 	return Add(SliceAxis(columns[0], 1, AxisRange(0, 3)), SliceAxis(columns[1], 1, AxisRange(1, 4)))
 }

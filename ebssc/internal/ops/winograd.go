@@ -208,10 +208,10 @@ func (t tiles) outputAdjoint(v, one *Node) *Node {
 	v = Pad(v, ConvertDType(Const(v.Graph(), float32(0)), v.DType()), PadAxis{},
 		PadAxis{End: t.rows*tile - t.height}, PadAxis{End: t.columns*tile - t.width}, PadAxis{})
 	v = Reshape(v, t.chunk, t.rows, tile, t.columns*tile, t.filters)
-	v = applyMatrix(transposed(t.output), unstack(v, 2), 0) // [6, n, rows, 4·columns, K]
+	v = applyMatrix(transposed(t.output), Unstack(v, 2), 0) // [6, n, rows, 4·columns, K]
 	v = Div(v, one)
 	v = Reshape(v, points, t.chunk, t.rows, t.columns, tile, t.filters)
-	v = applyMatrix(transposed(t.output), unstack(v, 4), 1) // [6, 6, n, rows, columns, K]
+	v = applyMatrix(transposed(t.output), Unstack(v, 4), 1) // [6, 6, n, rows, columns, K]
 	return Reshape(v, points*points, t.chunk*t.rows*t.columns, t.filters)
 }
 
@@ -219,9 +219,9 @@ func (t tiles) outputAdjoint(v, one *Node) *Node {
 // [n, H, W, K].
 func (t tiles) transformOutput(products, one *Node) *Node {
 	y := Reshape(products, points, points, t.chunk, t.rows, t.columns, t.filters)
-	y = applyMatrix(t.output, unstack(y, 0), 3) // [6, n, rows, 4, columns, K]
+	y = applyMatrix(t.output, Unstack(y, 0), 3) // [6, n, rows, 4, columns, K]
 	y = Div(y, one)
-	y = applyMatrix(t.output, unstack(y, 0), 4) // [n, rows, 4, columns, 4, K]
+	y = applyMatrix(t.output, Unstack(y, 0), 4) // [n, rows, 4, columns, 4, K]
 	y = Reshape(y, t.chunk, t.rows*tile, t.columns*tile, t.filters)
 	return Slice(y, AxisRange(), AxisRange(0, t.height), AxisRange(0, t.width), AxisRange())
 }
@@ -271,8 +271,8 @@ func windows(x *Node, axis, window, stride, count int) []*Node {
 	return taps
 }
 
-// unstack returns the slices of x at each position of an axis, without that axis.
-func unstack(x *Node, axis int) []*Node {
+// Unstack returns the slices of x at each position of an axis, without that axis.
+func Unstack(x *Node, axis int) []*Node {
 	parts := make([]*Node, x.Shape().Dim(axis))
 	for i := range parts {
 		parts[i] = Squeeze(SliceAxis(x, axis, AxisElem(i)), axis)
