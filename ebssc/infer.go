@@ -200,7 +200,13 @@ type path struct {
 
 func (p path) forward(code *Node) *Node {
 	for _, pool := range p.pools {
-		code = pool.apply(p.impl, code)
+		operation := p.impl.MaxPool
+		if pool.Average {
+			operation = p.impl.AvgPool
+		}
+		code = onImages(code, func(x *Node) *Node {
+			return operation(x, pool.Window, pool.Stride, pool.Padding)
+		})
 	}
 	return p.dropout.apply(code)
 }
@@ -230,14 +236,6 @@ func (p path) unpool(r, below *Node) *Node {
 	// fast kernels: GoMLX's own pools have no second derivative
 	above := path{pools: p.pools}.forward(below)
 	return Gradient(ReduceAllSum(Mul(above, r)), below)[0]
-}
-
-func (p Pool) apply(impl ops.Impl, below *Node) *Node {
-	pool := impl.MaxPool
-	if p.Average {
-		pool = impl.AvgPool
-	}
-	return onImages(below, func(x *Node) *Node { return pool(x, p.Window, p.Stride, p.Padding) })
 }
 
 // dropout zeroes entries in training and rescales the others to keep the mean. All hypotheses of an
