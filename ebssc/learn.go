@@ -35,13 +35,13 @@ func registerUpdate(scope *model.Scope, v *model.Variable, g *Graph, stepScale f
 // penalty is α/2 (‖ŵ‖² + ‖d‖²) of Eq. (train_obj2), a scalar: over dictionaries, thresholds and the
 // linear classifier (as it is learned, see linear), without the offsets. In training it is added to
 // the trainer's loss.
-func (n Network) penalty(scope *model.Scope, h Hyper, g *Graph, dtype dtypes.DType) *Node {
+func penalty(scope *model.Scope, h Hyper, g *Graph, dtype dtypes.DType) *Node {
 	sum := ScalarZero(g, dtype)
 	if h.Alpha == 0 {
 		return sum
 	}
-	for _, v := range n.variables(scope.Store()) {
-		if v.Name() != "offset" {
+	for v := range scope.Store().IterVariables() {
+		if v.Trainable && v.Name() != "offset" {
 			sum = Add(sum, ReduceAllSum(Square(v.NodeValue(g))))
 		}
 	}

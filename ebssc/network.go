@@ -216,22 +216,15 @@ const classifierScope = "classifier"
 // "conv1/dictionary".
 func (n Network) Variables(store *model.Store) map[string]*tensors.Tensor {
 	variables := map[string]*tensors.Tensor{}
-	for _, v := range n.variables(store) {
-		variables[strings.TrimPrefix(v.Path(), model.RootScopePath)] = v.MustValue()
-	}
-	return variables
-}
-
-func (n Network) variables(store *model.Store) (all []*model.Variable) {
 	for v := range store.IterVariables() {
-		scope, _, _ := strings.Cut(strings.TrimPrefix(v.Path(), model.RootScopePath),
-			model.ScopeSeparator)
+		name := strings.TrimPrefix(v.Path(), model.RootScopePath)
+		scope, _, _ := strings.Cut(name, model.ScopeSeparator)
 		if scope == classifierScope || slices.ContainsFunc(n.Layers,
 			func(layer Layer) bool { return layer.Name == scope }) {
-			all = append(all, v)
+			variables[name] = v.MustValue()
 		}
 	}
-	return all
+	return variables
 }
 
 // Pass holds the outputs of a forward pass.
@@ -277,7 +270,7 @@ func (n Network) Forward(scope *model.Scope, h Hyper, images *Node) Pass {
 		pass.Scores = MulScalar(energies, h.EnergyScale)
 	}
 	pass.Scores.AssertDims(-1, n.Classes)
-	pass.Penalty = n.penalty(scope, h, images.Graph(), images.DType())
+	pass.Penalty = penalty(scope, h, images.Graph(), images.DType())
 	return pass
 }
 
