@@ -94,11 +94,8 @@ func FindImages(kind string) (Images, error) {
 
 // Images returns the declaration of a kind; of one that is not declared, nothing.
 func (k DataKind) Images() Images {
-	at := slices.IndexFunc(DataSets, func(i Images) bool { return i.Kind == k })
-	if at < 0 {
-		return Images{}
-	}
-	return DataSets[at]
+	images, _ := FindImages(string(k))
+	return images
 }
 
 // Declared returns the data set of a kind in its authors' bytes: its name and its numbers of
