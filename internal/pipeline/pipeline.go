@@ -548,10 +548,8 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	if own {
 		command += s.Pictures.Flags()
 	}
-	finished, err := record.New(run.Run, s.Overrides, command, training, sums, decodings)
-	if err != nil {
-		return err
-	}
+	finished := record.Record{Run: run.Run, Overrides: s.Overrides, Command: command,
+		Training: training, Decodings: decodings, Network: sums}
 	if own {
 		finished.Classes = runner.Set.Classes
 	}

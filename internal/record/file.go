@@ -43,10 +43,11 @@ func NetworkFile(results, id string) string {
 	return filepath.Join(results, NetworksFolder, id+".npz")
 }
 
-// Save adds the record to a folder in one step, and returns it sealed: Format, ID and SHA256 follow
-// from the rest.
+// Save adds the record to a folder in one step, and returns it sealed: Format, ID, Parameters and
+// SHA256 follow from the rest.
 func (r Record) Save(folder string) (Record, error) {
-	r.Format, r.ID = Format, r.Run.ID()
+	count, _ := r.Run.Network.Count() // check says what is wrong with the network
+	r.Format, r.ID, r.Parameters = Format, r.Run.ID(), count.Total()
 	r, text, err := r.sealed()
 	if err != nil {
 		return Record{}, fmt.Errorf("recording %s: %w", r.ID, err)

@@ -43,17 +43,6 @@ type Record struct {
 	SHA256 string
 }
 
-// New returns the record of a finished run: what planned it, what its training gave, the checksums
-// of its network's file, and the decodings, if the run has them. [Record.Save] seals it.
-func New(
-	run experiments.Run, o experiments.Overrides, command string, t Training,
-	network NetworkSums, decodings *Decodings,
-) (Record, error) {
-	count, err := run.Network.Count()
-	return Record{Run: run, Overrides: o, Command: command, Parameters: count.Total(),
-		Training: t, Decodings: decodings, Network: network}, err
-}
-
 // Training is what the training of a run gave.
 type Training struct {
 	// TrainErr and TestErr in percent after the last epoch, without augmentation and dropout.

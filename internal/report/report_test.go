@@ -526,7 +526,7 @@ func TestEachStudyAlone(t *testing.T) {
 			results := t.TempDir()
 			runs, err := experiments.Plan(s, p, recordtest.Dataset(s.Images), experiments.Overrides{})
 			require.NoError(t, err)
-			_, err = recordtest.Made(t, runs[0], 20, 30).Save(filepath.Join(results, "any", record.Folder))
+			_, err = recordtest.Made(runs[0], 20, 30).Save(filepath.Join(results, "any", record.Folder))
 			require.NoError(t, err)
 			folders := map[string]experiments.Profile{"any": p}
 			all, err := report.WriteAll(t.Context(), results, folders)

@@ -42,7 +42,7 @@ func New(
 	at := slices.IndexFunc(runs, func(run experiments.Run) bool {
 		return run.Experiment == experiment && run.Seed%10_000 == seed
 	})
-	r := Made(t, runs[at], 25, 100.0/3)
+	r := Made(runs[at], 25, 100.0/3)
 	r.Overrides, r.Command = o, "ebssc run "+experiment+" --profile "+profile+o.Flags()
 	return r
 }
@@ -63,14 +63,14 @@ func Own(
 	at := slices.IndexFunc(runs, func(run experiments.Run) bool {
 		return run.Experiment == experiment
 	})
-	r := Made(t, runs[at], 25, 20)
+	r := Made(runs[at], 25, 20)
 	r.Classes = classes
 	return r
 }
 
 // Made makes a record of a run with these errors in percent, of the test images the nearest that
 // their number allows. Which of them are wrong depends on the seed.
-func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.Record {
+func Made(run experiments.Run, trainErr, testErr float64) record.Record {
 	wrong := int(math.Round(testErr / 100 * float64(run.TestImages)))
 	var labels, predictions []uint16
 	for i := range run.TestImages {
@@ -91,9 +91,8 @@ func Made(t testing.TB, run experiments.Run, trainErr, testErr float64) record.R
 			System: "linux/amd64", CPU: "made 8480+", Cores: 2},
 	}
 	sums := record.NetworkSums{SHA256: sha, HalfSHA256: sha}
-	command := "ebssc run " + run.Experiment
-	r, err := record.New(run, experiments.Overrides{}, command, training, sums, nil)
-	require.NoError(t, err)
+	r := record.Record{Run: run, Command: "ebssc run " + run.Experiment, Training: training,
+		Network: sums}
 	r.TestErr = r.ErrorRate()
 	for epoch := 1; epoch <= run.Epochs; epoch++ {
 		point := record.Epoch{Epoch: epoch, Step: epoch * run.StepsPerEpoch(),
