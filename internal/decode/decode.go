@@ -61,62 +61,45 @@ type BlockPictures struct {
 // Decode returns its cause. For each level, decoding an image takes about Y times as long as its
 // class scores.
 func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]BlockPictures, error) {
-	levels := make([]BlockPictures, len(m.Network.Blocks()))
+	decoded, err := m.run(ctx, images, (*outputs[byImage]).pictures)
 	size := m.Network.Height * m.Network.Width * m.Network.Channels
-	byHypothesis := func(images [][]float64) (pictures [][][]float64) {
+	byHypothesis := func(images byImage) (pictures [][][]float64) {
 		for _, image := range images {
 			pictures = append(pictures, slices.Collect(slices.Chunk(image, size)))
 		}
 		return pictures
 	}
-	err := m.run(ctx, images, func(block int, o outputs[batchOutput]) {
-		l := &levels[block]
-		l.Block = m.Network.Blocks()[block].Name
-		l.Linear = append(l.Linear, o.linear.each()...)
-		l.Rectified = append(l.Rectified, o.rectified.each()...)
-		l.Features = append(l.Features, byHypothesis(o.features.each())...)
-		l.Biases = append(l.Biases, byHypothesis(o.biases.each())...)
-	})
-	if err != nil {
-		return nil, err
+	var levels []BlockPictures
+	for i, o := range decoded {
+		levels = append(levels, BlockPictures{Block: m.Network.Blocks()[i].Name,
+			Linear: o.linear, Rectified: o.rectified,
+			Features: byHypothesis(o.features), Biases: byHypothesis(o.biases)})
 	}
-	return levels, nil
+	return levels, err
 }
 
-// batchOutput is an output of the program for a batch, of which count images are asked for. The
-// tensor is nil if the block has no such output.
-type batchOutput struct {
-	*tensors.Tensor
-	count int
-}
+// byImage has the values of an output for each image; nil if the block has no such output.
+type byImage [][]float64
 
-// each returns the values for each image.
-func (o batchOutput) each() [][]float64 {
-	if o.Tensor == nil {
-		return nil
-	}
-	size := o.Shape().Size() / o.Shape().Dim(0)
-	return slices.Collect(slices.Chunk(tensor.Values(o.Tensor), size))[:o.count]
-}
-
-// run decodes images [N, H, W, C] in batches, and gives the outputs of each batch and block to
-// take.
+// run decodes images [N, H, W, C] in batches, and returns of each block those outputs that wanted
+// lists.
 //
 // A program has one size of batches, so images from the first one on fill up the last batch. Thus
 // another image follows each one there, too: its code is the control. If ctx ends, run returns its
 // cause.
 func (m *Model) run(ctx context.Context, images *tensors.Tensor,
-	take func(block int, o outputs[batchOutput])) (err error) {
+	wanted func(*outputs[byImage]) []*byImage) (blocks []outputs[byImage], err error) {
 	if m.exec == nil {
 		if m.exec, err = model.NewExec(m.Backend, m.Store, m.graph); err != nil {
-			return fmt.Errorf("building the decoding: %w", err)
+			return nil, fmt.Errorf("building the decoding: %w", err)
 		}
 	}
+	blocks = make([]outputs[byImage], len(m.Network.Blocks()))
 	count := images.Shape().Dim(0)
 	batch := make([]int, cmp.Or(m.Batch, count)) // numbers of images
 	for from := 0; from < count; from += len(batch) {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		for i := range batch {
 			batch[i] = (from + i) % count
@@ -127,27 +110,27 @@ func (m *Model) run(ctx context.Context, images *tensors.Tensor,
 		}
 		computed, err := m.exec.Call(inputs...)
 		if err != nil {
-			return fmt.Errorf("decoding: %w", err)
+			return nil, fmt.Errorf("decoding: %w", err)
 		}
-		next := 0
 		for block := range m.nodes {
-			var o outputs[batchOutput]
-			fields := o.fields()
+			fields, kept := blocks[block].fields(), wanted(&blocks[block])
 			for i, node := range m.nodes[block].fields() {
-				if *node != nil {
-					*fields[i] = batchOutput{computed[next], min(len(batch), count-from)}
-					next++
+				if *node == nil {
+					continue
 				}
-			}
-			take(block, o)
-		}
-		for _, t := range computed {
-			if err := t.FinalizeAll(); err != nil {
-				return fmt.Errorf("freeing a decoding: %w", err)
+				if slices.Contains(kept, fields[i]) {
+					values := tensor.Values(computed[0])
+					each := slices.Collect(slices.Chunk(values, len(values)/len(batch)))
+					*fields[i] = append(*fields[i], each[:min(len(batch), count-from)]...)
+				}
+				if err := computed[0].FinalizeAll(); err != nil {
+					return nil, fmt.Errorf("freeing a decoding: %w", err)
+				}
+				computed = computed[1:]
 			}
 		}
 	}
-	return nil
+	return blocks, nil
 }
 
 // SetVariables sets the model's variables, by their names, so that the same program decodes with

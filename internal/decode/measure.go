@@ -23,30 +23,20 @@ func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []r
 		return nil, errors.New("measuring decodings takes two images in a batch: " +
 			"an image's control is the code of another one")
 	}
-	values := make([]outputs[[]float64], len(m.Network.Blocks())) // of all images
-	err = m.run(ctx, images, func(block int, o outputs[batchOutput]) {
-		all := values[block].measures()
-		for i, measure := range o.measures() {
-			*all[i] = append(*all[i], slices.Concat(measure.each()...)...)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i, layer := range m.Network.Blocks() {
-		v := values[i]
+	measured, err := m.run(ctx, images, (*outputs[byImage]).measures)
+	for i, v := range measured {
 		levels = append(levels, record.BlockMeasures{
-			Block:  layer.Name,
+			Block:  m.Network.Blocks()[i].Name,
 			Linear: means(v.linearSimilarity), Rectified: means(v.rectifiedSimilarity),
 			Difference: mean(v.difference), InkShare: mean(v.inkShare), InkArea: mean(v.inkArea),
 			BiasSpread: mean(v.biasSpread),
 		})
 	}
-	return levels, nil
+	return levels, err
 }
 
 // means returns the means over images.
-func means(s similarity[[]float64]) record.Similarity {
+func means(s similarity[byImage]) record.Similarity {
 	return record.Similarity{
 		Cosine: *mean(s.cosine), ImageCosine: mean(s.imageCosine),
 		Control: *mean(s.control), ImageControl: mean(s.imageControl),
@@ -54,15 +44,16 @@ func means(s similarity[[]float64]) record.Similarity {
 }
 
 // mean returns the mean of a measure over images; nil where the block has no such measure.
-func mean(values []float64) *float64 {
+func mean(values byImage) *float64 {
 	if values == nil {
 		return nil
 	}
-	return new(max(-1, min(1, stat.Mean(values, nil)))) // no measure is beyond ±1 but by rounding
+	// no measure is beyond ±1 but by rounding
+	return new(max(-1, min(1, stat.Mean(slices.Concat(values...), nil))))
 }
 
-// outputs are what the program computes of a block: nodes of its graph, tensors of a batch, or
-// numbers of all images. What a block lacks is the zero value.
+// outputs are what the program computes of a block: nodes of its graph, or values of all images.
+// What a block lacks is the zero value.
 type outputs[T any] struct {
 	// Pictures [N, H, W, C], see [BlockPictures]; of the hypotheses [N, Y, H, W, C].
 	linear, rectified, features, biases T
@@ -78,6 +69,11 @@ func (s *similarity[T]) fields() []*T {
 	return []*T{&s.cosine, &s.imageCosine, &s.control, &s.imageControl}
 }
 
+// pictures lists the pictures.
+func (o *outputs[T]) pictures() []*T {
+	return []*T{&o.linear, &o.rectified, &o.features, &o.biases}
+}
+
 // measures lists the measures.
 func (o *outputs[T]) measures() []*T {
 	return slices.Concat(o.linearSimilarity.fields(), o.rectifiedSimilarity.fields(),
@@ -86,7 +82,7 @@ func (o *outputs[T]) measures() []*T {
 
 // fields lists all outputs, in the program's order.
 func (o *outputs[T]) fields() []*T {
-	return append([]*T{&o.linear, &o.rectified, &o.features, &o.biases}, o.measures()...)
+	return append(o.pictures(), o.measures()...)
 }
 
 // graph decodes images [N, H, W, C], measures the decodings, and returns what blocks have of these
