@@ -36,8 +36,6 @@ type Trained struct {
 	run       experiments.Run
 	model     *Model
 	whitening *dataset.Whitening // nil for a run that is not whitened
-	originals dataset.Images     // the images that are decoded
-	images    *tensors.Tensor    // the same as the network sees them
 }
 
 // NewTrained returns the network of a run, whose variables are in store, with the run's whitening,
@@ -61,20 +59,15 @@ func NewModel(backend compute.Backend, run experiments.Run, store *model.Store) 
 // Close frees the network's programs.
 func (n *Trained) Close() { n.model.Close() }
 
-// see takes images to decode.
-func (n *Trained) see(images dataset.Images) (err error) {
-	n.originals = images
-	n.images, err = train.Preprocess(n.model.Backend, n.run, n.whitening, images)
-	return err
-}
-
 // Measure measures the decodings of test images of the run by the network, and by the same network
 // before training. With draw it draws them, too. It returns what a record keeps, and the pictures
 // by the names of their files.
 func (n *Trained) Measure(ctx context.Context, test dataset.Images, draw bool) (
 	measured *record.Decodings, pictures map[string][]byte, err error) {
 	count := min(decodedImages, test.Len())
-	if err := n.see(test.Slice(0, count)); err != nil {
+	originals := test.Slice(0, count)
+	images, err := train.Preprocess(n.model.Backend, n.run, n.whitening, originals)
+	if err != nil {
 		return nil, nil, err
 	}
 	n.model.Batch = min(decodedBatch, count)
@@ -85,20 +78,20 @@ func (n *Trained) Measure(ctx context.Context, test dataset.Images, draw bool) (
 	defer initial.Finalize()
 	measured, pictures = &record.Decodings{Images: count}, map[string][]byte{}
 	if draw {
-		add := func(suffix, title string, figure plot.Figure) error {
+		add := func(suffix string, figure plot.Figure) error {
 			picture, err := figure.PNG()
 			name := n.run.ID() + "_" + suffix + ".png"
 			pictures[name] = picture
 			measured.Figures = append(measured.Figures, record.Figure{File: name,
-				Title: strings.Replace(title, "\n", ": ", 1), SHA256: safefile.Sum(picture)})
+				Title: strings.Replace(figure.Title, "\n", ": ", 1), SHA256: safefile.Sum(picture)})
 			return err
 		}
-		if err := n.draw(ctx, initial, add); err != nil {
+		if err := n.draw(ctx, initial, originals, images, add); err != nil {
 			return nil, nil, fmt.Errorf("drawing decodings: %w", err)
 		}
 	}
 	began := time.Now()
-	if measured.Trained, err = n.model.Measure(ctx, n.images); err != nil {
+	if measured.Trained, err = n.model.Measure(ctx, images); err != nil {
 		return nil, nil, fmt.Errorf("measuring decodings: %w", err)
 	}
 	measured.Seconds = time.Since(began).Seconds()
@@ -108,7 +101,7 @@ func (n *Trained) Measure(ctx context.Context, test dataset.Images, draw bool) (
 	if err := n.model.SetVariables(n.run.Network.Variables(initial)); err != nil {
 		return nil, nil, err
 	}
-	if measured.Untrained, err = n.model.Measure(ctx, n.images); err != nil {
+	if measured.Untrained, err = n.model.Measure(ctx, images); err != nil {
 		return nil, nil, fmt.Errorf("measuring decodings before training: %w", err)
 	}
 	return measured, pictures, nil
@@ -117,11 +110,12 @@ func (n *Trained) Measure(ctx context.Context, test dataset.Images, draw bool) (
 // DecodeImage draws the decodings of one of the run's test images from every level.
 func (n *Trained) DecodeImage(ctx context.Context, test dataset.Images,
 	image int) (figure plot.Figure, err error) {
-	if err := n.see(test.Slice(image, image+1)); err != nil {
+	original := test.Slice(image, image+1)
+	seen, err := train.Preprocess(n.model.Backend, n.run, n.whitening, original)
+	if err != nil {
 		return figure, err
 	}
-	_, figure, err = n.levels(ctx, 0, image)
-	return figure, err
+	return n.levels(ctx, image, original, seen)
 }
 
 // Classify returns pictures of the size of the network's images as it sees them [N, H, W, C], and
@@ -152,63 +146,58 @@ func (n *Trained) title(format string, values ...any) string {
 		dataset.Title(n.run.Dataset.Name), n.run.Width(), n.run.TrainImages, n.run.Epochs, n.run.Seed)
 }
 
-// levels draws the decodings of image i of those that are decoded, which is number image of the
-// test images. It also returns the figure's title.
-func (n *Trained) levels(ctx context.Context, i, image int) (title string, figure plot.Figure,
-	err error) {
-	shown := tensor.Pick(n.images, i)
-	levels, err := n.model.Decode(ctx, shown)
+// levels draws the decodings of the test image of that number, as it is and as the network sees it.
+func (n *Trained) levels(ctx context.Context, number int, original dataset.Images,
+	seen *tensors.Tensor) (figure plot.Figure, err error) {
+	levels, err := n.model.Decode(ctx, seen)
 	if err != nil {
-		return "", figure, err
+		return figure, err
 	}
-	title = n.title("Test image %d (%s) decoded from each level, and class biases less their mean",
-		image, n.Classes[n.originals.Labels[i]])
-	return title, Reconstructions(title, n.Classes, n.originals.Slice(i, i+1).Tensor(), shown,
-		levels), nil
+	title := n.title("Test image %d (%s) decoded from each level, and class biases less their mean",
+		number, n.Classes[original.Labels[0]])
+	return Reconstructions(title, n.Classes, original.Tensor(), seen, levels), nil
 }
 
 // draw draws the network's figures: of the first image of class 0, of a digit of each class, and of
-// the first dictionary.
-func (n *Trained) draw(ctx context.Context, initial *model.Store,
-	add func(suffix, title string, figure plot.Figure) error) error {
-	first := max(0, slices.Index(n.originals.Labels, 0))
-	title, figure, err := n.levels(ctx, first, first)
+// the first dictionary. images are originals as the network sees them.
+func (n *Trained) draw(ctx context.Context, initial *model.Store, originals dataset.Images,
+	images *tensors.Tensor, add func(suffix string, figure plot.Figure) error) error {
+	first := max(0, slices.Index(originals.Labels, 0))
+	figure, err := n.levels(ctx, first, originals.Slice(first, first+1), tensor.Pick(images, first))
 	if err == nil {
-		err = add("levels", title, figure)
+		err = add("levels", figure)
 	}
 	if err == nil && n.run.Network.Channels == 1 {
-		err = n.drawResiduals(ctx, add)
+		err = n.drawResiduals(ctx, originals, images, add)
 	}
 	if err != nil {
 		return err
 	}
 	dictionary := n.run.Network.Blocks()[0].Name + "/dictionary"
-	title = n.title("Filters of the first block, before and after training")
-	return add("filters", title, Dictionaries(title,
+	return add("filters", Dictionaries(n.title("Filters of the first block, before and after training"),
 		n.run.Network.Variables(initial)[dictionary], n.run.Network.Variables(n.model.Store)[dictionary]))
 }
 
 // drawResiduals draws how hypotheses change the decodings of a digit of each class.
-func (n *Trained) drawResiduals(ctx context.Context,
-	add func(suffix, title string, figure plot.Figure) error) error {
+func (n *Trained) drawResiduals(ctx context.Context, originals dataset.Images,
+	images *tensors.Tensor, add func(suffix string, figure plot.Figure) error) error {
 	var numbers []int // of one image of each class
 	var labels []uint16
 	for class := range n.Classes {
-		if first := slices.Index(n.originals.Labels, uint16(class)); first >= 0 {
+		if first := slices.Index(originals.Labels, uint16(class)); first >= 0 {
 			numbers, labels = append(numbers, first), append(labels, uint16(class))
 		}
 	}
-	levels, err := n.model.Decode(ctx, tensor.Pick(n.images, numbers...))
+	levels, err := n.model.Decode(ctx, tensor.Pick(images, numbers...))
 	if err != nil {
 		return err
 	}
-	originals := tensor.Pick(n.originals.Tensor(), numbers...)
+	digits := tensor.Pick(originals.Tensor(), numbers...)
 	for _, level := range levels {
 		if level.Block == "conv2" || level.Block == "conv5" {
 			title := n.title("Differences from the mean over class hypotheses (columns), decoded from %s",
 				level.Block)
-			if err := add(level.Block, title, Residuals(title, n.Classes, originals, labels,
-				level)); err != nil {
+			if err := add(level.Block, Residuals(title, n.Classes, digits, labels, level)); err != nil {
 				return err
 			}
 		}

@@ -21,6 +21,8 @@ import (
 
 // Figure is a picture that renders as SVG and PNG. The same figure renders to the same bytes.
 type Figure struct {
+	// Title of a grid, in one or more lines.
+	Title string
 	// Width and Height in points, 1/72 inch.
 	Width, Height vg.Length
 	// Draw draws the picture on a canvas of that size.

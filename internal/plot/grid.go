@@ -80,7 +80,7 @@ func (g Grid) Draw() Figure {
 		height += 2*gridText + gridGap
 		width = max(width, scaleWidth+2*(gridText+6*gridGap+roundUp(beside.Width(g.Framed))))
 	}
-	return Figure{Width: width, Height: height, Draw: func(canvas draw.Canvas) {
+	return Figure{Title: g.Title, Width: width, Height: height, Draw: func(canvas draw.Canvas) {
 		canvas.FillText(title, vg.Point{X: width / 2, Y: height - gridGap}, printable(g.Title))
 		for i, tile := range g.Tiles {
 			row, column := i/g.Columns, i%g.Columns
