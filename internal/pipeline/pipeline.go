@@ -136,8 +136,7 @@ func Start(
 		}
 		s.Runners[kind] = &train.Runner{Backend: s.Backend, Set: set, Origin: origin,
 			Checkpoints: filepath.Join(s.folder(set), train.Checkpoints),
-			Log:         o.Out, OnProgress: o.OnProgress,
-			Places: map[string]train.Place{}, Kept: &train.Kept{}}
+			Log:         o.Out, OnProgress: o.OnProgress, Kept: &train.Kept{}}
 	}
 	return s, nil
 }
@@ -302,12 +301,13 @@ func (o *Options) expect(
 	return images, nil
 }
 
-// task is a planned run with its study, and whether it was recorded before. A notebook may pass a
-// study that is not in the catalogue.
+// task is a planned run with its study, whether it was recorded before, and its place among all. A
+// notebook may pass a study that is not in the catalogue.
 type task struct {
 	study experiments.Study
 	experiments.Run
 	recorded bool
+	place    train.Place
 }
 
 // fewSteps is a third of what the table takes at profile quick. With fewer, networks for a person's
@@ -315,7 +315,7 @@ type task struct {
 const fewSteps = 1000
 
 // plan returns the runs that belong to the shard, of which missing have no record yet. It says what
-// each study is run on, and tells the runners where each run stands among all.
+// each study is run on.
 func (s *Session) plan(
 	profile experiments.Profile, studies experiments.Suite, recorded map[string]record.Record,
 ) (planned []task, missing int, err error) {
@@ -330,7 +330,7 @@ func (s *Session) plan(
 		for _, run := range runs {
 			if s.Shard.Count == 0 || index%s.Shard.Count == s.Shard.Number-1 {
 				_, ok := recorded[run.ID()]
-				planned = append(planned, task{study, run, ok})
+				planned = append(planned, task{study: study, Run: run, recorded: ok})
 				if !ok {
 					missing, left = missing+1, left+work(run)
 				}
@@ -365,7 +365,7 @@ func (s *Session) plan(
 				return !later.recorded && like(later.Run)
 			})
 		}
-		s.Runners[run.study.Images].Places[run.ID()] = train.Place{
+		planned[i].place = train.Place{
 			Name: fmt.Sprintf("%d/%d %s seed %d", i+1, len(planned),
 				catalogue.All.Title(run.Experiment), run.Seed),
 			RemainingWork: max(0, float64(left)/float64(work(run.Run))/float64(s.Jobs)-1),
@@ -502,8 +502,8 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 // trainAndRecord trains a run, whose lock is held, and writes what trainOne does.
 func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	runner, id := s.Runners[run.study.Images], run.ID()
-	folder, name := s.folder(runner.Set), runner.Places[id].Name
-	training, store, err := runner.Train(ctx, run.Run)
+	folder, name := s.folder(runner.Set), run.place.Name
+	training, store, err := runner.Train(ctx, run.Run, run.place)
 	if err != nil {
 		return err
 	}

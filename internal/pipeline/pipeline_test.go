@@ -117,7 +117,7 @@ func TestRun(t *testing.T) {
 	o, log := smoke(t)
 	o.Seeds = 1 // a flag of the command
 	study := experiments.Suite{only(t, "unroll-long-1")}
-	runs, _, _ := planned(t, o, nil, study...)
+	runs, _ := planned(t, o, nil, study...)
 	checkpoints := filepath.Join(o.Results, folder, train.Checkpoints)
 	require.NoError(t, os.MkdirAll(checkpoints, 0o755))
 	locked := filepath.Join(checkpoints, runs[0].ID()+".lock")
@@ -224,7 +224,7 @@ func TestDivergingRun(t *testing.T) {
 // planned plans studies on made digits.
 func planned(
 	t *testing.T, o Options, recorded map[string]record.Record, studies ...experiments.Study,
-) (runs []task, missing int, places map[string]train.Place) {
+) (runs []task, missing int) {
 	s, err := Start(t.Context(), o, dataset.Find, experiments.MNIST)
 	require.NoError(t, err)
 	defer s.Close()
@@ -232,7 +232,7 @@ func planned(
 	require.NoError(t, err)
 	runs, missing, err = s.plan(profile, studies, recorded)
 	require.NoError(t, err)
-	return runs, missing, s.Runners[experiments.MNIST].Places
+	return runs, missing
 }
 
 // All shards together have each run once, and each its place among those of its own.
@@ -243,11 +243,11 @@ func TestShards(t *testing.T) {
 	for _, text := range []string{"1/3", "2/3", "3/3", ""} {
 		o.Shard = Shard{}
 		require.Equal(t, text == "", o.Shard.Set(text) != nil, "an empty text is no shard")
-		runs, _, places := planned(t, o, nil, only(t, "unroll-0", "unroll-1", "unroll-2"),
+		runs, _ := planned(t, o, nil, only(t, "unroll-0", "unroll-1", "unroll-2"),
 			only(t, "ssc-ebc17-mnist"))
 		for i, run := range runs {
 			seen[run.ID()]++
-			require.Contains(t, places[run.ID()].Name, fmt.Sprintf("%d/%d ", i+1, len(runs)))
+			require.Contains(t, run.place.Name, fmt.Sprintf("%d/%d ", i+1, len(runs)))
 		}
 		sizes = append(sizes, len(runs))
 	}
@@ -282,19 +282,19 @@ func TestTimeLeftOfAllRuns(t *testing.T) {
 	} {
 		o.Jobs = c.jobs
 		recorded := map[string]record.Record{}
-		runs, _, _ := planned(t, o, recorded, unroll)
+		runs, _ := planned(t, o, recorded, unroll)
 		for _, run := range runs {
 			if strings.Contains(c.recorded, fmt.Sprint(run.Network.Sweeps)) {
 				recorded[run.ID()] = record.Record{}
 			}
 		}
-		runs, missing, places := planned(t, o, recorded, unroll)
+		runs, missing := planned(t, o, recorded, unroll)
 		require.Equal(t, 5-len(c.recorded), missing)
 		order := ""
 		for _, run := range runs {
 			order += fmt.Sprint(run.Network.Sweeps)
 			if want, ok := c.later[run.Network.Sweeps]; ok {
-				require.InDelta(t, want, places[run.ID()].RemainingWork, 1e-9, "%d jobs, T = %d", c.jobs,
+				require.InDelta(t, want, run.place.RemainingWork, 1e-9, "%d jobs, T = %d", c.jobs,
 					run.Network.Sweeps)
 			}
 		}

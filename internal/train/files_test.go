@@ -36,7 +36,8 @@ func TestOnlyGoodCheckpointsAreUsed(t *testing.T) {
 	run, set := small(t, 3)
 	original := t.TempDir()
 	runner, _ := newRunner(set, original)
-	_, _, err := runner.Train(&looks{context.Background(), 1 + 5 + 1}, run) // leaves steps 5 and 7
+	// leaves steps 5 and 7
+	_, _, err := runner.Train(&looks{context.Background(), 1 + 5 + 1}, run, train.Place{})
 	require.ErrorIs(t, err, context.Canceled)
 	file, _ := train.CheckpointFiles(original, run)
 	good := []byte(filetest.Read(t, file))

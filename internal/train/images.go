@@ -54,8 +54,8 @@ func (r *Runner) images(ctx context.Context, run experiments.Run) (uploaded, err
 }
 
 // leaveImages keeps the images of a run if a later run has the same, or frees them.
-func (r *Runner) leaveImages(run experiments.Run, images uploaded) {
-	if r.Places[run.ID()].ImagesFollow {
+func (r *Runner) leaveImages(place Place, images uploaded) {
+	if place.ImagesFollow {
 		r.Kept.keepImages(images)
 	} else {
 		images.finalize()

@@ -11,8 +11,7 @@ import (
 )
 
 // Kept has what runs leave for later ones on the same backend: compiled programs, for runs that
-// differ in the seed alone, and the images of one run. Several runs may use it at a time. A nil
-// *Kept has nothing.
+// differ in the seed alone, and the images of one run. Several runs may use it at a time.
 type Kept struct {
 	mutex    sync.Mutex
 	programs []program
@@ -38,9 +37,6 @@ func shape(run experiments.Run) string {
 
 // takeProgram returns a program that an earlier run of the same shape has left.
 func (k *Kept) takeProgram(run experiments.Run) (kept program, ok bool) {
-	if k == nil {
-		return kept, false
-	}
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	wanted := shape(run)
@@ -56,9 +52,6 @@ func (k *Kept) takeProgram(run experiments.Run) (kept program, ok bool) {
 // takeImages returns the images that an earlier run has left, if they are those of a run. It frees
 // others: the run needs their memory.
 func (k *Kept) takeImages(run experiments.Run) (kept uploaded, ok bool) {
-	if k == nil {
-		return kept, false
-	}
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if k.images == nil {
@@ -152,7 +145,7 @@ func (s *trainingRun) prepare() (err error) {
 // release returns the trained network, and frees the run's programs, or keeps them if a later run
 // can use them. What is kept holds no values.
 func (s *trainingRun) release() (trained *model.Store, err error) {
-	if !s.runner.Places[s.ID].SeedsFollow {
+	if !s.place.SeedsFollow {
 		ended := s.program
 		ended.store = nil
 		ended.finalize()

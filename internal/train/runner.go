@@ -40,20 +40,18 @@ type Runner struct {
 	// OnProgress, if not nil, gets a run's learning curve after each of its epochs and once a second,
 	// then with the epoch under way, and the run's pace.
 	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
-	// Places has the places of runs in a longer session, by their IDs.
-	Places map[string]Place
-	// Kept, if not nil, keeps compiled programs and images on the Backend for later runs.
+	// Kept keeps compiled programs and images on the Backend for later runs.
 	Kept *Kept
 }
 
-// Place is a run's place among the runs of a session.
+// Place is a run's place among the runs of a session; the zero value is that of a single run.
 type Place struct {
 	// Name in messages, such as "2/5 CReLU+LC₇ seed 1".
 	Name string
 	// RemainingWork is the work of the runs after it, in units of the run's own work.
 	RemainingWork float64
 	// SeedsFollow says that a later run differs from it in the seed alone, ImagesFollow that a later
-	// run has the same images, see [SameImages]. Then the runner's Kept is not nil.
+	// run has the same images, see [SameImages].
 	SeedsFollow, ImagesFollow bool
 }
 

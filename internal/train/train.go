@@ -28,18 +28,19 @@ import (
 	"ebsscgo/internal/record"
 )
 
-// Train trains a run and measures it. It returns the numbers for the record, and the trained model.
-// A run that was interrupted goes on from its last checkpoint and ends with the same bits. When ctx
-// ends, Train finishes the step, saves a checkpoint and returns ctx's cause.
+// Train trains a run, with its place in a longer session, and measures it. It returns the numbers
+// for the record, and the trained model. A run that was interrupted goes on from its last
+// checkpoint and ends with the same bits. When ctx ends, Train finishes the step, saves a
+// checkpoint and returns ctx's cause.
 func (r *Runner) Train(
-	ctx context.Context, run experiments.Run,
+	ctx context.Context, run experiments.Run, place Place,
 ) (finished record.Training, store *model.Store, err error) {
-	s := &trainingRun{runner: r, ctx: ctx, run: run,
+	s := &trainingRun{runner: r, ctx: ctx, run: run, place: place,
 		progress: progress{ID: run.ID(), Origin: r.Origin}}
 	if s.uploaded, err = r.images(ctx, run); err != nil {
 		return finished, nil, err
 	}
-	defer r.leaveImages(run, s.uploaded)
+	defer r.leaveImages(place, s.uploaded)
 	if ctx.Err() != nil { // while they were preprocessed; what follows compiles
 		return finished, nil, context.Cause(ctx)
 	}
@@ -64,6 +65,7 @@ type trainingRun struct {
 	runner *Runner
 	ctx    context.Context
 	run    experiments.Run
+	place  Place
 	uploaded
 	program
 	// progress so far, but for the seconds of the epoch under way: these count from began.
@@ -150,7 +152,7 @@ func (s *trainingRun) takeSteps() (err error) {
 
 // say writes a line to the log, which begins with the run's place or its ID.
 func (s *trainingRun) say(format string, values ...any) {
-	name := cmp.Or(s.runner.Places[s.ID].Name, s.ID)
+	name := cmp.Or(s.place.Name, s.ID)
 	fmt.Fprintf(s.runner.Log, "%s: %s\n", name, fmt.Sprintf(format, values...))
 }
 
@@ -291,7 +293,7 @@ func (s *trainingRun) pace(loop *train.Loop, step int) (speed, left string) {
 	speed = fmt.Sprintf("%.0f images/s, ", float64(s.run.Hyper.Batch)/one.Seconds())
 	run := one * time.Duration(s.run.Steps()-step)
 	left = rounded(run) + " left"
-	if later := s.runner.Places[s.ID].RemainingWork; later > 0 {
+	if later := s.place.RemainingWork; later > 0 {
 		all := run + time.Duration(later*float64(s.run.Steps())*float64(one))
 		left += ", all " + rounded(all)
 	}

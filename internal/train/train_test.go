@@ -102,7 +102,7 @@ func newRunner(set *dataset.Set, checkpoints string) (*train.Runner, *bytes.Buff
 	log := &bytes.Buffer{}
 	origin := record.Origin{Commit: "test", Devices: 1, Cores: 1}
 	return &train.Runner{Backend: golang, Set: set, Log: log, Checkpoints: checkpoints,
-		Origin: origin}, log
+		Origin: origin, Kept: &train.Kept{}}, log
 }
 
 // looks is a context that ends when it is looked at once too often. Training looks once at its
@@ -146,7 +146,8 @@ func TestResumeIsBitForBit(t *testing.T) {
 			for _, stop := range c.stops {
 				runner, log := newRunner(set, checkpoints)
 				runner.Backend, runner.Origin.Commit = c.backend, "stopped"
-				_, _, err := runner.Train(&looks{context.Background(), 1 + stop[0]}, run)
+				_, _, err := runner.Train(&looks{context.Background(), 1 + stop[0]}, run,
+					train.Place{})
 				require.ErrorIs(t, err, context.Canceled)
 				require.NotContains(t, log.String(), "not good")
 				step, _, err := train.Restore(c.backend, checkpoints, run)
@@ -173,19 +174,19 @@ func TestRunsShare(t *testing.T) {
 	second := first
 	second.Seed = 2
 	runner, log := newRunner(set, t.TempDir())
-	runner.Backend, runner.Kept = xla, &train.Kept{}
+	runner.Backend = xla
 	defer runner.Kept.Close()
 	other := first // on other images
 	other.TestImages = 20
-	runner.Places = map[string]train.Place{other.ID(): {ImagesFollow: true},
-		first.ID(): {SeedsFollow: true, ImagesFollow: true}, second.ID(): {}}
-	_, _, err := runner.Train(&looks{t.Context(), 1 + 3}, second) // leaves step 3
+	_, _, err := runner.Train(&looks{t.Context(), 1 + 3}, second, train.Place{}) // leaves step 3
 	require.ErrorIs(t, err, context.Canceled)
-	_, _, err = runner.Train(&looks{t.Context(), 0}, other) // leaves its images
+	// leaves its images
+	_, _, err = runner.Train(&looks{t.Context(), 0}, other, train.Place{ImagesFollow: true})
 	require.ErrorIs(t, err, context.Canceled)
-	for _, run := range []experiments.Run{first, second} {
+	places := []train.Place{{SeedsFollow: true, ImagesFollow: true}, {}}
+	for i, run := range []experiments.Run{first, second} {
 		alone, network := trained(t, run, set, t.TempDir(), xla)
-		together, store, err := runner.Train(t.Context(), run)
+		together, store, err := runner.Train(t.Context(), run, places[i])
 		require.NoError(t, err)
 		require.Equal(t, alone, withoutTimes(together))
 		file, _, err := train.EncodeNetwork(run, store)
@@ -213,7 +214,7 @@ func trained(
 ) (record.Training, []byte) {
 	runner, _ := newRunner(set, checkpoints)
 	runner.Backend = on
-	r, store, err := runner.Train(t.Context(), run)
+	r, store, err := runner.Train(t.Context(), run, train.Place{})
 	require.NoError(t, err)
 	defer store.Finalize()
 	require.Positive(t, r.Seconds)
@@ -241,7 +242,7 @@ func TestTrainEndToEnd(t *testing.T) {
 		require.Equal(t, run, of)
 		curve, paces = slices.Clone(soFar), append(paces, pace)
 	}
-	trained, store, err := runner.Train(t.Context(), run)
+	trained, store, err := runner.Train(t.Context(), run, train.Place{})
 	require.NoError(t, err)
 	defer store.Finalize()
 	require.Less(t, trained.TestErr, 10.0, log.String())
@@ -301,7 +302,7 @@ func TestNoEpochs(t *testing.T) {
 	run, set := small(t, 0)
 	run.HeldOut, run.TrainImages, run.TestImages = 13, 87, 13
 	runner, _ := newRunner(set, t.TempDir())
-	r, _, err := runner.Train(t.Context(), run)
+	r, _, err := runner.Train(t.Context(), run, train.Place{})
 	require.NoError(t, err)
 	require.Empty(t, r.Curve)
 	require.Equal(t, r.Labels, strings.Repeat("0123456789", 10)[87:])
@@ -362,7 +363,7 @@ func TestDivergence(t *testing.T) {
 		run.Hyper.LearningRate, run.EvalEachEpoch = c.rate, c.traced
 		folder := t.TempDir()
 		runner, _ := newRunner(set, folder)
-		_, _, err := runner.Train(t.Context(), run)
+		_, _, err := runner.Train(t.Context(), run, train.Place{})
 		require.ErrorAs(t, err, new(train.Diverged))
 		require.ErrorContains(t, err, c.says)
 		require.ErrorContains(t, err, fmt.Sprintf("learning_rate=%g; try smaller rates", c.rate))
