@@ -117,7 +117,7 @@ func TakeSteps(
 ) {
 	s := newTrainingRun(runner, run)
 	var err error
-	s.uploaded, err = runner.upload(context.Background(), run)
+	s.uploaded, err = runner.images(context.Background(), run)
 	require.NoError(t, err)
 	defer s.uploaded.finalize()
 	s.store = newStore(run)
@@ -152,7 +152,7 @@ func (l looked) Err() error {
 // TrainWithDeadFilter takes a run's steps as Train does, and puts a NaN into a variable after one.
 func TrainWithDeadFilter(runner *Runner, run experiments.Run, name string, step int) (err error) {
 	s := newTrainingRun(runner, run)
-	if s.uploaded, err = runner.upload(context.Background(), run); err != nil {
+	if s.uploaded, err = runner.images(context.Background(), run); err != nil {
 		return err
 	}
 	defer s.uploaded.finalize()

@@ -25,7 +25,7 @@ type labelled struct {
 	labels []uint16
 }
 
-func (u uploaded) finalize() {
+func (u *uploaded) finalize() {
 	u.train.FinalizeAll()
 	u.test.FinalizeAll()
 }
@@ -45,23 +45,6 @@ func imageKeyOf(run experiments.Run) imageKey {
 // SameImages reports whether two runs train and test on the same images, preprocessed alike.
 func SameImages(a, b experiments.Run) bool { return imageKeyOf(a) == imageKeyOf(b) }
 
-// images returns the images of a run: those that an earlier run left, or uploads them.
-func (r *Runner) images(ctx context.Context, run experiments.Run) (uploaded, error) {
-	if kept, ok := r.Kept.takeImages(run); ok {
-		return kept, nil
-	}
-	return r.upload(ctx, run)
-}
-
-// leaveImages keeps the images of a run if a later run has the same, or frees them.
-func (r *Runner) leaveImages(place Place, images uploaded) {
-	if place.ImagesFollow {
-		r.Kept.keepImages(images)
-	} else {
-		images.finalize()
-	}
-}
-
 // Tested returns the images of a run's data set that its test error is measured on: test images, or
 // the training images that it holds out.
 func Tested(set *dataset.Set, run experiments.Run) dataset.Images {
@@ -71,11 +54,15 @@ func Tested(set *dataset.Set, run experiments.Run) dataset.Images {
 	return set.Test.Slice(0, run.TestImages)
 }
 
-// upload preprocesses the images of a run and puts them on the device.
-func (r *Runner) upload(ctx context.Context, run experiments.Run) (all uploaded, err error) {
+// images returns the images of a run: those that an earlier run left, or else preprocesses them and
+// puts them on the device.
+func (r *Runner) images(ctx context.Context, run experiments.Run) (*uploaded, error) {
+	if kept := r.Kept.takeImages(run); kept != nil {
+		return kept, nil
+	}
 	whitening, err := r.Whitening(ctx, run)
 	if err != nil {
-		return all, err
+		return nil, err
 	}
 	onDevice := func(name string, images dataset.Images) (labelled, error) {
 		processed, err := Preprocess(r.Backend, run, whitening, images)
@@ -90,9 +77,9 @@ func (r *Runner) upload(ctx context.Context, run experiments.Run) (all uploaded,
 		set, err := mldataset.InMemoryFromData(r.Backend, name, []any{processed}, []any{column})
 		return labelled{set, images.Labels}, err
 	}
-	all.of = imageKeyOf(run)
+	all := &uploaded{of: imageKeyOf(run)}
 	if all.train, err = onDevice("training", r.Set.Train.Slice(0, run.TrainImages)); err != nil {
-		return all, err
+		return nil, err
 	}
 	if all.test, err = onDevice("test", Tested(r.Set, run)); err != nil {
 		all.train.FinalizeAll()

@@ -49,31 +49,30 @@ func (k *Kept) takeProgram(run experiments.Run) (kept program, ok bool) {
 	return kept, true
 }
 
-// takeImages returns the images that an earlier run has left, if they are those of a run. It frees
-// others: the run needs their memory.
-func (k *Kept) takeImages(run experiments.Run) (kept uploaded, ok bool) {
+// takeImages returns the images that an earlier run has left, if they are those of a run, else nil.
+// It frees others: the run needs their memory.
+func (k *Kept) takeImages(run experiments.Run) *uploaded {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	if k.images == nil {
-		return kept, false
-	}
-	kept, k.images = *k.images, nil
-	if kept.of != imageKeyOf(run) {
+	kept := k.images
+	k.images = nil
+	if kept != nil && kept.of != imageKeyOf(run) {
 		kept.finalize()
-		return uploaded{}, false
+		return nil
 	}
-	return kept, true
+	return kept
 }
 
-// keepImages keeps images for later runs, unless there are some already.
-func (k *Kept) keepImages(images uploaded) {
+// leaveImages keeps the images of a run if a later run has the same, unless there are some already.
+// Else it frees them.
+func (k *Kept) leaveImages(place Place, images *uploaded) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	if k.images != nil {
+	if place.ImagesFollow && k.images == nil {
+		k.images = images
+	} else {
 		images.finalize()
-		return
 	}
-	k.images = &images
 }
 
 // mostKept is how many programs are kept at a time: each takes some 25 MB.

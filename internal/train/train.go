@@ -40,7 +40,7 @@ func (r *Runner) Train(
 	if s.uploaded, err = r.images(ctx, run); err != nil {
 		return finished, nil, err
 	}
-	defer r.leaveImages(place, s.uploaded)
+	defer r.Kept.leaveImages(place, s.uploaded)
 	if ctx.Err() != nil { // while they were preprocessed; what follows compiles
 		return finished, nil, context.Cause(ctx)
 	}
@@ -66,7 +66,7 @@ type trainingRun struct {
 	ctx    context.Context
 	run    experiments.Run
 	place  Place
-	uploaded
+	*uploaded
 	program
 	// progress so far, but for the seconds of the epoch under way: these count from began.
 	progress
