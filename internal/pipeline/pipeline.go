@@ -164,13 +164,11 @@ func Run(
 		return nil, nil, err
 	}
 	own := o.Pictures.Folder != ""
+	var expected experiments.Dataset
 	if own {
 		if o.Pictures, studies, err = onPictures(o, studies); err != nil {
 			return nil, nil, err
 		}
-	}
-	var expected experiments.Dataset
-	if own {
 		expected = o.Pictures.Expected()
 	}
 	images, err := o.expect(profile, studies, expected)
@@ -508,8 +506,13 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 		return err
 	}
 	defer store.Finalize()
-	own := s.Pictures.Folder != ""
-	if own { // another process may have begun with other pictures when nothing was recorded yet
+	r := record.Record{Run: run.Run, Overrides: s.Overrides, Training: training,
+		Command: fmt.Sprintf("ebssc run %s --only %s --profile %s%s",
+			run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())}
+	if s.Pictures.Folder != "" {
+		r.Command += s.Pictures.Flags()
+		r.Classes = runner.Set.Classes
+		// Another process may have begun with other pictures when nothing was recorded yet.
 		now, err := report.LoadAll(s.Results, s.Profile)
 		if err == nil {
 			_, err = s.recorded(now, run.study.Images)
@@ -518,17 +521,15 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 			return err
 		}
 	}
-	file, sums, err := train.EncodeNetwork(run.Run, store)
-	if err != nil {
+	files, network := map[string][]byte{}, record.NetworkFile(folder, id)
+	if files[network], r.Network, err = train.EncodeNetwork(run.Run, store); err != nil {
 		return err
 	}
-	files := map[string][]byte{record.NetworkFile(folder, id): file}
-	var decodings *record.Decodings
 	if run.Decoded {
 		fmt.Fprintf(s.Out, "%s: decoding from every level\n", name)
 		var pictures map[string][]byte
-		draw := run.Seed == 1 && training.Learned(run.Network.Classes) // reports show no other
-		if decodings, pictures, err = decoded(ctx, runner, run.Run, store, draw); err != nil {
+		draw := run.Seed == 1 && r.Learned() // reports show no other
+		if r.Decodings, pictures, err = decoded(ctx, runner, run.Run, store, draw); err != nil {
 			return err
 		}
 		for file, picture := range pictures {
@@ -543,17 +544,7 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	if err := runner.SaveWhitening(ctx, folder, run.Run); err != nil {
 		return fmt.Errorf("writing the whitening of %s: %w", id, err)
 	}
-	command := fmt.Sprintf("ebssc run %s --only %s --profile %s%s",
-		run.study.Name, run.Experiment, s.Profile, s.Overrides.Flags())
-	if own {
-		command += s.Pictures.Flags()
-	}
-	finished := record.Record{Run: run.Run, Overrides: s.Overrides, Command: command,
-		Training: training, Decodings: decodings, Network: sums}
-	if own {
-		finished.Classes = runner.Set.Classes
-	}
-	if finished, err = finished.Save(filepath.Join(folder, record.Folder)); err != nil {
+	if r, err = r.Save(filepath.Join(folder, record.Folder)); err != nil {
 		return err
 	}
 	testOrHeldOut := "test"
@@ -561,7 +552,7 @@ func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 		testOrHeldOut = "held-out"
 	}
 	fmt.Fprintf(s.Out, "%s: train error %.2f%%, %s error %.2f%%, %.0f s\n",
-		name, finished.TrainErr, testOrHeldOut, finished.TestErr, finished.Seconds)
+		name, r.TrainErr, testOrHeldOut, r.TestErr, r.Seconds)
 	return nil
 }
 

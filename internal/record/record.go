@@ -229,12 +229,9 @@ func (b BlockMeasures) Value(quantity experiments.Quantity) *float64 {
 	return nil
 }
 
-// Learned reports whether a network of so many classes errs on the training images by more than 5
-// points less than chance does.
-func (t Training) Learned(classes int) bool { return t.TrainErr < 100*(1-1/float64(classes))-5 }
-
-// Learned reports whether the run's network has learned, see [Training.Learned].
-func (r Record) Learned() bool { return r.Training.Learned(r.Run.Network.Classes) }
+// Learned reports whether the run's network errs on the training images by more than 5 points less
+// than chance does.
+func (r Record) Learned() bool { return r.TrainErr < 100*(1-1/float64(r.Run.Network.Classes))-5 }
 
 // Fidelity returns how far the reconstruction closes the gap between the control and the image, in
 // the space of the network's input; 1 is the image itself.
