@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ebsscgo/experiments"
+	"ebsscgo/internal/record"
 	"ebsscgo/internal/safefile"
 )
 
@@ -98,7 +99,9 @@ func Order(
 	images, err := dataset.InMemoryFromData(backend, "numbers", []any{order}, []any{order})
 	require.NoError(t, err)
 	order = nil
-	batches := trainingBatches{images: images, run: run, from: epoch * run.StepsPerEpoch()}
+	batches := trainingBatches{&trainingRun{run: run,
+		uploaded: &uploaded{train: labelled{InMemoryDataset: images}},
+		progress: progress{Curve: make([]record.Epoch, epoch)}}}
 	for batch, err := range batches.Iter() {
 		require.NoError(t, err)
 		order = append(order, tensors.MustCopyFlatData[int32](batch.Labels[0])...)
@@ -133,7 +136,7 @@ func TakeSteps(
 		after(float64(tensors.ToScalar[float32](rate)), variable)
 		return nil
 	})
-	_, err = loop.RunSteps(s.batches(), steps)
+	_, err = loop.RunSteps(trainingBatches{s}, steps)
 	require.NoError(t, err)
 }
 

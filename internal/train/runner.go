@@ -13,7 +13,6 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
-	mldataset "github.com/gomlx/gomlx/ml/dataset"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gomlx/gomlx/ml/train"
 
@@ -119,33 +118,23 @@ func Classify(
 	return seen, scores, nil
 }
 
-// batches returns the training batches from the present step onwards.
-func (s *trainingRun) batches() *trainingBatches {
-	return &trainingBatches{images: s.train.InMemoryDataset, run: s.run, from: s.taken()}
-}
-
-// trainingBatches yields a run's training batches from a step onwards, without end. The order of
-// the images depends on the run's seed and the epoch alone, so a run that goes on sees what it
-// would have seen.
-type trainingBatches struct {
-	images *mldataset.InMemoryDataset
-	run    experiments.Run
-	from   int
-}
+// trainingBatches yields a run's training batches from its present step onwards, without end. The
+// order of the images depends on the run's seed and the epoch alone, so a run that goes on sees
+// what it would have seen.
+type trainingBatches struct{ *trainingRun }
 
 // Name returns the name of the data set.
-func (e *trainingBatches) Name() string { return "training" }
+func (s trainingBatches) Name() string { return "training" }
 
 // Iter yields images [B, H, W, C] and labels [B, 1].
-func (e *trainingBatches) Iter() iter.Seq2[train.Batch, error] {
+func (s trainingBatches) Iter() iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
-		steps := e.run.StepsPerEpoch()
-		skip := e.from % steps
-		for epoch := e.from / steps; ; epoch++ {
-			order := e.run.Stream(experiments.Order, epoch)
+		skip := s.Steps
+		for epoch := len(s.Curve); ; epoch++ {
+			order := s.run.Stream(experiments.Order, epoch)
 			random := rand.New(&stream{*randv2.NewPCG(uint64(order), 0)})
-			images := e.images.Copy().WithRand(random).Shuffle()
-			for batch, err := range images.BatchSize(e.run.Hyper.Batch, true).TakeN(steps).Iter() {
+			images := s.train.Copy().WithRand(random).Shuffle().BatchSize(s.run.Hyper.Batch, true)
+			for batch, err := range images.TakeN(s.run.StepsPerEpoch()).Iter() {
 				if skip > 0 && err == nil {
 					skip--
 					if err = batch.Finalize(); err == nil {

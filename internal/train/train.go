@@ -146,7 +146,7 @@ func (s *trainingRun) takeSteps() (err error) {
 		})
 	}
 	defer context.AfterFunc(s.ctx, func() { s.say("finishing the step and saving a checkpoint") })()
-	_, err = loop.RunToGlobalStep(s.batches(), s.run.Steps())
+	_, err = loop.RunToGlobalStep(trainingBatches{s}, s.run.Steps())
 	return cmp.Or(stopped, err)
 }
 
