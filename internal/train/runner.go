@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math/rand"
 	randv2 "math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -101,19 +102,17 @@ func Classify(
 	}
 	defer evaluator.Finalize()
 	size, flat := pictures.Size(), tensors.MustCopyFlatData[float32](seen)
-	count := pictures.Len()
-	batch := min(count, classified)
-	for from := 0; from < count; from += batch {
-		to := min(from+batch, count)
-		part, _, err := score(evaluator, tensors.FromFlatDataAndDimensions(flat[from*size:to*size],
-			to-from, pictures.Height, pictures.Width, pictures.Channels), batch)
+	for part := range slices.Chunk(flat, classified*size) {
+		images := tensors.FromFlatDataAndDimensions(part,
+			len(part)/size, pictures.Height, pictures.Width, pictures.Channels)
+		some, _, err := score(evaluator, images, min(pictures.Len(), classified))
 		if err == nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		scores = append(scores, part...)
+		scores = append(scores, some...)
 	}
 	return seen, scores, nil
 }
