@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
@@ -10,6 +9,7 @@ import (
 	"ebsscgo/experiments"
 	"ebsscgo/internal/dataset"
 	"ebsscgo/internal/device"
+	"ebsscgo/internal/safefile"
 )
 
 // onPictures lists a person's own pictures, and returns the studies as studies of them.
@@ -32,10 +32,8 @@ func onPictures(
 
 // inside reports whether a path is a folder or lies below it.
 func inside(path, folder string) bool {
-	path, noPath := filepath.Abs(path)
-	folder, noFolder := filepath.Abs(folder)
-	below, err := filepath.Rel(folder, path)
-	return errors.Join(noPath, noFolder, err) == nil && filepath.IsLocal(below)
+	below, err := filepath.Rel(safefile.Absolute(folder), safefile.Absolute(path))
+	return err == nil && filepath.IsLocal(below)
 }
 
 // readPictures reads a person's own pictures.
