@@ -38,8 +38,8 @@ func (m *Model) Measure(ctx context.Context, images *tensors.Tensor) (levels []r
 // means returns the means over images.
 func means(s similarity[byImage]) record.Similarity {
 	return record.Similarity{
-		Cosine: *mean(s.cosine), ImageCosine: mean(s.imageCosine),
-		Control: *mean(s.control), ImageControl: mean(s.imageControl),
+		Cosine: *mean(s.own[0]), ImageCosine: mean(s.own[1]),
+		Control: *mean(s.control[0]), ImageControl: mean(s.control[1]),
 	}
 }
 
@@ -62,11 +62,12 @@ type outputs[T any] struct {
 	difference, inkShare, inkArea, biasSpread T
 }
 
-// similarity compares images with their reconstructions, see [record.Similarity].
-type similarity[T any] struct{ cosine, imageCosine, control, imageControl T }
+// similarity compares images with their own reconstructions and with the control's, each in the
+// space of the network's input and in that of images, see [record.Similarity].
+type similarity[T any] struct{ own, control [2]T }
 
 func (s *similarity[T]) fields() []*T {
-	return []*T{&s.cosine, &s.imageCosine, &s.control, &s.imageControl}
+	return []*T{&s.own[0], &s.own[1], &s.control[0], &s.control[1]}
 }
 
 // pictures lists the pictures.
@@ -103,8 +104,8 @@ func (m *Model) graph(scope *model.Scope, inputs []*Node) (nodes []*Node) {
 	for i, r := range reconstructed {
 		o := outputs[*Node]{linear: r.Linear, rectified: r.Rectified,
 			features: decoded.Features[i], biases: decoded.Biases[i]}
-		o.linearSimilarity = similarities(cosines[4*i], cosines[4*i+1])
-		o.rectifiedSimilarity = similarities(cosines[4*i+2], cosines[4*i+3])
+		o.linearSimilarity = similarity[*Node]{cosines[4*i], cosines[4*i+1]}
+		o.rectifiedSimilarity = similarity[*Node]{cosines[4*i+2], cosines[4*i+3]}
 		if f := o.features; f.Rank() > images.Rank() { // one for each hypothesis
 			deviations := Square(Sub(f, ReduceAndKeep(f, ReduceMean, 1)))
 			o.difference = ratio(sumOfImage(deviations), sumOfImage(Square(f)))
@@ -149,11 +150,6 @@ func compare(inputs, pictures []*Node) [][2]*Node {
 		}
 	}
 	return pairs
-}
-
-// similarities returns the measures of a pair of cosines, and of the control's.
-func similarities(own, control [2]*Node) similarity[*Node] {
-	return similarity[*Node]{own[0], own[1], control[0], control[1]}
 }
 
 // spread returns the spread of class biases [N, Y, H, W, C] over the image, see
