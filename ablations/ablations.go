@@ -1,4 +1,4 @@
-// Package ablations declares studies that the paper does not report: rows of its table with one
+// Package ablations declares two studies that the paper does not report: rows of its table with one
 // thing changed, each beside the row that it changes, and rows with its optimizer.
 package ablations
 

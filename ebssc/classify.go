@@ -26,9 +26,9 @@ const (
 // linear returns the scores [N, Y] of LC from the top code, whose entries have the root mean square
 // rms.
 //
-// The weights that meet a unit-norm code of n entries are taken in units of √n, several hundred
-// times a dictionary's, and so are their steps. The variable is the weights over that factor:
-// beside numbers of its own size float32 would round a small step away.
+// The weights that meet a unit-norm code of n entries are in units of √n, and so are their steps:
+// 1/rms times the variable. The factor stays outside the variable, because beside weights several
+// hundred times as large float32 would round a small step away.
 func linear(scope *model.Scope, h Hyper, top *Node, rms float64, classes int) *Node {
 	g := top.Graph()
 	top = newDropout(scope, h, g).apply(top)
@@ -57,7 +57,7 @@ func (c Classifier) energy(energies []*Node) *Node {
 // (train_obj2).
 type Scores [][]float32
 
-// Predictions are the classes with the highest scores.
+// Predictions are the classes with the highest scores, the first of equal ones.
 func (s Scores) Predictions() []uint16 {
 	predictions := make([]uint16, len(s))
 	for i, row := range s {

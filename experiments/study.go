@@ -1,7 +1,8 @@
-// Package experiments declares what the paper measured and at which scales we measure it again. An
-// experiment is data: it says which codings the blocks of its network use. A study says which
-// experiments are reported together and what the paper claims of them, a profile how large
-// everything is. A Run joins them with a seed and describes all that decides a result.
+// Package experiments declares all that is run, as data. An experiment is a network to train. A
+// study says which experiments are reported together and what is claimed of them, a profile how
+// large everything is. Hyperparameters and data sets are declared here, too. A Run joins all that
+// with a seed, and describes all that decides a result. Studies with Ablation set are this
+// project's own; package ablations has those that change rows of the Table.
 //
 // To add a row, append an Experiment to Table. Nothing else is needed: parameter counts, training,
 // resuming and reports follow from the declaration.

@@ -102,7 +102,7 @@ func diagnoseProgram(commit string) device.Finding {
 	return f
 }
 
-// diagnose finds where a data set is, see [dataset.Local], and what to do if it is missing.
+// diagnose says which copy of a data set is here, see [dataset.Local], or what to do if none is.
 func diagnose(images experiments.DataKind, folder string) device.Finding {
 	set, err := dataset.Local(images, folder)
 	if set != nil {

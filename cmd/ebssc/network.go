@@ -35,7 +35,7 @@ type networkFlags struct {
 	run, out string
 }
 
-// add adds the flags.
+// add adds the flags but --out, which commands that draw add.
 func (flags *networkFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&flags.run, "run", "", "a run's ID, or an experiment, for its network here that "+

@@ -1,5 +1,5 @@
-// Package catalogue names everything that is declared: the paper's studies, and those that change
-// their rows. Packages experiments and ablations declare; all others find here.
+// Package catalogue lists all studies, those of package experiments and those of ablations, so that
+// no other package has to import both.
 package catalogue
 
 import (

@@ -41,8 +41,8 @@ func damaged(place string, err error) error {
 	return fmt.Errorf("%s: %w; copy or download it again", place, err)
 }
 
-// readFirst reads files from the first of some folders below a named one that has any of them. It
-// returns nil without an error if none has.
+// readFirst reads files from the first of a folder's subfolders that has any of them; "" is the
+// folder itself. It returns nil without an error if none has.
 func readFirst(folder string, below, names []string, most int64) ([]dataFile, error) {
 	for _, part := range below {
 		files, err := readFiles(filepath.Join(folder, part), names, most)

@@ -31,8 +31,8 @@ var mnistLayouts = []layout{
 	parquetLayout("ylecun/mnist", mnistSide, 1, mnistOf),
 }
 
-// idxLayout returns the layout of files with MNIST's names, in the first of some folders below a
-// named one.
+// idxLayout returns the layout of files with MNIST's names. They lie in the first of these
+// subfolders that has any; "" is the folder itself.
 func idxLayout(below ...string) layout {
 	shows := filepath.Join(below[0], mnistNames[0]+"[.gz]")
 	return layout{shows, func(folder string) ([]dataFile, error) {

@@ -178,7 +178,8 @@ func (n *Trained) draw(ctx context.Context, initial *model.Store, originals data
 		n.run.Network.Variables(initial)[dictionary], n.run.Network.Variables(n.model.Store)[dictionary]))
 }
 
-// drawResiduals draws how hypotheses change the decodings of a digit of each class.
+// drawResiduals draws how hypotheses change the decodings of the first digit of each class that has
+// one, from a low and a high block. add takes the figure of each block.
 func (n *Trained) drawResiduals(ctx context.Context, originals dataset.Images,
 	images *tensors.Tensor, add func(suffix string, figure plot.Figure) error) error {
 	var numbers []int // of one image of each class

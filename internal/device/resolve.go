@@ -36,10 +36,11 @@ func cpuInstead(err error) string {
 
 // Resolve chooses the backend, and installs the CPU plugin if that is needed and missing.
 //
-// spec is "cpu" or "cuda" (XLA with that plugin), "go", or any GoMLX configuration such as
-// "xla:/path/plugin.so" or "xla:cuda,tf32=false". If it is empty, $GOMLX_BACKEND counts. If that is
-// empty too, Resolve takes CUDA if the machine has a GPU and its plugin, else the CPU. A backend
-// that is not available is an error.
+// spec is "cpu" or "cuda" (XLA with that plugin), "go", or "xla:" with "cpu", "cuda" or a plugin's
+// absolute path, and with GoMLX's options, as in "xla:cuda,tf32=false". If it is empty,
+// $GOMLX_BACKEND counts. If that is empty, too, Resolve takes CUDA if the machine has a GPU and its
+// plugin, else the CPU: with a Warning if only the plugin is missing. A backend that is not
+// available is an error.
 func Resolve(ctx context.Context, spec string) (Choice, error) {
 	return thisMachine(cache.Fetch).resolve(ctx, spec)
 }

@@ -451,7 +451,7 @@ func (s *Session) job(ctx context.Context, job, jobs int) (*Session, error) {
 	return session, err
 }
 
-// trainOne trains a run, unless it is recorded, and writes its trained network, its figures and its
+// trainOne trains a run, unless it is recorded, and writes its network, figures, whitening and
 // record.
 func (s *Session) trainOne(ctx context.Context, run task) error {
 	runner, id := s.Runners[run.study.Images], run.ID()
@@ -497,7 +497,8 @@ func (s *Session) trainOne(ctx context.Context, run task) error {
 	return os.RemoveAll(locked) // last: who makes another one finds the record
 }
 
-// trainAndRecord trains a run, whose lock is held, and writes what trainOne does.
+// trainAndRecord trains a run, whose lock is held, and writes its network, figures, whitening and
+// record.
 func (s *Session) trainAndRecord(ctx context.Context, run task) error {
 	runner, id := s.Runners[run.study.Images], run.ID()
 	folder, name := s.folder(runner.Set), run.place.Name

@@ -1,5 +1,5 @@
-// Package plot turns numbers into figures: line charts ([Chart]), dot plots ([Dots]) and grids of
-// images ([Grid]).
+// Package plot turns numbers into figures: line charts ([Chart]), dot plots ([Dots]), scatter plots
+// ([Scatter]) and grids of images ([Grid]).
 package plot
 
 import (

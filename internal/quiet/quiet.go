@@ -1,6 +1,7 @@
-// Package quiet keeps go-xla from complaining, as it is initialised, of folders for plugins that it
-// does not find. This program does not search them. Go initialises packages in the order of their
-// paths as soon as what they import is: this one, which imports the log alone, before go-xla.
+// Package quiet silences klog, by which GoMLX and go-xla log, until [End]: as it is initialised,
+// go-xla complains of missing folders that this program does not search. Among packages whose
+// imports are initialised Go takes the first by path. This one imports klog alone, so it comes
+// before go-xla.
 package quiet
 
 import (

@@ -78,8 +78,8 @@ func writeClassifier(results string, profiles []*Results) error {
 	return nil
 }
 
-// largestFirst returns the results on the paper's images that say something, of the largest profile
-// first.
+// largestFirst returns the results in the profiles' own folders, of the largest profile first,
+// without demos and folders that have no record of a planned run.
 func largestFirst(all []*Results) (profiles []*Results) {
 	for _, profile := range slices.Backward(experiments.Profiles) {
 		for _, p := range all {
@@ -140,7 +140,7 @@ func ClassifierSteps(all []*Results) (Table, plot.Scatter) {
 			curve += ", " + string(kind)
 		}
 		add(scaleName(p.base.Records[0].Run, p.Note), curve, p.profile, p.ClassifierStep,
-			p.base.Sample(experiments.TrainErr).Mean, estimated(p.difference, "%.2f"), p.difference.N,
+			p.base.Sample(experiments.TrainErr).Mean, interval(p.difference, "%.2f"), p.difference.N,
 			p.subject.Planned)
 	}
 	if len(profiles) > 0 {

@@ -210,7 +210,7 @@ func (p *Results) expectationsTable(verdicts []Verdict) Table {
 			rows := contrast(e.Terms, catalogue.All.Title)
 			t.Rows = append(t.Rows, []Cell{
 				text(v.Name), text(v.Study.Name), text(e.Quantity.Name + ": " + rows),
-				text(e.Quantity.Name), text(rows), estimated(estimates[i], e.Quantity.Format),
+				text(e.Quantity.Name), text(rows), interval(estimates[i], e.Quantity.Format),
 				count(estimates[i].N), text(bounds(low, high)), low, high,
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})

@@ -48,7 +48,7 @@ func Compare(a, b *Results) (t Table, worse []string, err error) {
 			}
 			t.Rows = append(t.Rows, []Cell{text(rowA.Title), text(rowA.Name),
 				mean(rowA.Sample(experiments.TrainErr), 2), mean(rowB.Sample(experiments.TrainErr), 2),
-				mean(testA, 2), mean(testB, 2), estimated(difference, "%.2f"), text(verdict)})
+				mean(testA, 2), mean(testB, 2), interval(difference, "%.2f"), text(verdict)})
 		}
 	}
 	for _, side := range [][2]*Results{{a, b}, {b, a}} {

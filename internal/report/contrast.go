@@ -106,7 +106,7 @@ func (p *Results) bySeed(terms []experiments.Term) (all [][]record.Record) {
 
 // errorsByImage returns a weighted sum of errors on each test image, in points, in each seed in
 // which all rows were measured; nil where there is none.
-func (p *Results) errorsByImage(terms []experiments.Term) (all stats.Images) {
+func (p *Results) errorsByImage(terms []experiments.Term) (all stats.ByImage) {
 	for _, records := range p.bySeed(terms) {
 		sum := make([]float64, records[0].Run.TestImages)
 		for i, term := range terms {

@@ -39,9 +39,9 @@ func (p *Results) comparisons(study experiments.Study) (all []comparison) {
 	return all
 }
 
-// Differences returns the differences in test error between the rows of a study, beside the
-// paper's: of these results, and of others. The heads say how many seeds there are; with fewer than
-// planned nothing is told from 0. Results without records have no differences.
+// Differences returns the differences in test error between the rows of a study: the paper's, those
+// of these results, and those of others. Titles of columns say how many seeds there are. Where
+// seeds are missing no cell is bold. Results without records have no differences.
 func (p *Results) Differences(study experiments.Study, others ...*Results) Table {
 	t := Table{Name: study.Name + "-differences", Columns: []Column{
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"},
@@ -73,13 +73,13 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 			Column{Name: "over_seeds", Kind: Interval}, Column{Name: "seeds", Kind: Number})
 		for i, c := range comparisons {
 			overSeeds, both := results.Difference(c.subject.Name, c.base.Name)
-			cell := estimated(both, "%.2f")
+			cell := interval(both, "%.2f")
 			if both.N == results.Scales[study.Name].Seeds {
 				cell = cell.boldIfClear()
 			} else {
 				cell.n = both.N
 			}
-			t.Rows[i] = append(t.Rows[i], cell, estimated(overSeeds, "%.2f"), count(both.N))
+			t.Rows[i] = append(t.Rows[i], cell, interval(overSeeds, "%.2f"), count(both.N))
 		}
 	}
 	return t

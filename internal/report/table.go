@@ -65,7 +65,7 @@ type Cell struct {
 	paper string
 }
 
-// text, number and the others make cells of their kinds.
+// text, number, mean, interval and the others make cells of their kinds.
 func text(s string) Cell { return Cell{text: s} }
 
 func number(value float64, digits int) Cell {
@@ -84,7 +84,7 @@ func mean(s stats.Sample, digits int) Cell {
 	return cell
 }
 
-func estimated(e stats.Estimate, format string) Cell {
+func interval(e stats.Estimate, format string) Cell {
 	cell := formatted(e.Value, format)
 	cell.low, cell.high = e.Interval()
 	return cell

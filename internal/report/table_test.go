@@ -63,7 +63,7 @@ func TestCellsOfLittle(t *testing.T) {
 	require.Equal(t, "2.00", mean(stats.SampleOf([]float64{2}), 2).human())
 	require.Equal(t, []string{"2", "", "1"}, mean(stats.SampleOf([]float64{2}), 2).csvFields(Mean))
 	require.Equal(t, "–", mean(stats.SampleOf(nil), 2).human())
-	require.Equal(t, "1.0", estimated(stats.Estimate{Value: 1}, "%.1f").boldIfClear().human())
+	require.Equal(t, "1.0", interval(stats.Estimate{Value: 1}, "%.1f").boldIfClear().human())
 	require.Equal(t, "0.00", number(-0.001, 2).human())
 	require.Equal(t, "–", published(0).human())
 	require.Equal(t, []string{""}, number(math.NaN(), 2).csvFields(Number))

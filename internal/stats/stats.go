@@ -70,9 +70,9 @@ type Sum struct {
 	SquaredWeights float64
 }
 
-// Estimate is the sum's mean over seeds. The variance between seeds is pooled over several sums
-// that are taken to have the same, each scaled to squared weights of sum 1; one of a single value
-// says nothing of it. Of a single seed no error is given.
+// Estimate returns the sum's mean over seeds. Its variance between seeds is pooled over several
+// sums, which are assumed to have the same variance once divided by their squared weights; sums of
+// a single seed are passed over. If the sum itself has a single seed, its error is not known.
 func (s Sum) Estimate(pool ...Sum) Estimate {
 	squares, degrees := 0.0, 0.0
 	for _, sum := range pool {
@@ -90,16 +90,16 @@ func (s Sum) Estimate(pool ...Sum) Estimate {
 	return e
 }
 
-// Images are what a weighted sum is on each test image, by seed and image, such as the difference
+// ByImage has what a weighted sum is on each test image, by seed and image, such as the difference
 // between two networks that are both right (0), or of which one is wrong (1 or −1). Its mean over
 // images is the sum's value in a seed.
-type Images [][]float64
+type ByImage [][]float64
 
-// variances returns the parts of the variance of the mean over seeds and images: what seed and
-// image have to do with one another, and what an image is for all seeds. They are components of a
-// two-way layout (Searle, Casella & McCulloch, Variance Components, 1992, Ch. 4), in the square of
-// the unit.
-func (x Images) variances() (residual, images float64) {
+// variances returns two parts of the variance of the mean over seeds and images, in the square of
+// the unit: the residual, by which an image differs from seed to seed, and the images', by which it
+// differs in all seeds. They are components of a two-way layout (Searle, Casella & McCulloch,
+// Variance Components, 1992, Ch. 4).
+func (x ByImage) variances() (residual, images float64) {
 	seeds, count := float64(len(x)), float64(len(x[0]))
 	bySeed, byImage := make([]float64, len(x)), make([]float64, len(x[0]))
 	for s, values := range x {
@@ -124,11 +124,11 @@ func (x Images) variances() (residual, images float64) {
 
 // OverImages returns the estimate for these test images, and for others, too.
 //
-// For these, its error is at least what seeds and images have to do with one another: seeds that
-// agree by chance are not taken for exact. For others, images are drawn from a population, as seeds
+// For these, its error is at least the square root of the residual part: seeds that agree by chance
+// are not taken for exact. For others, images are drawn from a population, as seeds
 // are: both variances add up, with the degrees of freedom of Satterthwaite (1946), and of a single
 // seed the error is that over images alone. Without images both are the estimate as it is.
-func (e Estimate) OverImages(x Images) (these, others Estimate) {
+func (e Estimate) OverImages(x ByImage) (these, others Estimate) {
 	if len(x) == 0 {
 		return e, e
 	}

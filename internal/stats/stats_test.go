@@ -56,8 +56,8 @@ func TestNoInterval(t *testing.T) {
 // Where they differ on the same image nothing is left, and the four images have a variance of 2500.
 func TestImages(t *testing.T) {
 	e := stats.Estimate{Value: 25, Error: 10, Degrees: 4, N: 2}
-	chance, alike := stats.Images{{100, 0, 0, 0}, {0, 100, 0, 0}},
-		stats.Images{{100, 0, 0, 0}, {100, 0, 0, 0}}
+	chance, alike := stats.ByImage{{100, 0, 0, 0}, {0, 100, 0, 0}},
+		stats.ByImage{{100, 0, 0, 0}, {100, 0, 0, 0}}
 	these, others := e.OverImages(chance)
 	require.InDelta(t, math.Sqrt(10_000.0/3/8), these.Error, 1e-9)
 	require.Equal(t, these, others, "no image is easier than another")
@@ -83,7 +83,7 @@ func TestOtherImagesAreLessCertain(t *testing.T) {
 	rapid.Check(t, func(draw *rapid.T) {
 		seeds, images := rapid.IntRange(1, 4).Draw(draw, "seeds"),
 			rapid.IntRange(2, 9).Draw(draw, "images")
-		var x stats.Images
+		var x stats.ByImage
 		for range seeds {
 			x = append(x, rapid.SliceOfN(rapid.SampledFrom([]float64{-100, 0, 100}), images,
 				images).Draw(draw, "seed"))

@@ -1,6 +1,7 @@
-// Package train carries out the runs that package experiments declares: it prepares images and
-// batches (runner.go), trains with GoMLX's Trainer and Loop (train.go), saves a checkpoint every
-// epoch and where it is told to stop, goes on from the last one, measures, and records.
+// Package train trains the runs that package experiments declares, and measures them. It prepares
+// images (images.go, whitening.go) and batches (runner.go), takes steps with GoMLX's Trainer and
+// Loop (train.go) and optimizers (muon.go), saves a checkpoint every epoch and where it is told to
+// stop, and goes on from the last one (files.go). Package pipeline records what it returns.
 package train
 
 import (

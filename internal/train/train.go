@@ -111,7 +111,8 @@ func newStore(run experiments.Run) *model.Store {
 	return store
 }
 
-// takeSteps takes what is left of the run's training steps.
+// takeSteps restores the run from its last checkpoint, if there is one, prepares its programs, and
+// takes the steps that are left, if any.
 func (s *trainingRun) takeSteps() (err error) {
 	if err := s.restore(); err != nil {
 		return err

@@ -179,7 +179,7 @@ func (p *progress) say(share float64, words string) {
 // records by seed: for other seeds and other test images. As in reports, the variance between seeds
 // is pooled over all of the differences.
 func Differences(row []record.Record, others ...[]record.Record) (all []stats.Estimate) {
-	sums, images := make([]stats.Sum, len(others)), make([]stats.Images, len(others))
+	sums, images := make([]stats.Sum, len(others)), make([]stats.ByImage, len(others))
 	for i, other := range others {
 		sums[i].SquaredWeights = 2
 		for seed, r := range row {
