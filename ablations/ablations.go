@@ -114,7 +114,7 @@ var claims = []experiments.Claim{
 			lower("ssc-lc7-base", "ssc-avg-lc7")}},
 	{Name: "ebc7", Where: "Table 2, commented out in the source", ReadOff: true,
 		Says:    "An energy-based classifier on block 7 alone errs more than the linear classifier.",
-		Reading: "the text does not say so; two rows of the table show it",
+		Reading: "in both pairs of rows; the text does not say so",
 		Expect: []experiments.Expectation{lower("crelu-lc7-base", "crelu-ebc7"),
 			lower("ssc-avg-lc7", "ssc-avg-ebc7")}},
 	{Name: "ebc17", Where: "Sec. 4.1, commented out in the source", ReadOff: true,

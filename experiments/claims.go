@@ -130,7 +130,7 @@ var tableClaims = []Claim{
 		Expect:  []Expectation{between(TestErr, "ssc-ebc67", "ssc-lc7", -1, 0)}},
 	{Name: "ebc-train", Where: "Table 2", ReadOff: true,
 		Says:    "The energy-based classifier has the lowest training error.",
-		Reading: "the text does not say so; Table 2 shows it",
+		Reading: "lower than each other row's; the text does not say so",
 		Expect: []Expectation{
 			Lower(TrainErr, "ssc-ebc67", "relu-lc7"), Lower(TrainErr, "ssc-ebc67", "crelu-lc7"),
 			Lower(TrainErr, "ssc-ebc67", "crelu-sn-lc7"), Lower(TrainErr, "ssc-ebc67", "ssc-lc7")}},
@@ -183,12 +183,12 @@ func firstBiggest(quantity Quantity) (all []Expectation) {
 var decodingClaims = []Claim{
 	{Name: "reconstructions-linear", Where: "Sec. 4.2, Fig. 4",
 		Says: "Without class biases, reconstructions from all levels are of high fidelity.",
-		Reading: "with the linear decoder: the reconstruction closes more than half of the gap " +
-			"between the control and the image",
+		Reading: "the linear decoder's reconstruction closes more than half of the gap between the " +
+			"control and the image",
 		Expect: faithful(LinearFidelity, "ssc-ebc17", 7)},
 	{Name: "reconstructions-rectified", Where: "Sec. 4.2, Fig. 4",
 		Says:    "Without class biases, reconstructions from all levels are of high fidelity.",
-		Reading: "likewise, with the decoder that is rectified on the way down",
+		Reading: "so does that of the decoder that is rectified on the way down",
 		Expect:  faithful(RectifiedFidelity, "ssc-ebc17", 7)},
 	{Name: "biases-localised", Where: "Sec. 4.2, Fig. 4",
 		Says: "Class biases are spatially smooth at low levels and more tightly localised at higher " +

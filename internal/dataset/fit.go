@@ -66,14 +66,14 @@ func solve(ctx context.Context, backend compute.Backend, epsilon float64, m mome
 		return outputs
 	}, inputs...)
 	w := &Whitening{Carried: Carried{Epsilon: epsilon}}
-	for i, to := range []*[]float32{&w.Mean, &w.matrix, &w.inverse, &w.Factor} {
+	for i, to := range []*[]float32{&w.Carried.Mean, &w.matrix, &w.inverse, &w.Carried.Factor} {
 		*to = tensors.MustCopyFlatData[float32](solution[i])
 	}
 	variances := tensors.MustCopyFlatData[float64](values)
 	kept := keptDirections(variances, epsilon)
-	w.Factor = w.Factor[:kept*len(w.Mean)]
+	w.Carried.Factor = w.Carried.Factor[:kept*len(w.Carried.Mean)]
 	for _, variance := range variances[:kept] {
-		w.Variances = append(w.Variances, float32(variance))
+		w.Carried.Variances = append(w.Carried.Variances, float32(variance))
 	}
 	return w
 }

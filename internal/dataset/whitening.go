@@ -49,7 +49,7 @@ const (
 // where μ is the mean and U Λ Uᵀ the covariance (divided by N) of the training images after GCN.
 type Whitening struct {
 	// Carried goes with a trained network.
-	Carried
+	Carried Carried
 	// matrix is W and inverse W⁻¹, symmetric [D, D].
 	matrix, inverse []float32
 }
@@ -132,7 +132,8 @@ func whiteningKey(backend compute.Backend, train Images, epsilon float64) string
 // save writes a whitening: the SHA-256 of what follows, then the mean, the two matrices, the factor
 // and the variances in little-endian.
 func (w *Whitening) save(file string) error {
-	numbers := slices.Concat(w.Mean, w.matrix, w.inverse, w.Factor, w.Variances)
+	c := w.Carried
+	numbers := slices.Concat(c.Mean, w.matrix, w.inverse, c.Factor, c.Variances)
 	content, _ := binary.Append(nil, binary.LittleEndian, numbers) // numbers always fit
 	sum := sha256.Sum256(content)
 	folder, key := filepath.Split(file)
@@ -162,8 +163,8 @@ func loadWhitening(file string, d int, epsilon float64) *Whitening {
 	}
 	w := &Whitening{Carried: Carried{Mean: take(d), Epsilon: epsilon}}
 	w.matrix, w.inverse = take(d*d), take(d*d)
-	w.Factor = take(len(numbers) / (d + 1) * d)
-	w.Variances = numbers
+	w.Carried.Factor = take(len(numbers) / (d + 1) * d)
+	w.Carried.Variances = numbers
 	return w
 }
 
@@ -189,8 +190,8 @@ func (c Carried) Whitening(backend compute.Backend) (w *Whitening, err error) {
 // in float64, so that the result does not depend on how a backend rounds products of float32 (TF32
 // on a GPU).
 func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tensor, error) {
-	d := len(w.Mean)
-	mean := tensors.FromFlatDataAndDimensions(w.Mean, 1, d)
+	d := len(w.Carried.Mean)
+	mean := tensors.FromFlatDataAndDimensions(w.Carried.Mean, 1, d)
 	matrix := tensors.FromFlatDataAndDimensions(w.matrix, d, d)
 	defer matrix.MustFinalizeAll() // see [eachChunk]
 	return process(backend, images, func(inputs []*Node) *Node {
@@ -203,7 +204,7 @@ func (w *Whitening) Apply(backend compute.Backend, images Images) (*tensors.Tens
 // Inverse returns W⁻¹, float32 [D, D]: y W⁻¹ is g − μ, the contrast-normalised image less the mean
 // of the training images.
 func (w *Whitening) Inverse() *tensors.Tensor {
-	return tensors.FromFlatDataAndDimensions(w.inverse, len(w.Mean), len(w.Mean))
+	return tensors.FromFlatDataAndDimensions(w.inverse, len(w.Carried.Mean), len(w.Carried.Mean))
 }
 
 // NormalizeContrast applies GCN alone, see [Whitening]: float32 [N, H, W, C].

@@ -89,7 +89,7 @@ func dense(values []float32, columns int) *mat.Dense {
 }
 
 // square returns the matrix W of a whitening.
-func (w *Whitening) square() *mat.Dense { return dense(w.matrix, len(w.Mean)) }
+func (w *Whitening) square() *mat.Dense { return dense(w.matrix, len(w.Carried.Mean)) }
 
 // applied returns the result of Apply as a matrix [N, D].
 func applied(t *testing.T, w *Whitening, images Images) *mat.Dense {
@@ -123,8 +123,8 @@ func TestCarried(t *testing.T) {
 		want, got := applied(t, w, images), applied(t, again, images)
 		moved.Sub(want, got)
 		require.Less(t, mat.Norm(&moved, 2), 1.1*carriedError*mat.Norm(want, 2), name)
-		require.Equal(t, w.Mean, again.Mean)
-		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), len(w.Mean)))
+		require.Equal(t, w.Carried.Mean, again.Carried.Mean)
+		back.Mul(got, dense(tensors.MustCopyFlatData[float32](again.Inverse()), len(w.Carried.Mean)))
 		back.Mul(&back, again.square())
 		requireClose(t, got, &back, 1e-3, name)
 	}
@@ -229,7 +229,7 @@ func TestWhiteningIsCached(t *testing.T) {
 
 	// A file that was changed with a valid checksum shows that it is read.
 	other := *fresh
-	other.Mean = append([]float32{42}, fresh.Mean[1:]...)
+	other.Carried.Mean = append([]float32{42}, fresh.Carried.Mean[1:]...)
 	require.NoError(t, other.save(file))
 	got, log := fits()
 	require.Equal(t, &other, got)

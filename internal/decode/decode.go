@@ -81,8 +81,8 @@ func (m *Model) Decode(ctx context.Context, images *tensors.Tensor) ([]BlockPict
 // byImage has the values of an output for each image; nil if the block has no such output.
 type byImage [][]float64
 
-// run decodes images [N, H, W, C] in batches, and returns of each block those outputs that wanted
-// lists.
+// run decodes images [N, H, W, C] in batches, and returns of each block the outputs that wanted
+// picks.
 //
 // A program has one size of batches, so images from the first one on fill up the last batch. Thus
 // another image follows each one there, too: its code is the control. If ctx ends, run returns its

@@ -21,7 +21,7 @@ import (
 
 // Figure is a picture that renders as SVG and PNG. The same figure renders to the same bytes.
 type Figure struct {
-	// Title of a grid, in one or more lines.
+	// Title of a grid, in one or more lines; a chart's stands in its panels.
 	Title string
 	// Width and Height in points, 1/72 inch.
 	Width, Height vg.Length

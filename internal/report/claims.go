@@ -175,7 +175,7 @@ func (v Verdict) word() Cell {
 func (v Verdict) words() string {
 	said := fmt.Sprintf("%s (%s).", strings.TrimSuffix(v.Says, "."), v.Where)
 	if v.Reading != "" {
-		said += " Our reading: " + v.Reading + "."
+		said += " In numbers: " + v.Reading + "."
 	}
 	return said
 }
@@ -204,13 +204,14 @@ func (p *Results) expectationsTable(verdicts []Verdict) Table {
 		{Name: "verdict"}, {Name: "reason"}, {Name: "corrected_p", Kind: Number},
 	}}
 	for _, v := range verdicts {
-		estimates := slices.Concat(v.Estimates, v.Beside)
+		estimates, planned := slices.Concat(v.Estimates, v.Beside), p.Scales[v.Study.Name].Seeds
 		for i, e := range slices.Concat(v.Expect, v.Claim.Beside) {
 			low, high := formatted(e.Low, "%.4g"), formatted(e.High, "%.4g")
 			rows := contrast(e.Terms, catalogue.All.Title)
 			t.Rows = append(t.Rows, []Cell{
 				text(v.Name), text(v.Study.Name), text(e.Quantity.Name + ": " + rows),
-				text(e.Quantity.Name), text(rows), interval(estimates[i], e.Quantity.Format),
+				text(e.Quantity.Name), text(rows),
+				interval(estimates[i], e.Quantity.Format).ofSeeds(estimates[i].N, planned),
 				count(estimates[i].N), text(bounds(low, high)), low, high,
 				text(v.Word), text(v.Reason), formatted(v.P, "%.2g"),
 			})

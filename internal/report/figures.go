@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"ebsscgo/experiments"
@@ -13,11 +14,15 @@ func (p *Results) drawDifferences(study experiments.Study, t Table) plot.Figure 
 	dots := plot.Dots{Title: "Differences in test error: " + study.Name + " at " + p.Name,
 		Zero: true, X: "points, with 95 % intervals (left of 0: fewer errors)",
 		Curves: []plot.Curve{{Name: "here"}, {Name: "the paper", Hollow: true}}}
+	var columns []int // of the curves
+	for _, name := range []string{"here", "paper"} {
+		named := func(c Column) bool { return c.Name == name }
+		columns = append(columns, slices.IndexFunc(t.Columns, named))
+	}
 	for i, row := range t.Rows {
-		name, paper, here := row[0].text, row[4], row[5]
-		dots.Rows = append(dots.Rows, strings.Join(Fold(name, 40), "\n"))
-		for curve, cell := range []Cell{here, paper} {
-			if !cell.empty() {
+		dots.Rows = append(dots.Rows, strings.Join(Fold(row[0].text, 40), "\n"))
+		for curve, column := range columns {
+			if cell := row[column]; !cell.empty() {
 				dots.Curves[curve].Points = append(dots.Curves[curve].Points,
 					plot.Point{X: float64(i), Mean: cell.value, Low: cell.low, High: cell.high})
 			}

@@ -139,9 +139,15 @@ func TestTheAnswerIsFirst(t *testing.T) {
 	require.Contains(t, both, "| all steps: SSC+EBC₆₋₇ − ReLU+LC₇ | **−2.17 (−3.01 to −1.33)** | **−4.00 (")
 	few := t.TempDir()
 	fill(t, few, stepped, func(r *record.Record) bool { return r.Run.Seed < 5 }, "table")
+	page := write(t, few)[report.File]
 	require.Regexp(t,
 		`\| all steps: SSC\+EBC₆₋₇ − ReLU\+LC₇ \| \*\*−2\.17 [^|]+\*\* \| −4\.0\d \([^|]+\), n = 4 \|`,
-		write(t, few)[report.File], "seeds are missing: they are counted, and nothing is bold")
+		page, "seeds are missing: they are counted, and nothing is bold")
+	require.Regexp(t, "\\| `proposed` \\| test error, points: SSC\\+EBC₆₋₇ − ReLU\\+LC₇ "+
+		`\| −4\.0\d \([^|]+\), n = 4 \| below 0 \|`, page)
+	require.Equal(t, 1, strings.Count(page, "The paper's intervals are over its test images."))
+	fill(t, few, stepped, nil, "fashion") // the paper has none of it
+	require.NotContains(t, load(t, few).Differences(study(t, "fashion")).Markdown(), "paper")
 }
 
 // Figures say what they are of. On a page, 800 pixels wide, no text is smaller than 11 pixels, and

@@ -47,17 +47,17 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 		{}, {Title: "difference in test error, points"}, {Name: "experiment"}, {Name: "base"},
 		{Name: "paper", Kind: Interval},
 	}} // the first column has short names, for charts and [Results.Brief]
-	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, the paper's over its " +
-		"test images, ours over seeds and test images together (of one seed, over images alone). " +
-		"Bold: the interval excludes 0, and no seed is missing. Where seeds are missing, n says how " +
-		"many there are, and steps need not add up."}
+	t.Notes = []string{"Below 0: fewer errors. In brackets: 95 % intervals, ours over seeds and test " +
+		"images together (of one seed, over images alone). Bold: the interval excludes 0, and no seed " +
+		"is missing. Where seeds are missing, n says how many there are, and steps need not add up."}
 	if study.Headline {
 		t.Name = "differences"
 	}
 	comparisons := p.comparisons(study)
 	for _, c := range comparisons {
-		if !c.paper().empty() {
+		if !c.paper().empty() && t.Columns[4].Title == "" {
 			t.Columns[4].Title = "the paper"
+			t.Notes = append(t.Notes, "The paper's intervals are over its test images.")
 		}
 		title := c.subject.Title + " − " + c.base.Title
 		name := cmp.Or(c.adds, title)
@@ -73,11 +73,9 @@ func (p *Results) Differences(study experiments.Study, others ...*Results) Table
 			Column{Name: "over_seeds", Kind: Interval}, Column{Name: "seeds", Kind: Number})
 		for i, c := range comparisons {
 			overSeeds, both := results.Difference(c.subject.Name, c.base.Name)
-			cell := interval(both, "%.2f")
-			if both.N == results.Scales[study.Name].Seeds {
+			cell := interval(both, "%.2f").ofSeeds(both.N, results.Scales[study.Name].Seeds)
+			if !cell.few {
 				cell = cell.boldIfClear()
-			} else {
-				cell.n = both.N
 			}
 			t.Rows[i] = append(t.Rows[i], cell, interval(overSeeds, "%.2f"), count(both.N))
 		}

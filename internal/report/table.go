@@ -54,10 +54,11 @@ const (
 // Cell is a value of a table. The zero Cell is empty.
 type Cell struct {
 	text string
-	// value, and low and high, the ends of its interval; NaN where there is none. deviation of the n
-	// seeds. With an interval n is 0 unless seeds are missing.
+	// value, low and high, the ends of its interval, and the deviation of n seeds; NaN where there is
+	// none. few says that these are fewer seeds than planned, and shows readers n.
 	value, low, high, deviation float64
 	n                           int
+	few                         bool
 	// format of a number for readers; empty for a text.
 	format string
 	bold   bool
@@ -88,6 +89,12 @@ func interval(e stats.Estimate, format string) Cell {
 	cell := formatted(e.Value, format)
 	cell.low, cell.high = e.Interval()
 	return cell
+}
+
+// ofSeeds returns the cell as one of n of the planned seeds.
+func (c Cell) ofSeeds(n, planned int) Cell {
+	c.n, c.few = n, n < planned
+	return c
 }
 
 // boldIfClear returns the cell in bold where 0 lies outside its interval.
@@ -121,17 +128,17 @@ func (c Cell) human() string {
 		return "–"
 	case c.format == "":
 		return printable(c.text)
-	case !math.IsNaN(c.low):
-		shown := fmt.Sprintf("%s (%s to %s)", c.number(c.value), c.number(c.low), c.number(c.high))
-		if c.n > 0 {
-			shown += fmt.Sprintf(", n = %d", c.n)
-		}
-		return shown
-	case !math.IsNaN(c.deviation):
-		return c.number(c.value) + " ± " + c.number(c.deviation)
-	default:
-		return c.number(c.value)
 	}
+	shown := c.number(c.value)
+	if !math.IsNaN(c.low) {
+		shown += fmt.Sprintf(" (%s to %s)", c.number(c.low), c.number(c.high))
+	} else if !math.IsNaN(c.deviation) {
+		shown += " ± " + c.number(c.deviation)
+	}
+	if c.few {
+		shown += fmt.Sprintf(", n = %d", c.n)
+	}
+	return shown
 }
 
 // printable returns a text in one line, without characters that a terminal takes for commands.

@@ -41,7 +41,7 @@ type Runner struct {
 	// OnProgress, if not nil, gets a run's learning curve after each of its epochs and once a second,
 	// then with the epoch under way, and the run's pace.
 	OnProgress func(run experiments.Run, curve []record.Epoch, pace string)
-	// Kept keeps compiled programs and images on the Backend for later runs.
+	// Kept has compiled programs and images on the Backend for later runs. Train needs it.
 	Kept *Kept
 }
 
